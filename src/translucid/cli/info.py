@@ -1,0 +1,138 @@
+"""``translucid info``: the anatomy of a preset or of a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from translucid.config import ModelConfig
+
+
+def info(
+    model: Annotated[
+        str | None,
+        typer.Argument(metavar="PRESET|MODEL", help="A preset's name or a model's directory."),
+    ] = None,
+    vocab_size: Annotated[
+        int | None,
+        typer.Option(min=1, help="Tokens of a preset's shared vocabulary.", show_default="37000"),
+    ] = None,
+    length: Annotated[
+        int, typer.Option(min=1, help="Tokens of the source and of the target that FLOPs are for.")
+    ] = 32,
+) -> None:
+    """Print what a network is made of: blocks, shapes, parameters, FLOPs a token.
+
+    \b
+    Examples:
+      translucid info                           every preset, with the paper's figures
+      translucid info base --vocab-size 41100   the paper's base model, block by block
+      translucid info runs/fr-en                a trained model
+    """
+    from rich.console import Console
+
+    console = Console()
+    if model is None:
+        _show(console, _presets_table())
+        return
+    name, config = _find(model, vocab_size)
+    _show(console, _anatomy_table(name, config, length))
+    typer.echo(
+        f"Millions of FLOPs a target token, matrix products only, for {length} source and "
+        f"{length} target tokens."
+    )
+
+
+def _show(console: Console, table: Table) -> None:
+    """Print a table whole: a narrow terminal wraps its lines rather than hiding digits."""
+    unbounded = console.options.update_width(10_000)
+    console.width = max(console.width, console.measure(table, options=unbounded).maximum)
+    console.print(table)
+
+
+def _find(model: str, vocab_size: int | None) -> tuple[str, ModelConfig]:
+    """Return a title and the settings of a model directory or, where there is none, a preset."""
+    from translucid.config import read_model_config
+    from translucid.errors import InputError
+    from translucid.presets import PAPER_VOCABULARY, find_preset
+
+    if Path(model).exists():
+        if vocab_size is not None:
+            raise InputError(f"{model} has its own vocabulary: --vocab-size is for presets")
+        return model, read_model_config(Path(model))
+    if "/" in model:
+        raise InputError(f"{model}: no such model directory")
+    preset = find_preset(model)
+    return f"{model}: {preset.summary}", preset.config(vocab_size or PAPER_VOCABULARY)
+
+
+def _millions(value: float) -> str:
+    value /= 1e6
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2
+    return f"{value:,.{digits}f}" if value else ""
+
+
+def _plain_table(title: str, *, footer: bool) -> Table:
+    """Return a table without frames, readable in a file or a pipe too."""
+    from rich import box
+    from rich.table import Table
+
+    return Table(
+        title=title,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        show_edge=False,
+        show_footer=footer,
+    )
+
+
+def _anatomy_table(title: str, config: ModelConfig, length: int) -> Table:
+    from translucid.anatomy import anatomy
+
+    blocks = anatomy(config, length)
+    table = _plain_table(title, footer=True)
+    table.add_column("block", "total", no_wrap=True)
+    table.add_column("shape", no_wrap=True)
+    total = sum(block.parameters for block in blocks)
+    table.add_column("parameters", f"{total:,}", justify="right", no_wrap=True)
+    for heading, field in (
+        ("training", "training"),
+        ("decode", "cached"),
+        ("no cache", "uncached"),
+    ):
+        flops = sum(getattr(block.cost, field) for block in blocks)
+        table.add_column(heading, _millions(flops), justify="right", no_wrap=True)
+    for block in blocks:
+        times = f" ×{block.count}" if block.count > 1 else ""
+        table.add_row(
+            *(block.name + times, block.shapes),
+            f"{block.parameters:,}" if block.parameters else "",
+            *map(_millions, (block.cost.training, block.cost.cached, block.cost.uncached)),
+        )
+    return table
+
+
+def _presets_table() -> Table:
+    from translucid.anatomy import anatomy
+    from translucid.presets import PAPER_VOCABULARY, PRESETS
+
+    table = _plain_table(f"Presets, with {PAPER_VOCABULARY:,} shared tokens", footer=False)
+    for heading in ("preset", "what it is"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("size", "paper: size", "PPL", "BLEU"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for preset in PRESETS.values():
+        count = sum(block.parameters for block in anatomy(preset.config(PAPER_VOCABULARY), 1))
+        paper = preset.published
+        figures = (
+            (f"{paper.millions} M", f"{paper.perplexity:.2f}", f"{paper.bleu}") if paper else ()
+        )
+        table.add_row(preset.name, preset.summary, f"{count / 1e6:.1f} M", *figures)
+    return table

@@ -1,0 +1,80 @@
+"""Embeddings and the linear map before the softmax (section 3.4).
+
+"We share the same weight matrix between the two embedding layers and the pre-softmax linear
+transformation": that is ``tying = "all"``; ``"decoder"`` shares the target's two; ``"none"`` none.
+
+Shapes: B batch, L positions, D d_model, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812  (PyTorch's own convention)
+
+from translucid.config import ModelConfig
+from translucid.errors import InputError
+
+
+class TokenEmbedding(nn.Module):
+    """The vector of each token, multiplied by √d_model (section 3.4)."""
+
+    def __init__(self, vocab_size: int, d_model: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
+        self.scale = math.sqrt(d_model)
+
+    def forward(self, ids_BL: Tensor) -> Tensor:
+        """Look up and scale; (B, L) → (B, L, D)."""
+        return F.embedding(ids_BL, self.weight) * self.scale
+
+
+class OutputProjection(nn.Module):
+    """The linear map from the decoder's output to a logit for each token (section 3.4)."""
+
+    def __init__(self, weight_VD: nn.Parameter) -> None:
+        super().__init__()
+        self.weight = weight_VD
+
+    def forward(self, x_BLD: Tensor) -> Tensor:
+        """Return the logits; (B, L, D) → (B, L, V)."""
+        return F.linear(x_BLD, self.weight)
+
+
+def make_embeddings(config: ModelConfig) -> tuple[TokenEmbedding, TokenEmbedding, OutputProjection]:
+    """Return source and target embedding and output projection, tied or not (section 3.4)."""
+    target = TokenEmbedding(config.target_vocab_size, config.d_model)
+    source = TokenEmbedding(config.source_vocab_size, config.d_model)
+    if config.tying == "all":
+        source.weight = target.weight
+    if config.tying == "none":
+        weight_VD = nn.Parameter(torch.empty(config.target_vocab_size, config.d_model))
+        return source, target, OutputProjection(weight_VD)
+    return source, target, OutputProjection(target.weight)
+
+
+def check_ids(name: str, ids: Tensor, vocab_size: int, dimensions: int) -> None:
+    """Raise InputError unless `ids` is a non-empty tensor of known tokens (section 3.4).
+
+    The values are looked at on the CPU only: on other devices that would wait for every kernel
+    under way, and a compiled graph cannot branch on them.
+    """
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise InputError(f"{name} must hold token ids (int64 or int32), not {ids.dtype}")
+    if ids.dim() != dimensions:
+        shape = tuple(ids.shape)
+        raise InputError(f"{name} must have {dimensions} dimension(s), not the shape {shape}")
+    if ids.numel() == 0:
+        raise InputError(
+            f"{name} is empty: its shape is {tuple(ids.shape)}; give at least one token"
+        )
+    if ids.device.type == "cpu" and not torch.compiler.is_compiling():
+        low, high = (int(value) for value in ids.aminmax())
+        if low < 0 or high >= vocab_size:
+            wrong = low if low < 0 else high
+            raise InputError(
+                f"{name} holds the id {wrong}, outside the vocabulary of {vocab_size} tokens: "
+                f"ids 0 to {vocab_size - 1} are allowed"
+            )

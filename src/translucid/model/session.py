@@ -1,0 +1,96 @@
+"""A decoding session: the two-method protocol that is all a search algorithm knows (section 3.1).
+
+::
+
+    session = model.start(source_BS, copies=beam)     # encodes once, projects the source once
+    log_probs_NV = session.step(last_ids_N)           # feeds one token a row, N = B × copies
+    session.reorder(rows_N)                           # rows that go on, in their new order
+
+Shapes: B sources, N rows (B × copies, a source's rows side by side), D d_model, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from translucid.errors import InputError
+from translucid.model.cache import DecoderCache
+from translucid.model.decoder import CrossMemory
+from translucid.model.embeddings import check_ids
+
+if TYPE_CHECKING:
+    from translucid.model.transformer import Transformer
+
+
+class DecodingSession:
+    """Translations under way (section 3.1): the source as the decoder reads it, and the cache."""
+
+    def __init__(
+        self, model: Transformer, memory_BSD: Tensor, memories: list[CrossMemory], copies: int
+    ) -> None:
+        self.memory_BSD = memory_BSD
+        self.copies = copies
+        self.cache = DecoderCache(layers=len(memories))
+        self._model = model
+        self._memories = memories
+
+    @property
+    def rows(self) -> int:
+        """Number of rows N under way: sources × copies."""
+        return self.memory_BSD.size(0) * self.copies
+
+    @torch.inference_mode()
+    def step(self, last_ids_N: Tensor) -> Tensor:
+        """Feed the newest token of every row; return log P(next token) as (N, V)."""
+        check_ids("last_ids", last_ids_N, self._model.config.target_vocab_size, dimensions=1)
+        if last_ids_N.numel() != self.rows:
+            raise InputError(
+                f"last_ids has {last_ids_N.numel()} tokens, but {self.rows} rows are under way "
+                f"({self.memory_BSD.size(0)} sources × {self.copies} copies): give one a row"
+            )
+        embedded_N1D = self._model.target_embedding(last_ids_N[:, None])
+        states_N1D = self._model.decoder(embedded_N1D, self._memories, self.cache)
+        logits_NV: Tensor = self._model.output_projection(states_N1D[:, 0])
+        return logits_NV.log_softmax(dim=-1)
+
+    @torch.inference_mode()
+    def reorder(self, rows_N: Tensor) -> None:
+        """Continue with these rows, in this order; sources of which no row is left are dropped.
+
+        The rows of one source stay together: each run of `copies` rows must come from one source.
+        """
+        sources = self._sources_of(rows_N)
+        if not _is_identity(rows_N, self.rows):
+            self.cache.reorder(rows_N)
+        if not _is_identity(sources, self.memory_BSD.size(0)):
+            self.memory_BSD = self.memory_BSD[sources]
+            mask_B11S = self._memories[0].mask_B11S[sources]  # one tensor, shared by the layers
+            self._memories = [
+                CrossMemory(m.keys_BHSK[sources], m.values_BHSW[sources], mask_B11S)
+                for m in self._memories
+            ]
+
+    def _sources_of(self, rows_N: Tensor) -> Tensor:
+        """Return the source of each run of rows, or raise InputError where a run mixes several."""
+        check_ids("rows", rows_N, self.rows, dimensions=1)
+        if rows_N.numel() % self.copies:
+            raise InputError(
+                f"rows has {rows_N.numel()} entries, not a multiple of the {self.copies} copies "
+                "that each source has"
+            )
+        sources_BC = (rows_N // self.copies).view(-1, self.copies)
+        if not bool((sources_BC == sources_BC[:, :1]).all()):
+            raise InputError(
+                f"rows {rows_N.tolist()} mix sources: each run of {self.copies} must belong to one"
+            )
+        return sources_BC[:, 0]
+
+
+def _is_identity(index: Tensor, size: int) -> bool:
+    """Tell whether selecting by `index` would change nothing."""
+    return index.numel() == size and bool(
+        torch.equal(index, torch.arange(size, device=index.device, dtype=index.dtype))
+    )
