@@ -17,7 +17,7 @@ import math
 from typing import Protocol
 
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812  (PyTorch's own convention)
+from torch.nn import functional as F
 
 from translucid.config import ModelConfig
 from translucid.model.positional import Rotation, rotate

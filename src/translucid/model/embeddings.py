@@ -12,7 +12,7 @@ import math
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812  (PyTorch's own convention)
+from torch.nn import functional as F
 
 from translucid.config import ModelConfig
 from translucid.errors import InputError

@@ -6,7 +6,7 @@ Shapes: B batch, L positions, D d_model, F d_ff.
 from __future__ import annotations
 
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812  (PyTorch's own convention)
+from torch.nn import functional as F
 
 from translucid.config import ModelConfig
 

@@ -1,0 +1,158 @@
+"""The file that sentencepiece writes, read as far as Translucid needs it, and checked.
+
+It is a protocol buffer: a run of fields, each a tag (number and wire type) and a value.
+
+::
+
+    ModelProto      1 pieces (repeated)     2 trainer_spec     3 normalizer_spec (the last one)
+    SentencePiece   1 piece                 2 score            3 type (1 if absent)
+    TrainerSpec     3 model_type            4 vocab_size
+    NormalizerSpec  2 precompiled_charsmap  3 add_dummy_prefix
+                    4 remove_extra_whitespaces                 5 escape_whitespaces
+
+sentencepiece itself loads many a truncated file without a word, and its Python package tells
+neither the kind of a model nor how it normalises; hence this reader.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from translucid.text.interface import (
+    CORE_PIECES,
+    FIRST_PIECE,
+    SPECIAL_PIECES,
+    UNK,
+    BrokenFileError,
+)
+
+_T = TypeVar("_T")
+
+SPACE_MARK = "▁"  # U+2581, which stands for a space in sentencepiece's pieces
+BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+FIRST_BYTE = FIRST_PIECE
+FIRST_SUBWORD = FIRST_BYTE + len(BYTE_PIECES)
+
+_NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6
+_MODEL_KINDS: dict[int, Literal["bpe", "unigram"]] = {1: "unigram", 2: "bpe"}
+_LAYOUT = SPECIAL_PIECES + BYTE_PIECES
+_LAYOUT_TYPES = tuple(
+    _BYTE if index >= FIRST_BYTE else _UNKNOWN if index == UNK else _CONTROL
+    for index in range(FIRST_SUBWORD)
+)
+
+
+@dataclass(frozen=True)
+class SentencePieceModel:
+    """What a sentencepiece file says of its vocabulary: id = position."""
+
+    kind: Literal["bpe", "unigram"]
+    pieces: tuple[str, ...]
+    scores: tuple[float, ...]
+
+
+def read_model(data: bytes) -> SentencePieceModel:
+    """Read and check a sentencepiece file made by Translucid; raises BrokenFileError."""
+    pieces: list[str] = []
+    scores: list[float] = []
+    types: list[int] = []
+    specs: dict[int, dict[int, int | float | bytes]] = {}
+    for number, value in _fields(data):
+        if number == 1:
+            fields = dict(_fields(_expect(value, bytes)))
+            pieces.append(_text(_expect(fields.get(1, b""), bytes)))
+            scores.append(_expect(fields.get(2, 0.0), float))
+            types.append(_expect(fields.get(3, _NORMAL), int))
+        elif number in (2, 3):
+            specs[number] = dict(_fields(_expect(value, bytes)))
+    if 2 not in specs or 3 not in specs:
+        raise BrokenFileError("the end of the model is missing")
+    announced = _expect(specs[2].get(4, 0), int)
+    if announced != len(pieces):
+        raise BrokenFileError(f"it announces {announced} pieces and holds {len(pieces)}")
+    _check_vocabulary(pieces, types)
+    _check_normalizer(specs[3])
+    model_type = _expect(specs[2].get(3, 1), int)
+    if model_type not in _MODEL_KINDS:
+        raise BrokenFileError("it is a sentencepiece model of neither BPE nor unigram")
+    return SentencePieceModel(_MODEL_KINDS[model_type], tuple(pieces), tuple(scores))
+
+
+def _check_vocabulary(pieces: list[str], types: list[int]) -> None:
+    """Refuse a model with another layout of ids, or whose pieces cross the border of a word."""
+    head, head_types = tuple(pieces[:FIRST_SUBWORD]), tuple(types[:FIRST_SUBWORD])
+    if head != _LAYOUT or head_types != _LAYOUT_TYPES:
+        raise BrokenFileError(
+            f"its first ids are not {', '.join(CORE_PIECES)}, 16 tags and 256 bytes; "
+            f"it was trained by another program"
+        )
+    learned = pieces[FIRST_SUBWORD:]
+    if any(kind != _NORMAL for kind in types[FIRST_SUBWORD:]):
+        raise BrokenFileError("it has user-defined pieces; it was trained by another program")
+    if any(SPACE_MARK in piece[1:] for piece in learned) or "" in learned:
+        raise BrokenFileError("it has pieces that cross a space; it was trained by another program")
+    if SPACE_MARK not in learned:
+        raise BrokenFileError("it has no piece for the space; it was trained by another program")
+    if len(set(pieces)) != len(pieces):
+        raise BrokenFileError("a piece occurs twice in it")
+
+
+def _check_normalizer(spec: dict[int, int | float | bytes]) -> None:
+    """Refuse a model that changes the text, since what it encodes could not be decoded."""
+    if spec.get(2, b"") or spec.get(3, 1) != 1 or spec.get(4, 1) != 0 or spec.get(5, 1) != 1:
+        raise BrokenFileError("it normalises the text; it was trained by another program")
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int | float | bytes]]:
+    """Yield (number, value) of each field of a protocol buffer message."""
+    position = 0
+    while position < len(data):
+        tag, position = _varint(data, position)
+        match tag & 7:
+            case 0:
+                value, position = _varint(data, position)
+                yield tag >> 3, value
+            case 2:
+                length, position = _varint(data, position)
+                yield tag >> 3, _cut(data, position, length)
+                position += length
+            case 5:
+                yield tag >> 3, struct.unpack("<f", _cut(data, position, 4))[0]
+                position += 4
+            case _:
+                raise BrokenFileError("it is no sentencepiece model")
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    """Read a number of variable length; return it and the position after it."""
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = _cut(data, position, 1)[0]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position
+    raise BrokenFileError("it is no sentencepiece model")
+
+
+def _cut(data: bytes, position: int, length: int) -> bytes:
+    """Return the next ``length`` bytes, all of which must be there."""
+    if position + length > len(data):
+        raise BrokenFileError("it ends in the middle")
+    return data[position : position + length]
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BrokenFileError("a piece is not valid UTF-8") from error
+
+
+def _expect(value: object, kind: type[_T]) -> _T:
+    if not isinstance(value, kind):
+        raise BrokenFileError("it is no sentencepiece model")
+    return value

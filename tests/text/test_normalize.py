@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translucid.text.normalize import comparison_key, nfc
+
+
+def test_nfc_composes() -> None:
+    assert nfc("e\u0301te\u0301") == "été"
+    assert nfc("été") == "été"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Well, who  is it?", "well who is it"),
+        ("C'est ÇA !", "c'est ça"),
+        ("Quoi ?", "Quoi?"),
+        ("Quoi\u202f?", "quoi"),
+        ("e\u0301te\u0301", "ÉTÉ."),
+        ("Straße", "STRASSE"),
+        ("soft\u00adhyphen and\u200b zero width", "softhyphen and zero width"),
+        ("It costs $5", "it costs 5"),
+        (" leading and trailing\t\n", "leading and\u2028trailing"),
+    ],
+)
+def test_sentences_that_count_as_the_same(one: str, other: str) -> None:
+    assert comparison_key(one) == comparison_key(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("It is 5.", "It is 6."),
+        ("a", "à"),
+        ("un pas", "unpas"),
+        ("?!", "!?"),
+        ("", "?"),
+        # A variation selector is no punctuation; alone it must not stand for every emoji.
+        ("❤\ufe0f", "☀\ufe0f"),
+    ],
+)
+def test_sentences_that_differ(one: str, other: str) -> None:
+    assert comparison_key(one) != comparison_key(other)
+
+
+@pytest.mark.parametrize("text", ["?!", "😀", "…", "❤\ufe0f", "\ue000"])
+def test_a_text_without_letters_and_digits_is_its_own_key(text: str) -> None:
+    assert comparison_key(f"  {text}\n") == text
+
+
+@given(st.text())
+def test_case_space_and_punctuation_never_count(text: str) -> None:
+    key = comparison_key(text)
+    assert key == comparison_key(f"  {text}\t")
+    if any(character.isalnum() for character in key):
+        assert key == comparison_key(f"{text}!")
+        assert key == comparison_key("\u2028".join(text.split(" ")))
+        assert not [c for c in key if unicodedata.category(c)[0] in "PS"]
+        assert "  " not in key
+
+
+@given(st.text())
+def test_the_key_does_not_depend_on_the_form_of_unicode(text: str) -> None:
+    assert comparison_key(unicodedata.normalize("NFD", text)) == comparison_key(text)
