@@ -1,0 +1,1 @@
+"""From corpora to batches: readers, cleaning, shards, batching and the built-in lesson."""

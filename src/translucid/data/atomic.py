@@ -1,0 +1,69 @@
+"""Files and folders that appear whole or not at all, whenever the process is killed.
+
+Content is written under a temporary name beside the final one, synced to the disk, and renamed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for writing that takes its name, replacing an older one, when all is on disk."""
+    draft = path.with_name(f"{path.name}.partial")
+    try:
+        with synced(draft) as file:
+            yield file
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    draft.replace(path)
+    sync_folder(path.parent)
+
+
+@contextlib.contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Give an empty folder to fill; it takes its name, replacing an older one, when all is on disk.
+
+    Files in it are to be written through `synced`.
+    """
+    draft = folder.with_name(f"{folder.name}.partial")
+    if draft.exists():
+        shutil.rmtree(draft)
+    draft.mkdir(parents=True)
+    try:
+        yield draft
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    sync_folder(draft)
+    if folder.exists():
+        shutil.rmtree(folder)
+    draft.rename(folder)
+    sync_folder(folder.parent)
+
+
+@contextlib.contextmanager
+def synced(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file for writing; closing it waits until its bytes are on the disk."""
+    with path.open("wb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk, where the system can do that."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
