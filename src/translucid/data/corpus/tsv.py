@@ -1,0 +1,92 @@
+"""Tab-separated values: a sentence pair a line, in two of its columns.
+
+The columns are, in this order of preference:
+
+1. ``fields``: numbers from 1, or names that the first line gives; the first line is then a header;
+2. those that the first line names by their language (``fr``, ``en-GB``) or by ``source`` and
+   ``target``; it is then a header;
+3. the first two: source and target, or the other way round where the file's name says so
+   (``corpus.en-fr.tsv`` read from French to English).
+
+Cells are taken as they stand: a quotation mark is a character like any other. A row that lacks a
+column is counted and skipped; a file where most rows do is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+from translucid.data.corpus.corpus import Corpus, Pair
+from translucid.data.corpus.languages import pick_sides, side_of
+from translucid.data.corpus.lines import text_lines
+from translucid.data.corpus.report import ReadReport, Skip
+from translucid.data.corpus.rows import RowCheck
+from translucid.errors import DataError, InputError
+
+
+def read_tsv(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
+    """Yield the pairs of a tab-separated file."""
+    (path,) = corpus.paths
+    check = RowCheck(
+        path,
+        report,
+        remedy="Separate the columns by tabs, or say which to take: --fields SOURCE,TARGET "
+        "(numbers from 1, or names in the first line).",
+    )
+    columns = (0, 1)
+    for number, line in enumerate(text_lines(path, corpus.languages, report), start=1):
+        cells = line.split("\t")
+        if number == 1:
+            columns, header = _columns(corpus, cells)
+            if header:
+                report.skip(Skip.HEADER, number, line)
+                continue
+        if max(columns) < len(cells):
+            check.good()
+            yield Pair(cells[columns[0]], cells[columns[1]], number)
+        elif not line.strip():
+            report.skip(Skip.BLANK_LINE, number, line)
+        else:
+            check.bad(
+                Skip.TOO_FEW_COLUMNS,
+                number,
+                line,
+                detail=f"{len(cells)} of {max(columns) + 1} columns ({line[:60]!r})",
+            )
+    check.settle()
+
+
+def _columns(corpus: Corpus, first: list[str]) -> tuple[tuple[int, int], bool]:
+    """Return which columns hold source and target, and whether the first line is a header."""
+    if corpus.fields:
+        source, target = (_column(corpus.paths[0], field, first) for field in corpus.fields)
+        return (source, target), not all(field.isdecimal() for field in corpus.fields)
+    if named := pick_sides(tuple(first), corpus.languages):
+        return named, True
+    return ((1, 0) if _reversed_by_name(corpus) else (0, 1)), False
+
+
+def _column(path: Path, field: str, header: list[str]) -> int:
+    if field.isdecimal():
+        if int(field) == 0:
+            raise InputError("columns are numbered from 1: there is no column 0")
+        return int(field) - 1
+    if field not in header:
+        raise DataError(
+            path,
+            f"no column is named {field!r}; the first line names {', '.join(map(repr, header))}",
+            remedy="Give the names of two of these, or the numbers of two columns from 1: "
+            "--fields SOURCE,TARGET",
+            line=1,
+        )
+    return header.index(field)
+
+
+def _reversed_by_name(corpus: Corpus) -> bool:
+    """Tell whether the file's name puts the target language before the source (``x.en-fr.tsv``)."""
+    sides = [side_of(part, corpus.languages) for part in re.split(r"[._-]", corpus.paths[0].name)]
+    neighbours = list(pairwise(sides))
+    return (1, 0) in neighbours and (0, 1) not in neighbours
