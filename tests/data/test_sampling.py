@@ -1,0 +1,81 @@
+"""Subword sampling: what a row's segmentation depends on, and on what not."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from shard_folders import make_data
+from translucid.data.batching import Batches, MicroBatch
+from translucid.data.examples import examples_of
+from translucid.data.sampling import Sampling, sampled_rows
+from translucid.data.shards import Record
+from translucid.text.tokenizer import load_tokenizer, train_tokenizer
+
+TEXT = "the animal did not cross the street because it was too tired and the street too wide"
+
+
+@pytest.fixture(scope="module")
+def sampler(tmp_path_factory: pytest.TempPathFactory) -> tuple[Batches, Sampling]:
+    """One sentence, the same on both sides."""
+    folder = tmp_path_factory.mktemp("sampling")
+    path = folder / "trained.model"
+    tokenizer = train_tokenizer([TEXT] * 3, kind="bpe", vocab_size=330, path=path)
+    ids = tokenizer.encode(TEXT)
+    data = make_data(
+        folder / "DATA",
+        [Record(TEXT, TEXT, ids, ids, 0, 1)],
+        vocab_size=tokenizer.vocab_size,
+        tokenizer=path.read_bytes(),
+    )
+    batches = Batches(examples_of(data, "train"), max_tokens=4096, seed=1)
+    return batches, Sampling(load_tokenizer(data.tokenizer_path), 0.3)
+
+
+def segmentations(
+    batches: Batches, sampling: Sampling, epoch: int, index: int
+) -> list[tuple[int, ...]]:
+    """The tokens of a batch of two rows, sources first."""
+    batch = MicroBatch(epoch, index, np.zeros(2, np.int64), np.zeros(2, np.int64))
+    [(_, *sides)] = sampled_rows(batch, batches, sampling)
+    return [
+        tuple(row.tolist())
+        for side in sides
+        for row in np.split(side.tokens, np.cumsum(side.lengths)[:-1])
+    ]
+
+
+def test_seed_epoch_batch_row_and_side_each_give_another_segmentation(
+    sampler: tuple[Batches, Sampling],
+) -> None:
+    batches, sampling = sampler
+    found = [
+        row
+        for seed, epoch, index in itertools.product((1, 2), (0, 1), (0, 1))
+        for row in segmentations(replace(batches, seed=seed), sampling, epoch, index)
+    ]
+    assert len(found) == 8 * 2 * 2
+    assert len(set(found)) == len(found)
+    assert {sampling.tokenizer.decode(row) for row in found} == {TEXT}
+
+
+def test_the_same_place_gives_the_same_segmentation(sampler: tuple[Batches, Sampling]) -> None:
+    assert segmentations(*sampler, 3, 5) == segmentations(*sampler, 3, 5)
+
+
+def test_pieces_hold_rows_of_similar_lengths(sampler: tuple[Batches, Sampling]) -> None:
+    batches, sampling = sampler
+    batch = MicroBatch(0, 0, np.zeros(40, np.int64), np.zeros(40, np.int64))
+    tight = replace(batches, max_tokens=500)
+    pieces = list(sampled_rows(batch, tight, sampling))
+    assert len(pieces) > 1
+    assert sum(len(piece.pairs) for piece, _, _ in pieces) == 40
+    longer = [np.maximum(source.lengths, target.lengths) for _, source, target in pieces]
+    for one, other in itertools.pairwise(longer):
+        assert one.max() <= other.min()
+        assert (len(one) + 1) * (max(one.max(), other.min()) + 1) > 500  # it was full
+    for lengths in longer:
+        assert len(lengths) * (lengths.max() + 1) <= 500
