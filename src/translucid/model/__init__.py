@@ -9,7 +9,7 @@ feed_forward          position-wise feed-forward network          3.3
 embeddings            embeddings, softmax's linear map, tying     3.4
 word_vectors          pretrained word vectors for the embeddings  3.4
 positional            sinusoids and their rivals                  3.5
-residual              Add & Norm, residual dropout                3.1, 5.4
+residual, dropout     Add & Norm, residual dropout                3.1, 5.4
 encoder, decoder      the two stacks of figure 1                  3.1
 transformer           the whole, behind encode, decode, start     3.1
 cache, session        decoding one token at a time                3.1 (auto-regressive)

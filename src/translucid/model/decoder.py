@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from translucid.config import ModelConfig
 from translucid.model.attention import MultiHeadAttention
 from translucid.model.cache import DecoderCache, LayerCache
+from translucid.model.dropout import Dropout
 from translucid.model.feed_forward import FeedForward
 from translucid.model.masks import additive, causal_mask
 from translucid.model.positional import Rotation, make_positions
@@ -79,7 +80,7 @@ class Decoder(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.positions = make_positions(config, both_ways=False)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         self.norm = final_norm(config)
 

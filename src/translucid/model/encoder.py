@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from translucid.config import ModelConfig
 from translucid.model.attention import MultiHeadAttention
+from translucid.model.dropout import Dropout
 from translucid.model.feed_forward import FeedForward
 from translucid.model.masks import additive
 from translucid.model.positional import Rotation, make_positions
@@ -42,7 +43,7 @@ class Encoder(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.positions = make_positions(config, both_ways=True)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.norm = final_norm(config)
 

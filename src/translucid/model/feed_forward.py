@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from translucid.config import ModelConfig
+from translucid.model.dropout import Dropout
 
 
 class FeedForward(nn.Module):
@@ -25,7 +26,7 @@ class FeedForward(nn.Module):
         self.w_2 = nn.Linear(config.d_ff, config.d_model)
         if config.activation == "swiglu":
             self.w_gate = nn.Linear(config.d_model, config.d_ff)
-        self.dropout = nn.Dropout(config.feed_forward_dropout)
+        self.dropout = Dropout(config.feed_forward_dropout)
 
     def forward(self, x_BLD: Tensor) -> Tensor:
         """Apply the two linear maps with the non-linearity between them; (B, L, D) → same."""

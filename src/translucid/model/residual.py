@@ -17,6 +17,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from translucid.config import ModelConfig
+from translucid.model.dropout import Dropout
 
 
 class AddNorm(nn.Module):
@@ -26,7 +27,7 @@ class AddNorm(nn.Module):
         super().__init__()
         self.pre = config.norm == "pre"
         self.norm = nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, x_BLD: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Return x plus what the sublayer makes of it, normalised before or after; same shape."""

@@ -1,0 +1,48 @@
+"""Dropout drops the share it is told, keeps the expectation, and is a function of the seed."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from translucid.model.dropout import Dropout, dropout_mask
+
+
+@pytest.mark.parametrize("share", [0.001, 0.1, 0.3, 0.5, 0.9, 0.999])
+def test_the_share_and_the_scale(share: float) -> None:
+    torch.manual_seed(0)
+    mask = dropout_mask(torch.empty(1000, 1001), share)
+    dropped = (mask == 0).double().mean().item()
+    deviation = (share * (1 - share) / mask.numel()) ** 0.5
+    assert abs(dropped - share) < 5 * deviation + 1 / 65536
+    assert mask.unique().tolist() == pytest.approx([0.0, 1 / (1 - share)], rel=0.02)
+    assert mask.double().mean().item() == pytest.approx(1.0, abs=5 * deviation / (1 - share))
+
+
+def test_elements_are_independent() -> None:
+    """Neighbours, which may share a draw, are dropped together as often as chance would have it."""
+    torch.manual_seed(0)
+    dropped = (dropout_mask(torch.empty(400_000), 0.3) == 0).double()
+    for distance in (1, 2, 3, 4, 64):
+        together = (dropped[:-distance] * dropped[distance:]).mean().item()
+        assert together == pytest.approx(0.09, abs=5 * (0.09 / 400_000) ** 0.5)
+
+
+@pytest.mark.parametrize("shape", [(1,), (3,), (5, 7), (2, 3, 4)])
+def test_any_shape_and_the_gradient_is_the_mask(shape: tuple[int, ...]) -> None:
+    x = torch.randn(shape, requires_grad=True)
+    torch.manual_seed(5)
+    dropped = Dropout(0.5).train()(x)
+    torch.manual_seed(5)
+    mask = dropout_mask(x, 0.5)
+    assert torch.equal(dropped, x * mask)
+    dropped.sum().backward()
+    assert x.grad is not None
+    assert torch.equal(x.grad, mask)
+
+
+def test_evaluation_and_zero_return_the_input_itself() -> None:
+    x = torch.randn(3)
+    assert Dropout(0.5).eval()(x) is x
+    assert Dropout(0.0).train()(x) is x
+    assert repr(Dropout(0.25)) == "Dropout(0.25)"
