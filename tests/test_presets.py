@@ -63,7 +63,11 @@ def test_no_one_vocabulary_gives_base_and_big() -> None:
 def test_every_row_of_table_3_is_there() -> None:
     rows = {letter: [n for n in PAPER if n.startswith(f"{letter}-")] for letter in "ABCDE"}
     assert {letter: len(names) for letter, names in rows.items()} == {
-        "A": 4, "B": 2, "C": 7, "D": 4, "E": 1
+        "A": 4,
+        "B": 2,
+        "C": 7,
+        "D": 4,
+        "E": 1,
     }
     for name in rows["A"]:
         config = PRESETS[name].config(100)

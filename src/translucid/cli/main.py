@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from translucid import __version__
-from translucid.cli import info
+from translucid.cli import fetch, info, prepare
 from translucid.errors import TranslucidError
 
 app = typer.Typer(
@@ -45,7 +45,9 @@ def _options(
     """Translucid: a Transformer you can train, trust and see through."""
 
 
+app.command("fetch")(fetch.fetch)
 app.command("info")(info.info)
+app.command("prepare", cls=prepare.PrepareCommand)(prepare.prepare)
 
 
 def main() -> None:

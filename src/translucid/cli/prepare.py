@@ -1,0 +1,312 @@
+"""``translucid prepare``: from people's files to a data folder that training can read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+from typer.core import TyperCommand
+
+from translucid.errors import InputError
+
+if TYPE_CHECKING:
+    from translucid.data.corpus import Corpus
+    from translucid.data.preparation import Inputs, PrepareConfig
+    from translucid.text.tokenizer import Kind
+
+_SEVERAL = ("--dev", "--test")  # options that take several files: --dev dev.fr dev.en
+
+
+def spread(arguments: Sequence[str], names: Iterable[str]) -> list[str]:
+    """Repeat an option for each of the values that follow it: ``--dev a b`` is ``--dev a --dev b``.
+
+    Values end at the next option.
+    """
+    spread_out: list[str] = []
+    option: str | None = None
+    taken = 0
+    for argument in arguments:
+        if argument.startswith("-") and argument != "-":
+            option, taken = (argument, 0) if argument in set(names) else (None, 0)
+            spread_out.append(argument)
+            continue
+        if option is not None and taken:
+            spread_out.append(option)
+        taken += 1
+        spread_out.append(argument)
+    return spread_out
+
+
+class PrepareCommand(TyperCommand):
+    """The command ``prepare``, whose options --dev and --test take several files."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse arguments in which such an option stands once for all its files."""
+        return super().parse_args(ctx, spread(args, _SEVERAL))
+
+
+# ---- the options, in the order in which --help shows them ---------------------------------------
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE",
+        show_default=False,
+        help="Training corpora: two line-aligned text files, .tsv, .jsonl, .tmx, .po, .xliff, "
+        ".parquet, each plain or .gz; FILE@2 counts twice; 'lesson' is the built-in corpus.",
+    ),
+]
+From = Annotated[str, typer.Option("--from", metavar="LANG", help="Source language.")]
+To = Annotated[str, typer.Option("--to", metavar="LANG", help="Target language.")]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", metavar="DATA", help="Folder for the data.")
+]
+Dev = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FILE...", help="Dev set: --dev dev.fr dev.en. All lines are kept."),
+]
+Test = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FILE...", help="Test set. Training shares no sentence with either."),
+]
+Split = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DEV,TEST",
+        help="Hold out so many pairs of the corpora, chosen by hash: --split 1000,1000.",
+    ),
+]
+TokenizerKind = Annotated[
+    str | None, typer.Option(metavar="KIND", help="bpe, unigram, word or char.  [default: bpe]")
+]
+VocabSize = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Most pieces of the vocabulary.  [default: by data size]"),
+]
+TokenizerFrom = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH",
+        help="Take over tokenizer and language tags of another DATA folder, or a tokenizer file.",
+    ),
+]
+Both = Annotated[
+    bool, typer.Option("--both", help="Train both directions, with target-language tags.")
+]
+Tags = Annotated[
+    bool, typer.Option("--tags", help="Use target-language tags in one direction too.")
+]
+Fields = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Source and target field of .tsv, .jsonl, .parquet."),
+]
+RepairEncoding = Annotated[
+    bool, typer.Option(help="Repair text that was read in a wrong encoding.")
+]
+StripControl = Annotated[bool, typer.Option(help="Remove control and invisible characters.")]
+TidyWhitespace = Annotated[bool, typer.Option(help="One plain space between words.")]
+Nfc = Annotated[bool, typer.Option(help="Bring text into Unicode's composed form.")]
+DropDamaged = Annotated[
+    bool, typer.Option("--drop-damaged/--keep-damaged", help="Remove pairs with lost characters.")
+]
+DropEmpty = Annotated[
+    bool, typer.Option("--drop-empty/--keep-empty", help="Remove pairs with an empty side.")
+]
+MaxCharacters = Annotated[
+    int, typer.Option(metavar="N", help="Longest side in characters; 0: any.")
+]
+MaxWords = Annotated[int, typer.Option(metavar="N", help="Longest side in words; 0: any.")]
+MaxTokens = Annotated[int, typer.Option(metavar="N", help="Longest side in tokens; 0: any.")]
+MaxRatio = Annotated[
+    float, typer.Option(metavar="R", help="How many times longer one side may be; 0: any.")
+]
+DropIdentical = Annotated[
+    bool, typer.Option("--drop-identical/--keep-identical", help="Remove pairs with equal sides.")
+]
+DropMarkup = Annotated[
+    bool,
+    typer.Option(
+        "--drop-markup/--keep-markup",
+        help="Remove pairs that are mostly markup or whose tags and placeholders differ.",
+    ),
+]
+CheckLanguage = Annotated[bool, typer.Option(help="Remove pairs that are in another language.")]
+DropDuplicates = Annotated[
+    bool, typer.Option("--drop-duplicates/--keep-duplicates", help="Remove pairs seen before.")
+]
+Seed = Annotated[int, typer.Option(metavar="N", help="Chooses what --split holds out.")]
+BatchTokens = Annotated[
+    int, typer.Option(metavar="N", help="Batch size for the share of padding reported.")
+]
+WorkerCount = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Processes; no influence on the result.  [default: all]"),
+]
+ChunkPairs = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Pairs a unit of work; no influence.  [default: 20000]"),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace other prepared data in the folder.")]
+
+
+def prepare(
+    files: Files,
+    source_lang: From,
+    target_lang: To,
+    output: Output,
+    dev: Dev = None,
+    test: Test = None,
+    split: Split = None,
+    tokenizer: TokenizerKind = None,
+    vocab_size: VocabSize = None,
+    tokenizer_from: TokenizerFrom = None,
+    both: Both = False,
+    tags: Tags = False,
+    fields: Fields = None,
+    repair_encoding: RepairEncoding = True,
+    strip_control: StripControl = True,
+    tidy_whitespace: TidyWhitespace = True,
+    nfc: Nfc = True,
+    drop_damaged: DropDamaged = True,
+    drop_empty: DropEmpty = True,
+    max_characters: MaxCharacters = 1000,
+    max_words: MaxWords = 200,
+    max_tokens: MaxTokens = 512,
+    max_ratio: MaxRatio = 4.0,
+    drop_identical: DropIdentical = True,
+    drop_markup: DropMarkup = True,
+    check_language: CheckLanguage = False,
+    drop_duplicates: DropDuplicates = True,
+    seed: Seed = 0,
+    batch_tokens: BatchTokens = 4096,
+    workers: WorkerCount = None,
+    chunk_pairs: ChunkPairs = None,
+    force: Force = False,
+) -> None:
+    """Clean, split and tokenize corpora for training.
+
+    What is removed and why is shown at the end and written, with examples, to DATA/report.json.
+    Stopped at any moment, the same command goes on where it was.
+
+    \b
+    Examples:
+      translucid prepare lesson --from fr --to en -o data
+      translucid prepare train.fr train.en --from fr --to en -o data --dev dev.fr dev.en
+      translucid prepare memory.tmx extra.tsv@2 --from fr --to en -o data --split 1000,1000 --both
+    """
+    from translucid.data.cleaning import CleaningConfig
+    from translucid.data.preparation import Inputs, PrepareConfig
+
+    split_dev, split_test = (0, 0) if split is None else _two_counts(split)
+    if tokenizer is not None and tokenizer_from is not None:
+        raise InputError(
+            f"--tokenizer-from takes over a tokenizer as it is; --tokenizer {tokenizer} asks for a "
+            "new one. Leave one of the two out."
+        )
+    languages = (source_lang, target_lang)
+    names = None if fields is None else _two_names(fields)
+    train = _corpora(files, languages, names)
+    # The lesson alone comes with its own held-out sets, of words never combined so in training.
+    lesson = train if all(corpus.format == "lesson" for corpus in train) else ()
+    inputs = Inputs(
+        train=train,
+        dev=_corpora(_listed(dev), languages, names) if dev else () if split_dev else lesson,
+        test=_corpora(_listed(test), languages, names) if test else () if split_test else lesson,
+        tokenizer_from=tokenizer_from,
+    )
+    config = PrepareConfig(
+        tokenizer=cast("Kind", tokenizer or "bpe"),  # the config checks it
+        vocab_size=vocab_size,
+        split_dev=split_dev,
+        split_test=split_test,
+        both=both,
+        tags=tags,
+        seed=seed,
+        batch_tokens=batch_tokens,
+        cleaning=CleaningConfig(
+            repair_encoding=repair_encoding,
+            strip_control=strip_control,
+            tidy_whitespace=tidy_whitespace,
+            compose_unicode=nfc,
+            drop_damaged=drop_damaged,
+            drop_empty=drop_empty,
+            max_characters=max_characters,
+            max_words=max_words,
+            max_tokens=max_tokens,
+            max_ratio=max_ratio,
+            drop_identical=drop_identical,
+            drop_markup=drop_markup,
+            check_language=check_language,
+            drop_duplicates=drop_duplicates,
+        ),
+    )
+    _run(inputs, config, output, workers=workers, chunk_pairs=chunk_pairs, force=force)
+
+
+def _run(
+    inputs: Inputs,
+    config: PrepareConfig,
+    output: Path,
+    *,
+    workers: int | None,
+    chunk_pairs: int | None,
+    force: bool,
+) -> None:
+    from translucid.cli.preparation_table import print_report
+    from translucid.cli.progress import shown, stderr_console
+    from translucid.data import preparation
+
+    for name, number in (("--workers", workers), ("--chunk-pairs", chunk_pairs)):
+        if number is not None and number < 1:
+            raise InputError(f"{name} {number}: must be at least 1")
+    effort = preparation.Effort(
+        workers=workers or preparation.available_processors(),
+        chunk_pairs=chunk_pairs or preparation.CHUNK_PAIRS,
+    )
+    console = stderr_console()
+    begin = time.monotonic()
+    with shown(console) as emit:
+        done = preparation.prepare(inputs, config, output, effort=effort, force=force, emit=emit)
+    if done.already:
+        console.print(f"{output} is prepared already, from the same files in the same way.")
+    print_report(console, done.report, output, None if done.already else time.monotonic() - begin)
+
+
+def _corpora(
+    arguments: Sequence[str], languages: tuple[str, str], fields: tuple[str, str] | None
+) -> tuple[Corpus, ...]:
+    from translucid.data.corpus import find_corpora
+
+    source, target = languages
+    return tuple(find_corpora(arguments, source_lang=source, target_lang=target, fields=fields))
+
+
+def _listed(values: Sequence[str]) -> list[str]:
+    """Take values apart at commas, unless there is a file of that very name."""
+    listed: list[str] = []
+    for value in values:
+        listed += [value] if Path(value).exists() else [part for part in value.split(",") if part]
+    return listed
+
+
+def _two_counts(text: str) -> tuple[int, int]:
+    dev, comma, test = text.partition(",")
+    if not (comma and dev.strip().isdecimal() and test.strip().isdecimal()):
+        raise InputError(
+            f"--split {text}: give two whole numbers with a comma, the pairs of the dev and of the "
+            "test set, such as --split 1000,1000"
+        )
+    return int(dev), int(test)
+
+
+def _two_names(text: str) -> tuple[str, str]:
+    names = tuple(name.strip() for name in text.split(","))
+    if len(names) != 2 or not all(names):
+        raise InputError(
+            f"--fields {text}: give two names with a comma, the source field and the target field, "
+            "such as --fields french,english"
+        )
+    return names[0], names[1]

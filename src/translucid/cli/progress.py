@@ -1,0 +1,202 @@
+"""Show the events of a long job on stderr.
+
+On a terminal a stage is a bar with speed and time left. Anywhere else (a pipe, a log file, CI) a
+stage is a plain line at its start, one every few seconds, and one at its end. Standard output is
+never touched, because it belongs to results. ``NO_COLOR`` is honoured by rich itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as RichProgress
+from rich.text import Text
+
+from translucid.events import Emit, Event, Notice, Progress
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+def stderr_console() -> Console:
+    """Return a console on stderr that wraps nothing when stderr is not a terminal."""
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        console = Console(stderr=True, highlight=False, width=200, no_color=True)
+    return console
+
+
+@contextmanager
+def shown(console: Console) -> Iterator[Emit]:
+    """Give a consumer of events that draws on ``console`` until the block is left."""
+    display: _Display
+    if console.is_terminal:
+        display = _Bars(console)
+    else:
+        display = _Lines(
+            lambda text: console.print(text, markup=False, soft_wrap=True), time.monotonic
+        )
+    with display:
+        yield display.show
+
+
+class _Display(Protocol):
+    def __enter__(self) -> _Display: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    def show(self, event: Event) -> None: ...
+
+
+class _Lines:
+    """Plain lines: when a stage starts, at most every few seconds, and when it ends."""
+
+    def __init__(self, write: Callable[[str], None], clock: Callable[[], float]) -> None:
+        self._write = write
+        self._clock = clock
+        self._latest: Progress | None = None
+        self._written: Progress | None = None
+        self._started = 0.0
+        self._spoke = 0.0
+
+    def __enter__(self) -> _Lines:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._finish()
+
+    def show(self, event: Event) -> None:
+        """Write the event, or leave it out when the last line is only seconds old."""
+        if isinstance(event, Notice):
+            self._write(event.message)
+            return
+        now = self._clock()
+        if self._latest is None or self._latest.stage != event.stage:
+            self._finish()
+            self._started = self._spoke = now
+            self._latest = event
+            self._say(event, now)
+            return
+        self._latest = event
+        if event == self._written:
+            return
+        if event.done == event.total or now - self._spoke >= SECONDS_BETWEEN_LINES:
+            self._say(event, now)
+
+    def _finish(self) -> None:
+        """Write the last state of a stage, unless its latest line already says it."""
+        if self._latest is not None and self._latest != self._written:
+            self._say(self._latest, self._clock())
+        self._latest = None
+
+    def _say(self, event: Progress, now: float) -> None:
+        self._spoke = now
+        self._written = event
+        self._write(describe(event, now - self._started))
+
+
+def describe(event: Progress, seconds: float) -> str:
+    """Put a stage's state after so many seconds into one plain line.
+
+    >>> describe(Progress("encoding", 50_000, 200_000, "pairs"), 5.0)
+    'encoding: 50,000 of 200,000 pairs (25 %), 10,000 pairs/s, 0:00:15 left'
+    """
+    if event.total is None:
+        text = f"{event.stage}: {event.done:,} {event.unit}"
+    else:
+        text = f"{event.stage}: {event.done:,} of {event.total:,} {event.unit}"
+        if event.total:
+            text += f" ({100 * event.done // event.total} %)"
+    if event.done and seconds > 0:
+        speed = event.done / seconds
+        text += f", {speed:,.0f} {event.unit}/s"
+        if event.total is not None and event.done < event.total:
+            text += f", {_clock_text((event.total - event.done) / speed)} left"
+    return text
+
+
+def _clock_text(seconds: float) -> str:
+    minutes, second = divmod(round(seconds), 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{hour}:{minute:02}:{second:02}"
+
+
+class _Bars:
+    """Bars with speed and time left; a stage that is over stays as one line."""
+
+    def __init__(self, console: Console) -> None:
+        self._progress = RichProgress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            _CountColumn(),
+            _SpeedColumn(),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=console,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._current: str | None = None
+
+    def __enter__(self) -> _Bars:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def show(self, event: Event) -> None:
+        """Move the stage's bar, or write the notice above the bars."""
+        if isinstance(event, Notice):
+            self._progress.console.print(event.message, markup=False, highlight=False)
+            return
+        if self._current is not None and self._current != event.stage:
+            self._close(self._current)
+        self._current = event.stage
+        if event.stage not in self._tasks:
+            self._tasks[event.stage] = self._progress.add_task(
+                event.stage, total=event.total, unit=event.unit
+            )
+        self._progress.update(self._tasks[event.stage], completed=event.done, total=event.total)
+
+    def _close(self, stage: str) -> None:
+        """End a stage that did not know its total: what it has done is all there is."""
+        task = self._progress.tasks[self._progress.task_ids.index(self._tasks[stage])]
+        if task.total is None:
+            self._progress.update(task.id, total=task.completed)
+
+
+class _CountColumn(ProgressColumn):
+    """``50,000/200,000 pairs``, or without the total where it is not known."""
+
+    def render(self, task: Task) -> Text:
+        """Return the count of one stage."""
+        total = "" if task.total is None else f"/{int(task.total):,}"
+        return Text(f"{int(task.completed):,}{total} {task.fields['unit']}")
+
+
+class _SpeedColumn(ProgressColumn):
+    """``10,000/s`` over the last moments, or over the whole stage once it is over."""
+
+    def render(self, task: Task) -> Text:
+        """Return the speed of one stage."""
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.0f}/s", style="dim")

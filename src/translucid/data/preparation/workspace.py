@@ -1,0 +1,115 @@
+"""The folder ``DATA/unfinished``: what a preparation has done so far, so that it can go on.
+
+::
+
+    DATA/unfinished/README.txt        what this is, for whoever finds it
+    DATA/unfinished/job.json          which inputs and settings it is for
+    DATA/unfinished/drafts/           files being written; they count only once renamed
+    DATA/unfinished/cleaned/00000.npz chunks of cleaned pairs with their hashes (see chunks)
+    DATA/unfinished/cleaned.json      all chunks are there
+    DATA/unfinished/selection.npy     for each cleaned pair: training, dev, test, or why not
+    DATA/unfinished/encoded/00000/    training pairs of a chunk as shards
+    DATA/unfinished/output/           what will be moved into DATA
+    DATA/unfinished/finished.json     the output is whole and can be moved; the coming manifest
+
+A file or folder has its final name only when it is whole and on the disk, and its content depends
+on inputs and settings alone. So whatever was killed at whatever moment, going on gives the same
+bytes as a run that was never stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from translucid.data.atomic import new_file, sync_folder, synced
+
+UNFINISHED = "unfinished"
+_README = """\
+Preparation of this data was not finished, or is still running.
+
+Run the same `translucid prepare` command again and it goes on where it was stopped; or delete the
+folder. Nothing reads this data before it is complete, which the file manifest.json says.
+"""
+_numbers = itertools.count()
+
+
+class Workspace:
+    """The files of one unfinished preparation."""
+
+    def __init__(self, output: Path) -> None:
+        self.root = output / UNFINISHED
+        self.drafts = self.root / "drafts"
+        self.cleaned = self.root / "cleaned"
+        self.all_cleaned = self.root / "cleaned.json"
+        self.selection = self.root / "selection.npy"
+        self.tokenizer = self.root / "tokenizer.model"
+        self.encoded = self.root / "encoded"
+        self.output = self.root / "output"
+        self.finished = self.root / "finished.json"
+
+    def chunk(self, number: int) -> Path:
+        """Return the path of a chunk of cleaned pairs."""
+        return self.cleaned / f"{number:05}.npz"
+
+    def part(self, number: int) -> Path:
+        """Return the path of the shards of a chunk."""
+        return self.encoded / f"{number:05}"
+
+    def open(self, job: dict[str, Any]) -> bool:
+        """Go on with this job if it was begun here, else start anew; tell which (True: goes on)."""
+        path = self.root / "job.json"
+        known = path.is_file() and read_json(path) == job
+        if not known:
+            self.remove()
+            self.root.mkdir(parents=True)
+        shutil.rmtree(self.drafts, ignore_errors=True)
+        for folder in (self.drafts, self.cleaned, self.encoded, self.output):
+            folder.mkdir(exist_ok=True)
+        if not known:
+            (self.root / "README.txt").write_text(_README, encoding="utf-8")
+            write_json(path, job)
+        return known
+
+    def remove(self) -> None:
+        """Remove all of it; job.json goes first, so that what remains of it counts for nothing."""
+        if self.root.exists():
+            (self.root / "job.json").unlink(missing_ok=True)
+            sync_folder(self.root)
+            shutil.rmtree(self.root)
+
+
+@contextlib.contextmanager
+def drafted_file(drafts: Path, path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes its name when it is whole; each call writes to a draft of its own.
+
+    A worker that outlives a killed main process for a moment can thus never write into the same
+    draft as a worker of the next run.
+    """
+    draft = unique_draft(drafts)
+    with synced(draft) as file:
+        yield file
+    draft.replace(path)
+    sync_folder(path.parent)
+
+
+def unique_draft(drafts: Path) -> Path:
+    """Return a path that no other process and no other call uses."""
+    return drafts / f"{os.getpid()}-{next(_numbers)}"
+
+
+def write_json(path: Path, values: Any) -> None:
+    """Write readable JSON that appears whole or not at all."""
+    with new_file(path) as file:
+        file.write(json.dumps(values, ensure_ascii=False, indent=2).encode() + b"\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read what `write_json` wrote."""
+    return json.loads(path.read_text(encoding="utf-8"))

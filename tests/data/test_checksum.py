@@ -1,0 +1,51 @@
+"""Whether a file is the one that is meant."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translucid.data.checksum import is_known, sha256_of, wrong_content
+
+
+@dataclass(frozen=True)
+class Thing:
+    name: str
+    size: int
+    sha256: str
+
+
+def known(data: bytes) -> Thing:
+    return Thing("thing", len(data), hashlib.sha256(data).hexdigest())
+
+
+@given(meant=st.binary(max_size=20), there=st.binary(max_size=20))
+def test_a_file_is_known_exactly_if_it_has_the_known_bytes(
+    meant: bytes, there: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "checked"
+    path.write_bytes(there)
+    assert sha256_of(path) == hashlib.sha256(there).hexdigest()
+    assert is_known(path, known(meant)) == (meant == there)
+    assert is_known(path, known(there))
+
+
+def test_nothing_and_a_folder_are_not_known_files(tmp_path: Path) -> None:
+    assert not is_known(tmp_path / "nothing", known(b""))
+    assert not is_known(tmp_path, known(b""))
+
+
+def test_the_message_gives_both_sums_and_sizes(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"abc")
+    error = wrong_content(tmp_path / "file", known(b"xy"), origin="elsewhere", remedy="Look again.")
+    assert str(error) == (
+        "elsewhere: this is not the known thing:\n"
+        f"  expected sha256 {hashlib.sha256(b'xy').hexdigest()} (2 bytes)\n"
+        f"  actual   sha256 {hashlib.sha256(b'abc').hexdigest()} (3 bytes)\n"
+        "  Look again."
+    )

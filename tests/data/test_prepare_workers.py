@@ -1,0 +1,58 @@
+"""Processes that answer in order, pass on errors, and do not leave their caller waiting."""
+
+from __future__ import annotations
+
+import operator
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from translucid.data.preparation.workers import Workers, available_processors
+from translucid.errors import DataError, TranslucidError
+from translucid.text.tokenizer import load_tokenizer
+
+
+def test_results_come_in_order_and_tasks_are_not_taken_too_early(tmp_path: Path) -> None:
+    taken: list[int] = []
+
+    def tasks() -> Iterator[float]:
+        for number in range(30):
+            taken.append(number)
+            yield 0.02 if number % 7 == 0 else 0.0
+
+    with Workers(2) as workers:
+        results = workers.in_order(time.sleep, tasks())
+        next(results)
+        assert len(taken) <= 6
+        assert list(results) == [None] * 29
+        assert list(workers.in_order(operator.neg, range(20))) == [-i for i in range(20)]
+        assert list(workers.in_order(operator.neg, [5])) == [-5]
+        assert list(workers.in_order(operator.neg, [])) == []
+        assert workers.apart(operator.neg, 3) == -3
+        # An error in a worker is the caller's error, and the workers go on.
+        with pytest.raises(FileNotFoundError):
+            list(workers.in_order(os.stat, [tmp_path, tmp_path / "missing", tmp_path]))
+        with pytest.raises(DataError, match="missing: the tokenizer cannot be read"):
+            workers.apart(load_tokenizer, tmp_path / "missing")
+        assert list(workers.in_order(abs, [-1, -2])) == [1, 2]
+
+
+def test_one_worker_is_this_process() -> None:
+    with Workers(1) as workers:
+        assert set(workers.in_order(lambda _: os.getpid(), range(5))) == {os.getpid()}
+        assert workers.apart(lambda _: os.getpid(), None) == os.getpid()
+
+
+def test_a_worker_that_dies_is_noticed() -> None:
+    with Workers(2) as workers:
+        with pytest.raises(TranslucidError, match="a worker process was killed from outside"):
+            list(workers.in_order(os._exit, [1, 1, 1]))
+        with pytest.raises(TranslucidError, match="a worker process was killed from outside"):
+            workers.apart(os._exit, 1)
+
+
+def test_there_is_at_least_one_processor() -> None:
+    assert 1 <= available_processors() <= (os.cpu_count() or 1)
