@@ -23,7 +23,7 @@ test: check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 demo: $(INSTALLED)
-	$(BIN)/translucid info tiny --vocab-size 8000
+	$(BIN)/translucid demo
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

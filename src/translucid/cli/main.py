@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from translucid import __version__
-from translucid.cli import fetch, info, prepare
+from translucid.cli import average, demo, fetch, info, prepare, train
 from translucid.errors import TranslucidError
 
 app = typer.Typer(
@@ -45,9 +45,12 @@ def _options(
     """Translucid: a Transformer you can train, trust and see through."""
 
 
+app.command("average")(average.average)
+app.command("demo")(demo.demo)
 app.command("fetch")(fetch.fetch)
 app.command("info")(info.info)
 app.command("prepare", cls=prepare.PrepareCommand)(prepare.prepare)
+app.command("train")(train.train)
 
 
 def main() -> None:

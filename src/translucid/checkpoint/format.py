@@ -1,0 +1,182 @@
+"""A model is a directory that explains itself.
+
+::
+
+    MODEL/config.json              the network's settings (ModelConfig)
+          generation_config.json   languages, their tags, and how to search (GenerationConfig)
+          model.safetensors        the weights by parameter name; tied ones once
+          tokenizer.model
+          README.md                the model card, and the pictures it shows
+          provenance.json          where it came from: data, settings, scores, versions
+
+It appears under its name when all of it is on the disk, and replaces an older one at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+from pydantic import Field, Strict
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from translucid.checkpoint.writing import (
+    full_disk_explained,
+    new_folder,
+    size_of,
+    write_file,
+    write_tensors,
+)
+from translucid.config import Config, Count, ModelConfig
+from translucid.errors import ConfigError, DataError, InputError
+from translucid.model import Transformer
+
+CONFIG = "config.json"
+GENERATION = "generation_config.json"
+WEIGHTS = "model.safetensors"
+TOKENIZER = "tokenizer.model"
+CARD = "README.md"
+PROVENANCE = "provenance.json"
+
+_REMEDY = "The model directory is damaged or was copied in part: copy or train it again."
+_NAMED_IN_A_MESSAGE = 5
+
+
+Direction = Annotated[tuple[str, str], Strict(False)]  # JSON has lists where Python has tuples
+
+
+class GenerationConfig(Config):
+    """Languages of a model, and how it searches unless told otherwise (section 6.1)."""
+
+    directions: tuple[Direction, ...] = Field(
+        strict=False, description="pairs of source and target language that it was trained on"
+    )
+    tags: dict[str, int] = Field(
+        description="token that a source begins with, by target language; empty: none"
+    )
+    beam: Count = Field(default=4, description="hypotheses followed side by side")
+    length_penalty: float = Field(default=0.6, description="α in ((5 + length) / 6)^α")
+    extra_length: Count = Field(
+        default=50, description="most tokens beyond the length of the source"
+    )
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """All of a model directory but the weights; `texts` are the card and files that it shows."""
+
+    config: ModelConfig
+    generation: GenerationConfig
+    tokenizer: bytes
+    provenance: Mapping[str, Any]
+    texts: Mapping[str, str]
+
+
+def weights_of(model: Transformer) -> dict[str, Tensor]:
+    """Return the weights of a network by parameter name; one that is shared has its first name."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def write_model(folder: Path, weights: Mapping[str, Tensor], files: ModelFiles) -> None:
+    """Write a model directory, replacing an older one of that name at once."""
+    if CARD not in files.texts:
+        raise InputError(f"{folder}: a model directory has a model card, {CARD}, in its texts")
+    contents = {
+        CONFIG: files.config.to_json().encode(),
+        GENERATION: files.generation.to_json().encode(),
+        TOKENIZER: files.tokenizer,
+        PROVENANCE: (json.dumps(files.provenance, ensure_ascii=False, indent=2) + "\n").encode(),
+        **{name: text.encode() for name, text in files.texts.items()},
+    }
+    needed = size_of(weights) + sum(map(len, contents.values()))
+    remedy = "What was there before is kept. Free some space, and try again."
+    with (
+        full_disk_explained(folder, "the model", needed=needed, remedy=remedy),
+        new_folder(folder) as draft,
+    ):
+        write_tensors(draft / WEIGHTS, weights)
+        for name, content in contents.items():
+            write_file(draft / name, content)
+
+
+def read_model_files(folder: Path) -> ModelFiles:
+    """Read all of a model directory but the weights."""
+    try:
+        config = ModelConfig.from_file(_existing(folder, CONFIG))
+        generation = GenerationConfig.from_file(_existing(folder, GENERATION))
+    except ConfigError as error:
+        raise DataError(folder, str(error), remedy=_REMEDY) from error
+    path = _existing(folder, PROVENANCE)
+    try:
+        provenance = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise DataError(path, f"not valid JSON: {error}", remedy=_REMEDY) from error
+    texts = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in sorted(folder.iterdir())
+        if path.suffix in {".md", ".svg"}
+    }
+    tokenizer = _existing(folder, TOKENIZER).read_bytes()
+    return ModelFiles(config, generation, tokenizer, provenance, texts)
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Read the tensors of a safetensors file, or of a model directory's."""
+    path = path / WEIGHTS if path.is_dir() else path
+    if not path.is_file():
+        raise DataError(path, "the file is missing", remedy=_REMEDY)
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise DataError(path, f"not a safetensors file: {error}", remedy=_REMEDY) from error
+
+
+def load_model(folder: Path) -> Transformer:
+    """Return the network of a model directory, on the CPU and in evaluation mode."""
+    try:
+        config = ModelConfig.from_file(_existing(folder, CONFIG))
+    except ConfigError as error:
+        raise DataError(folder / CONFIG, str(error), remedy=_REMEDY) from error
+    with torch.random.fork_rng(devices=[]):  # the first weights are drawn and then replaced
+        model = Transformer(config)
+    weights = read_weights(folder)
+    check_weights(weights_of(model), weights, folder / WEIGHTS)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(weights[name])
+    return model.eval()
+
+
+def check_weights(
+    expected: Mapping[str, Tensor], weights: Mapping[str, Tensor], path: Path
+) -> None:
+    """Refuse weights, read from `path`, that are not those of the network expected."""
+    faults = [f"{name} is missing" for name in sorted(expected.keys() - weights.keys())]
+    faults += [f"{name} is unknown" for name in sorted(weights.keys() - expected.keys())]
+    faults += [
+        f"{name} has the shape {list(weights[name].shape)} instead of {list(tensor.shape)}"
+        for name, tensor in expected.items()
+        if name in weights and weights[name].shape != tensor.shape
+    ]
+    if faults:
+        more = len(faults) - _NAMED_IN_A_MESSAGE
+        named = faults[:_NAMED_IN_A_MESSAGE] + ([f"and {more} more"] if more > 0 else [])
+        raise DataError(
+            path,
+            f"these are not the weights of the network that {CONFIG} describes: "
+            + "; ".join(named),
+            remedy=_REMEDY,
+        )
+
+
+def _existing(folder: Path, name: str) -> Path:
+    path = folder / name
+    if not path.is_file():
+        raise DataError(path, "the file is missing", remedy=_REMEDY)
+    return path

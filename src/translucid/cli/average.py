@@ -1,0 +1,162 @@
+"""``translucid average``: one model of several checkpoints of a run."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from translucid.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from translucid.data.shards import PreparedData
+    from translucid.events import Validated
+    from translucid.training.report import Facts
+    from translucid.training.run_folder import RunFolder, RunRecord
+
+PAPERS_LAST = 5  # "averaging the last 5 checkpoints": section 6.1
+
+
+def average(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Folder that `translucid train` has made.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="MODEL", help="Model directory to write.")
+    ],
+    last: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Average the newest N checkpoints.  [default: 5]"),
+    ] = None,
+    best: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Average the N checkpoints with the best dev score."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA", help="Where the run's data is now, if it was moved."),
+    ] = None,
+) -> None:
+    """Average checkpoints of a run into one model.
+
+    The mean of the weights is measured on the dev set. The paper averages the last 5 checkpoints of
+    its base models and the last 20 of its big ones. A run keeps as many as
+    training.keep_checkpoints says.
+
+    \b
+    Examples:
+      translucid average run -o model
+      translucid average run --last 10 -o model
+      translucid average run --best 3 -o model
+    """
+    from translucid.checkpoint.average import average_checkpoints
+    from translucid.cli.progress import stderr_console
+    from translucid.cli.training_display import in_words
+    from translucid.training.model_output import ModelOutput
+    from translucid.training.run_folder import RunFolder, read_record
+
+    if last is not None and best is not None:
+        raise InputError(f"--last {last} and --best {best}: give one of the two")
+    if output.exists() and not (output / "config.json").is_file():
+        raise InputError(f"-o {output} is there and is no model directory; give another name")
+    record = read_record(run)
+    prepared = _data(record, data)
+    steps = _steps(RunFolder(run), record, last, best)
+    weights = average_checkpoints(RunFolder(run).checkpoints, steps)
+    scores = _scores(record, prepared, weights, steps[-1])
+    made = ModelOutput(record.model, record.training, prepared, RunFolder(run))
+    made.write(output, weights, _facts(RunFolder(run), steps, scores))
+    console = stderr_console()
+    console.print(f"mean of the checkpoints after steps {', '.join(f'{s:,}' for s in steps)}")
+    if scores is not None:
+        console.print(in_words(scores), markup=False, soft_wrap=True)
+    typer.echo(output)
+
+
+def _data(record: RunRecord, moved: Path | None) -> PreparedData:
+    """Open the data of a run, for its tokenizer and its dev set."""
+    from translucid.data.shards import open_data
+    from translucid.errors import DataError
+    from translucid.training.run_folder import fingerprint_of
+
+    folder = moved or Path(record.data)
+    if moved is None and not folder.is_dir():
+        raise DataError(
+            folder,
+            "the data of the run is not there any more",
+            remedy="Say where it is now: --data DATA.",
+        )
+    data = open_data(folder)
+    if fingerprint_of(data) != record.fingerprint:
+        raise DataError(
+            folder,
+            f"this is not the data that the run was trained on in {record.data}",
+            remedy="Say where that is now: --data DATA.",
+        )
+    return data
+
+
+def _steps(run: RunFolder, record: RunRecord, last: int | None, best: int | None) -> list[int]:
+    from translucid.checkpoint.average import best_steps, newest_steps
+    from translucid.events import Validated
+    from translucid.training.metrics import read_metrics
+
+    if best is None:
+        return newest_steps(run.checkpoints, PAPERS_LAST if last is None else last)
+    metric = record.training.metric
+    sign = -1 if metric == "loss" else 1
+    scores = {
+        event.step: sign * float(getattr(event, metric))
+        for event in read_metrics(run.metrics.path)
+        if isinstance(event, Validated)
+    }
+    return best_steps(run.checkpoints, scores, best)
+
+
+def _scores(
+    record: RunRecord, data: PreparedData, weights: dict[str, Tensor], step: int
+) -> Validated | None:
+    """Measure averaged weights on the dev set, if there is one."""
+    import torch
+
+    from translucid.events import Validated
+    from translucid.model import Transformer
+    from translucid.text.tokenizer import load_tokenizer
+    from translucid.training.validation import Validator
+
+    if "dev" not in data.manifest.splits:
+        return None
+    model = Transformer(record.model)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(weights[name])
+    settings = record.training
+    found = Validator(
+        data,
+        load_tokenizer(data.tokenizer_path),
+        settings.validation_sample,
+        settings.micro_batch_tokens,
+    )(model, step)
+    return Validated(step=step, best=False, **vars(found))
+
+
+def _facts(run: RunFolder, steps: list[int], scores: Validated | None) -> Facts:
+    """Return what the card tells of the run up to the newest of the checkpoints."""
+    from translucid.training.report import Facts
+    from translucid.training.state import TrainingState
+
+    state = TrainingState.from_json(run.checkpoints.open(steps[-1]).state)
+    return Facts(
+        step=state.step,
+        epoch=state.cursor.epoch,
+        tokens=state.tokens,
+        seconds=state.seconds,
+        validation=scores,
+        command=shlex.join(["translucid", *sys.argv[1:]]),
+        averaged=tuple(steps),
+    )

@@ -1,0 +1,293 @@
+"""Show a training run on stderr while it goes on.
+
+On a terminal a few lines at the bottom live, and validations stay above them. Anywhere else (a
+pipe, a log file, CI) there is a plain line every few seconds, and one for each validation.
+``NO_COLOR`` is honoured by rich itself.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from translucid.events import (
+    Notice,
+    Saved,
+    Skipped,
+    Stopped,
+    Trained,
+    TrainingEvent,
+    Validated,
+)
+
+SECONDS_BETWEEN_LINES = 10.0
+SECONDS_OF_SPEED = 15.0  # speed is that of the last moments
+LONGEST_SAMPLE = 160  # characters: a network that has just begun may repeat itself without end
+STOPPING = "Stopping after this step, and saving."
+AT_ONCE = " Ctrl-C again stops at once, without saving."
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How far a run is to go, and what its speed is measured against.
+
+    `flops` are those of a target token; `peak` is what the machine's matrix products reach in a
+    second. `max_minutes` is 0 where time is not limited.
+    """
+
+    max_steps: int
+    max_minutes: float
+    flops: float
+    peak: float
+
+
+@dataclass
+class Course:
+    """What has been seen of a run so far.
+
+    `seconds_before` is the time of earlier sessions. `stopping` is what to say once a person has
+    asked for an end, while the step under way is finished.
+    """
+
+    plan: Plan
+    clock: Callable[[], float]
+    seconds_before: float = 0.0
+    stopping: str = ""
+    latest: Trained | None = None
+    best: Validated | None = None
+    _recent: deque[Trained] = field(default_factory=deque)
+    _started: float = 0.0
+    _first_step: int = 0
+
+    def take(self, event: TrainingEvent) -> None:
+        """Remember what an event says."""
+        if isinstance(event, Trained):
+            if self.latest is None:
+                self._started = self.clock() - event.seconds
+                self._first_step = event.step - 1
+            self.latest = event
+            self._recent.append(event)
+            while sum(e.seconds for e in self._recent) > SECONDS_OF_SPEED and len(self._recent) > 1:
+                self._recent.popleft()
+        elif isinstance(event, Validated) and event.best:
+            self.best = event
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Target tokens a second of the last moments, validation and saving left out."""
+        seconds = sum(event.seconds for event in self._recent)
+        return sum(event.tokens for event in self._recent) / seconds if seconds else 0.0
+
+    @property
+    def share_of_peak(self) -> float:
+        """The share of the machine's peak that training's matrix products reach."""
+        return self.tokens_per_second * self.plan.flops / self.plan.peak
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since this session began to train."""
+        return self.clock() - self._started if self.latest else 0.0
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the limit of steps or minutes that comes first, all stops included."""
+        if self.latest is None:
+            return None
+        steps = self.latest.step - self._first_step
+        by_steps = (self.plan.max_steps - self.latest.step) * self.elapsed / steps
+        by_minutes = 60 * self.plan.max_minutes - self.seconds_before - self.elapsed
+        return max(0.0, min(by_steps, by_minutes) if self.plan.max_minutes else by_steps)
+
+    @property
+    def share_done(self) -> float:
+        """How much of the way is behind, by steps or by minutes."""
+        if self.latest is None:
+            return 0.0
+        by_steps = self.latest.step / self.plan.max_steps
+        minutes = (self.seconds_before + self.elapsed) / 60
+        by_minutes = minutes / self.plan.max_minutes if self.plan.max_minutes else 0.0
+        return min(1.0, max(by_steps, by_minutes))
+
+
+@contextmanager
+def shown(console: Console, course: Course) -> Iterator[Callable[[TrainingEvent], None]]:
+    """Give a consumer of training events that draws on `console` until the block is left."""
+    if console.is_terminal:
+        with _Screen(console, course) as screen:
+            yield screen.show
+    else:
+        yield Lines(lambda text: console.print(text, markup=False, soft_wrap=True), course).show
+
+
+class Lines:
+    """Plain lines: one every few seconds of training, one for everything else."""
+
+    def __init__(self, write: Callable[[str], None], course: Course) -> None:
+        self._write = write
+        self._course = course
+        self._spoke: float | None = None
+        self._told = False
+
+    def show(self, event: TrainingEvent) -> None:
+        """Write the event, or leave it out when the last line is only seconds old."""
+        self._course.take(event)
+        if self._course.stopping and not self._told:
+            self._told = True
+            self._write(self._course.stopping)
+        if not isinstance(event, Trained):
+            self._write(in_words(event))
+            return
+        now = self._course.clock()
+        if self._spoke is None or now - self._spoke >= SECONDS_BETWEEN_LINES:
+            self._spoke = now
+            self._write(f"{_position(self._course)}: {' · '.join(_figures(self._course))}")
+
+
+class _Screen:
+    """A few lines that live at the bottom of a terminal, and lasting ones above them."""
+
+    def __init__(self, console: Console, course: Course) -> None:
+        self._console = console
+        self._course = course
+        self._live = Live(console=console, get_renderable=self._draw, refresh_per_second=5)
+
+    def __enter__(self) -> _Screen:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def show(self, event: TrainingEvent) -> None:
+        """Redraw, and let all but mere steps and checkpoints stay on the screen."""
+        self._course.take(event)
+        match event:
+            case Trained() | Saved():
+                return
+            case Validated():
+                self._console.print(_validation(event))
+            case Skipped():
+                self._console.print(in_words(event), style="yellow", markup=False)
+            case _:
+                self._console.print(in_words(event), markup=False)
+
+    def _draw(self) -> RenderableType:
+        return _picture(self._course)
+
+
+def in_words(event: TrainingEvent) -> str:
+    """Put an event into plain lines."""
+    match event:
+        case Trained():
+            return (
+                f"step {event.step:,}: loss {event.loss:.3f}, perplexity "
+                f"{_number(event.perplexity)}, learning rate {event.learning_rate:.3g}, gradient "
+                f"norm {event.gradient_norm:.2f}"
+            )
+        case Validated():
+            lines = [f"step {event.step:,}, dev: {_scores(event)}{' (best)' if event.best else ''}"]
+            for sample in event.samples:
+                lines += [f"  {_short(sample.source)}", f"    → {_short(sample.translation)}"]
+                if sample.translation != sample.reference:
+                    lines += [f"    = {_short(sample.reference)}"]
+            return "\n".join(lines)
+        case Saved():
+            return f"step {event.step:,}: saved {event.path}"
+        case Skipped():
+            return f"step {event.step:,} skipped: {event.reason}"
+        case Stopped():
+            return f"stopped after step {event.step:,}: {event.reason}"
+        case Notice():
+            return event.message
+
+
+def _picture(course: Course) -> RenderableType:
+    """Return what lives at the bottom: a bar, the figures, the best dev score."""
+    if course.latest is None:
+        return Text("preparing the first step …", style="dim")
+    bar = Table.grid(padding=(0, 1), expand=True)
+    bar.add_column(no_wrap=True)
+    bar.add_column(ratio=1)
+    bar.add_column(no_wrap=True)
+    bar.add_row(
+        f"step {course.latest.step:,}/{course.plan.max_steps:,}",
+        ProgressBar(total=1.0, completed=course.share_done, complete_style="cyan"),
+        f"{100 * course.share_done:.0f} %  {_clock(course.elapsed)}, {_clock(course.left)} left",
+    )
+    lines: list[RenderableType] = [bar, *map(Text, _figures(course))]
+    if course.best is not None:
+        lines.append(
+            Text(f"best dev: {_scores(course.best)}, step {course.best.step:,}", style="green")
+        )
+    if course.stopping:
+        lines.append(Text(course.stopping, style="yellow"))
+    return Group(*lines)
+
+
+def _validation(event: Validated) -> RenderableType:
+    """Return a validation with its translations, references beside those that differ."""
+    title = Text(f"step {event.step:,}, dev: {_scores(event)}", style="bold")
+    if event.best:
+        title.append("  best", style="green")
+    table = Table.grid(padding=(0, 1))
+    for sample in event.samples:
+        table.add_row("  ", Text(_short(sample.source), style="dim"))
+        right = sample.translation == sample.reference
+        table.add_row("  →", Text(_short(sample.translation), style="green" if right else ""))
+        if not right:
+            table.add_row("  =", Text(_short(sample.reference), style="dim"))
+    return Group(title, table)
+
+
+def _position(course: Course) -> str:
+    assert course.latest is not None
+    return (
+        f"step {course.latest.step:,} of {course.plan.max_steps:,} "
+        f"({100 * course.share_done:.0f} %), {_clock(course.left)} left"
+    )
+
+
+def _figures(course: Course) -> tuple[str, str]:
+    """Return how well and how fast it learns, each in a line."""
+    latest = course.latest
+    assert latest is not None
+    return (
+        f"loss {latest.loss:.3f} · perplexity {_number(latest.perplexity)} · learning rate "
+        f"{latest.learning_rate:.3g} · gradient norm {latest.gradient_norm:.2f}",
+        f"{course.tokens_per_second:,.0f} tokens/s · {100 * course.share_of_peak:.0f} % of peak "
+        f"({course.plan.peak / 1e9:,.0f} GFLOP/s) · epoch {latest.epoch}",
+    )
+
+
+def _scores(event: Validated) -> str:
+    return (
+        f"loss {event.loss:.3f} · perplexity {_number(event.perplexity)} · BLEU {event.bleu:.1f} · "
+        f"chrF {event.chrf:.1f}"
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_SAMPLE else f"{text[:LONGEST_SAMPLE]} …"
+
+
+def _number(value: float) -> str:
+    """Write a perplexity, which may be small or enormous."""
+    if value < 100:
+        return f"{value:.2f}"
+    return f"{value:,.0f}" if value < 1e6 else f"{value:.2g}"
+
+
+def _clock(seconds: float | None) -> str:
+    if seconds is None:
+        return "?"
+    minutes, second = divmod(round(seconds), 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{hour}:{minute:02}:{second:02}"

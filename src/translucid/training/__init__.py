@@ -1,0 +1,1 @@
+"""Training: batches in, a loop of events out, a model directory at the end (section 5)."""

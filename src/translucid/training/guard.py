@@ -1,0 +1,87 @@
+"""Guard rails: what cannot be trained is refused, and what fails is traced to lines of the data."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from translucid.checkpoint.writing import write_file
+from translucid.data.collate import Batch
+from translucid.data.examples import Examples, examples_of, longest
+from translucid.data.shards import PreparedData
+from translucid.errors import InputError, TranslucidError
+from translucid.model import Transformer
+
+
+class DivergedError(TranslucidError):
+    """Training that cannot go on: the loss or the gradient is no number, or grows beyond all."""
+
+
+def refuse_unfit(model: Transformer, data: PreparedData) -> None:
+    """Raise InputError for a network that cannot read the data."""
+    config, needed = model.config, data.manifest.tokenizer.vocab_size
+    smallest = min(config.source_vocab_size, config.target_vocab_size)
+    if smallest < needed:
+        raise InputError(
+            f"the network's vocabulary has {smallest:,} tokens, and the tokenizer of "
+            f"{data.folder} has {needed:,}: give the network at least as many"
+        )
+    if config.positions == "learned":
+        most = longest(examples_of(data, "train"))
+        if most > config.max_positions:
+            raise InputError(
+                f"the longest sentence of {data.folder} has {most:,} tokens, and the network "
+                f"{config.max_positions:,} learned positions: raise max_positions to {most:,}, or "
+                "prepare the data again with a lower limit of length"
+            )
+
+
+def largest_loss(vocab_size: int, factor: float) -> float:
+    """Return the loss a token from which on training has failed: `factor` times that of guessing.
+
+    Who guesses, giving each of V tokens the same chance, has the loss ln V.
+    """
+    return factor * math.log(vocab_size)
+
+
+def lines_of(
+    batches: Sequence[Batch], losses: Sequence[float], limit: float, examples: Examples
+) -> list[dict[str, Any]]:
+    """Return the sentences of a step's micro-batches, and where they came from, as plain values.
+
+    `suspect` are those with a loss a token that is no number or above the limit. JSON has no word
+    for what is no number, so a loss is written as text.
+    """
+    return [
+        {
+            "suspect": not loss / batch.tokens <= limit,
+            "loss": f"{loss / batch.tokens:.6g}",
+            "pairs": _pairs(batch, examples),
+        }
+        for batch, loss in zip(batches, losses, strict=True)
+    ]
+
+
+def write_lines(path: Path, step: int, batches: Sequence[dict[str, Any]]) -> None:
+    """Save the micro-batches of a step that failed: the suspects or, without any, all of them."""
+    suspects = [batch for batch in batches if batch["suspect"]]
+    content = {"step": step, "micro_batches": suspects or batches}
+    write_file(path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
+
+
+def _pairs(batch: Batch, examples: Examples) -> list[dict[str, Any]]:
+    rows = []
+    for pair, direction in zip(batch.examples.tolist(), batch.directions.tolist(), strict=True):
+        source, target = examples.directions[direction]
+        rows.append(
+            {
+                "place": examples.place(pair),
+                "line": examples.split.origin(pair).line,
+                "source": examples.split.text(source, pair),
+                "target": examples.split.text(target, pair),
+            }
+        )
+    return rows

@@ -1,0 +1,108 @@
+"""What this machine lets a process use: cores and memory, a container's limits counted.
+
+Containers are limited by control groups (cgroups). ``/proc/self/cgroup`` names the group of this
+process, and the files of that group, and of all groups above it, hold the limits::
+
+    0::/user/job                →  /sys/fs/cgroup/user/job/memory.max, …           (version 2)
+    4:memory:/user/job          →  /sys/fs/cgroup/memory/user/job/memory.limit…    (version 1)
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from translucid.errors import TranslucidError
+
+
+class _Names(NamedTuple):
+    """The files of a memory group, and the line of its statistics that counts idle file pages."""
+
+    limit: str
+    usage: str
+    reclaimable: str
+
+
+_MEMORY = (
+    _Names("memory.max", "memory.current", "inactive_file"),
+    _Names("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The folders in which the system tells of itself."""
+
+    proc: Path = Path("/proc")
+    cgroup: Path = Path("/sys/fs/cgroup")
+
+    def cores(self) -> int:
+        """Return how many cores this process may use: by its affinity and its group's quota."""
+        if hasattr(os, "sched_getaffinity"):
+            cores = len(os.sched_getaffinity(0))
+        else:
+            cores = os.cpu_count() or 1
+        return max(1, min([cores, *(math.ceil(quota) for quota in self._quotas())]))
+
+    def free_memory(self) -> int:
+        """Return how many bytes this process may still take without swapping or being killed."""
+        path = self.proc / "meminfo"
+        if not path.is_file():
+            raise TranslucidError(
+                f"how much memory is free cannot be told on this system (there is no {path}): give "
+                "micro_batch_tokens instead of fitting it"
+            )
+        free = [1024 * _value(path.read_text(), "MemAvailable:")]
+        for group in self._groups("memory"):
+            for names in _MEMORY:
+                limit = _number(group / names.limit)
+                if limit is not None:
+                    idle = _value((group / "memory.stat").read_text(), names.reclaimable)
+                    used = int((group / names.usage).read_text()) - idle
+                    free.append(limit - used)
+        return max(0, min(free))
+
+    def _quotas(self) -> Iterator[float]:
+        """Yield how many cores each group of this process may keep busy."""
+        for group in self._groups("cpu"):
+            if (group / "cpu.max").is_file():
+                quota, period = (group / "cpu.max").read_text().split()
+                if quota != "max":
+                    yield int(quota) / int(period)
+            old = _number(group / "cpu.cfs_quota_us")
+            if old is not None and old > 0:
+                yield old / int((group / "cpu.cfs_period_us").read_text())
+
+    def _groups(self, controller: str) -> Iterator[Path]:
+        """Yield the folders that hold limits of this process, the innermost first."""
+        path = self.proc / "self" / "cgroup"
+        for line in path.read_text().splitlines() if path.is_file() else []:
+            _, controllers, name = line.split(":", 2)
+            if controllers and controller not in controllers.split(","):
+                continue
+            root = self.cgroup / controllers
+            inner = root / name.lstrip("/")
+            yield from (
+                folder for folder in (inner, *inner.parents) if root in (folder, *folder.parents)
+            )
+
+
+def _number(path: Path) -> int | None:
+    """Return the number that a file holds; None where there is no file, or no limit in it."""
+    if not path.is_file():
+        return None
+    text = path.read_text().strip()
+    return None if text == "max" else int(text)
+
+
+def _value(table: str, name: str) -> int:
+    """Return the number beside a name in a table of the system."""
+    for line in table.splitlines():
+        fields = line.split()
+        if fields and fields[0] == name:
+            return int(fields[1])
+    raise TranslucidError(f"the system does not say {name!r} where it should")

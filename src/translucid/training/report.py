@@ -1,0 +1,190 @@
+"""What a finished run says of itself: the model card, which shows the curve of its losses."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from translucid import __version__
+from translucid.anatomy import anatomy
+from translucid.config import ModelConfig
+from translucid.data.shards import Manifest
+from translucid.events import Trained, Validated
+from translucid.training.curve import Curves, Point
+from translucid.training.settings import TrainingConfig
+
+CURVE = "curve.svg"  # beside the card
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What happened in a run until a network of it was kept.
+
+    `validation` is that of this very network, or None where there is no dev set. `command` is what
+    a person typed, empty for a run from Python. `averaged` are the steps over whose checkpoints the
+    weights are the mean; without any, they are those of `step`.
+    """
+
+    step: int
+    epoch: int
+    tokens: int
+    seconds: float
+    validation: Validated | None
+    command: str
+    averaged: tuple[int, ...] = ()
+
+
+def curves_of(events: Iterable[Trained | Validated]) -> Curves:
+    """Return what is drawn of a run: losses without label smoothing, and the learning rate."""
+    trained, validated = [], []
+    for event in events:
+        if isinstance(event, Trained):
+            trained.append(event)
+        else:
+            validated.append(event)
+    return Curves(
+        training=[Point(event.step, math.log(event.perplexity)) for event in trained],
+        dev=[Point(event.step, event.loss) for event in validated],
+        learning_rate=[Point(event.step, event.learning_rate) for event in trained],
+    )
+
+
+def model_card(
+    config: ModelConfig, settings: TrainingConfig, manifest: Manifest, facts: Facts
+) -> str:
+    """Return the README.md of a model directory, in Markdown."""
+    sections = [
+        _head(config, manifest, facts),
+        _scores(manifest, settings, facts),
+        _course(),
+        _network(config),
+        _data(manifest),
+        _training(settings, facts),
+        _licence(),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _head(config: ModelConfig, manifest: Manifest, facts: Facts) -> str:
+    ways = ", ".join(f"{source} → {target}" for source, target in manifest.directions)
+    pairs = manifest.splits["train"].pairs
+    return (
+        f"# Translation {ways}\n\n"
+        f"A Transformer of {_parameters(config):,} parameters, trained for {facts.step:,} steps "
+        f"on {pairs:,} sentence pairs with translucid {__version__}."
+    )
+
+
+def _scores(manifest: Manifest, settings: TrainingConfig, facts: Facts) -> str:
+    if facts.validation is None:
+        return "## Scores\n\nThere was no dev set, so nothing was measured."
+    found = facts.validation
+    dev = manifest.splits["dev"].pairs
+    sample = min(dev, settings.validation_sample)
+    table = _table(
+        ("score", "value", "of"),
+        [
+            ("loss", f"{found.loss:.4f} nats a token", f"{dev:,} dev pairs"),
+            ("perplexity", f"{found.perplexity:.3f}", f"{dev:,} dev pairs"),
+            ("BLEU", f"{found.bleu:.2f}", f"{sample:,} of them, greedy search"),
+            ("chrF", f"{found.chrf:.2f}", f"{sample:,} of them, greedy search"),
+        ],
+    )
+    mean = " BLEU and chrF are means over the directions." if len(manifest.directions) > 1 else ""
+    signatures = "\n".join(f"- `{signature}`" for signature in dict.fromkeys(found.signatures))
+    return (
+        f"## Scores\n\n{table}\n\nLoss and perplexity are without label smoothing.{mean} "
+        f"Signatures of sacrebleu:\n\n{signatures}"
+    )
+
+
+def _course() -> str:
+    return f"![Loss and learning rate by step]({CURVE})"
+
+
+def _network(config: ModelConfig) -> str:
+    biases = "with biases" if config.attention_bias else "no biases"
+    rows = [
+        (
+            "layers",
+            f"{config.encoder_layers} in the encoder, {config.decoder_layers} in the decoder",
+        ),
+        ("width", f"d_model {config.d_model}, d_ff {config.d_ff}, {config.activation}"),
+        ("attention", f"{config.heads} heads, d_k {config.d_k}, d_v {config.d_v}, {biases}"),
+        ("norm", "before each sublayer" if config.norm == "pre" else "after each residual sum"),
+        ("positions", config.positions),
+        ("tied weights", config.tying),
+        ("vocabulary", _vocabulary(config)),
+        ("parameters", f"{_parameters(config):,}"),
+    ]
+    return f"## Network\n\n{_table(('', ''), rows)}"
+
+
+def _vocabulary(config: ModelConfig) -> str:
+    if config.source_vocab_size == config.target_vocab_size:
+        return f"{config.source_vocab_size:,} tokens"
+    return f"{config.source_vocab_size:,} and {config.target_vocab_size:,} tokens"
+
+
+def _data(manifest: Manifest) -> str:
+    corpora = [
+        (", ".join(f"`{path}`" for path in corpus.paths), f"{corpus.pairs:,}", f"{corpus.weight:g}")
+        for corpus in manifest.corpora
+    ]
+    splits = [
+        (name, f"{entry.pairs:,}", *(f"{count:,}" for count in entry.tokens.values()))
+        for name, entry in manifest.splits.items()
+    ]
+    languages = [f"{lang} tokens" for lang in manifest.layout.languages]
+    tokenizer = manifest.tokenizer
+    return (
+        f"## Data\n\n{_table(('corpus', 'pairs', 'weight'), corpora)}\n\n"
+        f"{_table(('split', 'pairs', *languages), splits)}\n\n"
+        f"Tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens, SHA-256 "
+        f"`{tokenizer.fingerprint}`."
+    )
+
+
+def _training(settings: TrainingConfig, facts: Facts) -> str:
+    what_happened = [
+        ("steps", f"{facts.step:,}"),
+        *([("weights", _averaged(facts))] if facts.averaged else []),
+        ("epochs", f"{facts.epoch:,} complete"),
+        ("target tokens", f"{facts.tokens:,}"),
+        ("time", f"{facts.seconds / 60:.1f} minutes"),
+    ]
+    values = settings.model_dump(mode="json")
+    chosen = [(name, f"`{json.dumps(value)}`") for name, value in values.items()]
+    command = f"\n\n```\n{facts.command}\n```" if facts.command else ""
+    return (
+        f"## Training{command}\n\n{_table(('', ''), what_happened)}\n\n"
+        f"<details><summary>All settings</summary>\n\n{_table(('setting', 'value'), chosen)}\n\n"
+        "</details>"
+    )
+
+
+def _averaged(facts: Facts) -> str:
+    steps = ", ".join(f"{step:,}" for step in facts.averaged)
+    return f"mean of the checkpoints after steps {steps}"
+
+
+def _licence() -> str:
+    return (
+        "## Licence\n\n"
+        "Not stated yet: write here under which licence the weights may be used. The licences of "
+        "the corpora above may ask for something."
+    )
+
+
+def _parameters(config: ModelConfig) -> int:
+    return sum(block.parameters for block in anatomy(config, 1))
+
+
+def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown; a bar in a cell, which would end it, is escaped."""
+    lines = [heading, ["---"] * len(heading), *rows]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+    )

@@ -1,0 +1,158 @@
+"""The settings of training; the defaults are the paper's (section 5) where it gives any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from translucid.config import Config, Count, Rule, Share
+
+OptimizerKind = Literal["adam", "adamw", "sgd"]
+ScheduleKind = Literal["paper", "inverse-sqrt", "cosine", "linear", "constant"]
+Metric = Literal["loss", "bleu", "chrf"]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+
+ENDING: tuple[ScheduleKind, ...] = ("cosine", "linear")  # schedules that reach zero
+
+
+def _micro_batch_is_a_part(values: Mapping[str, Any]) -> str | None:
+    micro, batch = values["micro_batch_tokens"], values["batch_tokens"]
+    if micro > batch:
+        return (
+            f"micro_batch_tokens = {micro} is more than batch_tokens = {batch}, which one "
+            "optimiser step takes: it must be at most that"
+        )
+    return None
+
+
+def _warmup_ends_in_time(values: Mapping[str, Any]) -> str | None:
+    warmup, total = values["warmup_steps"], values.get("total_steps") or values["max_steps"]
+    if values["schedule"] in ENDING and warmup >= total:
+        return (
+            f"warmup_steps = {warmup} leaves nothing of the {total} steps of the "
+            f"{values['schedule']} schedule: choose fewer, or raise total_steps"
+        )
+    return None
+
+
+class TrainingConfig(Config):
+    """How a network is trained; the defaults are the paper's section 5, or sensible."""
+
+    max_steps: Count = Field(
+        default=100_000, description="optimiser steps, after which training ends"
+    )
+    max_minutes: NotNegative = Field(
+        default=0.0, description="minutes of training, earlier sessions counted; 0: no limit"
+    )
+    seed: int = Field(
+        default=1,
+        ge=0,
+        lt=1 << 63,
+        description="decides first weights, order of data, dropout, sampling",
+    )
+
+    optimizer: OptimizerKind = Field(default="adam", description="the optimiser (section 5.3)")
+    beta1: Share = Field(
+        default=0.9, description="Adam: decay of the mean of gradients (section 5.3)"
+    )
+    beta2: Share = Field(
+        default=0.98, description="Adam: decay of the mean of squares (section 5.3)"
+    )
+    epsilon: Positive = Field(default=1e-9, description="Adam: added to the root (section 5.3)")
+    momentum: Share = Field(default=0.9, description="SGD: decay of the sum of gradients")
+    weight_decay: NotNegative = Field(
+        default=0.0,
+        description="pull of matrices, not of biases and gains, towards zero; the paper has none",
+    )
+    clip_norm: NotNegative = Field(
+        default=1.0,
+        description="longest gradient, over all parameters; 0: any; the paper is silent",
+    )
+    schedule: ScheduleKind = Field(
+        default="paper", description="how the learning rate goes (section 5.3)"
+    )
+    learning_rate: Positive = Field(
+        default_factory=lambda data: 1.0 if data["schedule"] == "paper" else 5e-4,
+        description="the highest rate; with the paper's schedule, a factor on its formula",
+    )
+    warmup_steps: int = Field(
+        default=4000, ge=0, description="steps of linear growth (section 5.3)"
+    )
+    total_steps: Count = Field(
+        default_factory=lambda data: data["max_steps"],
+        description="where the cosine and linear schedules reach zero; max_steps unless given",
+    )
+    label_smoothing: Share = Field(default=0.1, description="ε of label smoothing (section 5.4)")
+    ema_decay: Share = Field(
+        default=0.0,
+        description="decay of the moving average of weights that is validated and kept; 0: none",
+    )
+
+    batch_tokens: Count = Field(
+        default=25_000,
+        description="tokens a side, padding counted, of one optimiser step (section 5.1)",
+    )
+    micro_batch_tokens: Count = Field(
+        default_factory=lambda data: min(data["batch_tokens"], 4096),
+        description="tokens a side, padding counted, that are computed at once",
+    )
+    subword_sampling: NotNegative = Field(
+        default=0.0,
+        description="strength of subword sampling (0.1 is usual); 0: none, as in the paper",
+    )
+
+    report_every: Count = Field(default=1, description="steps between two lines of metrics")
+    validate_every: Count = Field(default=1000, description="steps between two validations")
+    validation_sample: Count = Field(
+        default=500, description="dev sentences translated at a validation"
+    )
+    metric: Metric = Field(
+        default="loss", description="the dev score by which the best network is chosen"
+    )
+    patience: int = Field(
+        default=0, ge=0, description="validations without a new best before training ends; 0: never"
+    )
+    checkpoint_every: Count = Field(default=1000, description="steps between two checkpoints")
+    keep_checkpoints: Count = Field(default=5, description="newest checkpoints that are kept")
+    explosion_factor: Positive = Field(
+        default=3.0,
+        description="training stops at a loss of so many times that of guessing, ln(vocabulary)",
+    )
+
+    device: Literal["auto", "cpu", "cuda", "mps"] = Field(
+        default="auto", description="where to compute"
+    )
+    precision: Literal["auto", "fp32", "bf16"] = Field(
+        default="auto", description="numbers of the matrix products; weights are always fp32"
+    )
+    compile: bool = Field(
+        default=False, description="let torch.compile translate the network first"
+    )
+    sharding: Literal["none", "full"] = Field(
+        default="none",
+        description="whether processes share out weights and optimiser (FSDP) or copy them",
+    )
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("micro_batch_tokens", "batch_tokens"), _micro_batch_is_a_part),
+        Rule(("warmup_steps", "schedule", "max_steps"), _warmup_ends_in_time),
+    )
+
+    @property
+    def micro_batches(self) -> int:
+        """How many micro-batches an optimiser step takes, over all processes."""
+        return max(1, round(self.batch_tokens / self.micro_batch_tokens))
+
+
+# What may change when a run goes on: how long, what is reported and kept, and on which machine.
+# Everything else decides the weights, the order of the data or which network is the best.
+FREE_TO_CHANGE = frozenset(
+    {
+        *("max_steps", "max_minutes", "report_every", "validate_every", "validation_sample"),
+        *("patience", "checkpoint_every", "keep_checkpoints", "explosion_factor"),
+        *("device", "precision", "compile", "sharding"),
+    }
+)

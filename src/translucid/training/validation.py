@@ -1,0 +1,193 @@
+"""Validation: how well does the network do on the dev set, which training never sees?
+
+The loss is over the whole dev set, without label smoothing, so that its exponential is the
+perplexity. BLEU and chrF are sacrebleu's, with their signatures, of greedy translations of a fixed
+sample: pairs spread evenly over the dev set. Where the data has two directions, each is scored by
+itself, and the score is the mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+from translucid.data.batching import Batches
+from translucid.data.collate import collate, stored_rows
+from translucid.data.examples import examples_of, longest
+from translucid.data.shards import PreparedData
+from translucid.decoding.greedy import greedy
+from translucid.decoding.stepper import length_limits
+from translucid.events import Sample
+from translucid.model import Transformer
+from translucid.text.tokenizer import BOS, EOS, PAD, Tokenizer, tag_id
+from translucid.training.loss import Objective
+
+SAMPLES_SHOWN = 3
+ROWS_AT_A_TIME = 64  # greedy decoding of more gains little on a CPU
+
+_BLEU_TOKENIZERS = {"zh": "zh", "ja": "char", "th": "char"}  # scripts without spaces; others: 13a
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The scores of one validation, and a few translations to look at.
+
+    `signatures` says how BLEU and chrF were computed, one of each for every direction.
+    """
+
+    loss: float
+    perplexity: float
+    bleu: float
+    chrf: float
+    signatures: tuple[str, ...]
+    samples: tuple[Sample, ...]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """BLEU and chrF of some translations, and sacrebleu's signatures of both."""
+
+    bleu: float
+    chrf: float
+    signatures: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Validator:
+    """Validates a network on the dev set of prepared data; called as ``validator(model, step)``.
+
+    `sample_size` pairs are translated; the loss is computed in batches of `max_tokens` a side.
+    """
+
+    data: PreparedData
+    tokenizer: Tokenizer
+    sample_size: int
+    max_tokens: int
+
+    def __call__(self, model: Transformer, step: int) -> Validation:
+        """Return the scores of the network as it is; its mode and gradients are not changed."""
+        del step  # the same pairs every time, so that one sees the translations change
+        with evaluating(model):
+            loss = dev_loss(model, self.data, self.max_tokens)
+            each = [self._translate(model, direction) for direction in range(self._directions)]
+        scores = [score(samples, self._target(number)) for number, samples in enumerate(each)]
+        return Validation(
+            loss=loss,
+            perplexity=math.exp(min(loss, 700.0)),  # beyond it a float overflows
+            bleu=sum(one.bleu for one in scores) / len(scores),
+            chrf=sum(one.chrf for one in scores) / len(scores),
+            signatures=tuple(signature for one in scores for signature in one.signatures),
+            samples=_to_show(each),
+        )
+
+    @property
+    def _directions(self) -> int:
+        return len(self.data.manifest.directions)
+
+    def _target(self, direction: int) -> str:
+        return self.data.manifest.directions[direction][1]
+
+    def _translate(self, model: Transformer, direction: int) -> list[Sample]:
+        """Translate the fixed sample in one direction."""
+        split = self.data.split("dev")
+        source, target = self.data.manifest.directions[direction]
+        pairs = spread(len(split), self.sample_size)
+        sources = [split.text(source, pair) for pair in pairs]
+        translations = translate(model, self.tokenizer, sources, tag=tag_of(self.data, target))
+        return [
+            Sample(text, split.text(target, pair), translation)
+            for text, pair, translation in zip(sources, pairs, translations, strict=True)
+        ]
+
+
+def spread(count: int, wanted: int) -> list[int]:
+    """Return up to `wanted` of the numbers below `count`, evenly spread.
+
+    >>> spread(10, 4)
+    [0, 2, 5, 7]
+    """
+    wanted = min(count, wanted)
+    return [place * count // wanted for place in range(wanted)]
+
+
+def tag_of(data: PreparedData, target: str) -> int | None:
+    """Return the token that asks for a target language, or None where the data has no tags."""
+    return tag_id(data.manifest.languages[target]) if data.manifest.tagged else None
+
+
+@contextmanager
+def evaluating(model: Transformer) -> Iterator[None]:
+    """Switch dropout off for a while."""
+    before = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(before)
+
+
+@torch.no_grad()
+def dev_loss(model: Transformer, data: PreparedData, max_tokens: int) -> float:
+    """Return the mean loss a token over the dev set, without label smoothing."""
+    examples = examples_of(data, "dev")
+    epoch = Batches(examples, max(max_tokens, longest(examples)), seed=0).epoch(0)
+    device = next(model.parameters()).device
+    objective = Objective(model, label_smoothing=0.0)
+    total, tokens = 0.0, 0
+    for number in range(len(epoch)):
+        micro_batch = epoch.batch(number)
+        batch = collate(micro_batch, *stored_rows(micro_batch, examples), examples).to(device)
+        _, plain = objective(batch.source_BS, batch.target_BT, batch.labels_BT)
+        total += float(plain)
+        tokens += batch.tokens
+    return total / tokens
+
+
+def translate(
+    model: Transformer, tokenizer: Tokenizer, texts: Sequence[str], *, tag: int | None
+) -> list[str]:
+    """Translate texts greedily, in their order; a blank text stays blank."""
+    start = [] if tag is None else [tag]
+    rows = [[*start, *ids, EOS] for ids in tokenizer.encode_batch(texts)]
+    order = sorted((i for i, text in enumerate(texts) if text.strip()), key=lambda i: len(rows[i]))
+    translations = [""] * len(texts)
+    with evaluating(model):
+        for begin in range(0, len(order), ROWS_AT_A_TIME):
+            chosen = order[begin : begin + ROWS_AT_A_TIME]
+            found = _translate_rows(model, [rows[i] for i in chosen])
+            for i, tokens in zip(chosen, found, strict=True):
+                translations[i] = tokenizer.decode(tokens)
+    return translations
+
+
+def _translate_rows(model: Transformer, rows: Sequence[Sequence[int]]) -> list[list[int]]:
+    width = max(map(len, rows))
+    padded = [[*row, *[PAD] * (width - len(row))] for row in rows]
+    source_BS = torch.tensor(padded, device=next(model.parameters()).device)
+    limits_B = length_limits(source_BS, model.config)
+    return [h.tokens for h in greedy(model.start(source_BS), limits_B, begin=BOS, end=EOS)]
+
+
+def score(samples: Sequence[Sample], language: str) -> Scores:
+    """Return BLEU and chrF of translations into a language, by sacrebleu."""
+    bleu = BLEU(tokenize=_BLEU_TOKENIZERS.get(language.partition("-")[0], "13a"))
+    chrf = CHRF()
+    translations = [sample.translation for sample in samples]
+    references = [[sample.reference for sample in samples]]
+    return Scores(
+        bleu=bleu.corpus_score(translations, references).score,
+        chrf=chrf.corpus_score(translations, references).score,
+        signatures=(f"BLEU|{bleu.get_signature()}", f"chrF2|{chrf.get_signature()}"),
+    )
+
+
+def _to_show(each: Sequence[Sequence[Sample]]) -> tuple[Sample, ...]:
+    """Choose a few translations to look at, of all directions in turn: always the same pairs."""
+    mixed = [sample for samples in zip(*each, strict=True) for sample in samples]
+    return tuple(mixed[place] for place in spread(len(mixed), SAMPLES_SHOWN))

@@ -1,0 +1,84 @@
+"""The mean of checkpoints, by another route, and which checkpoints it is of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from translucid.checkpoint.average import average_checkpoints, best_steps, newest_steps
+from translucid.checkpoint.store import CheckpointStore
+from translucid.errors import DataError, InputError
+
+STEPS = (5, 10, 15, 20)
+
+
+def weights(step: int) -> dict[str, Tensor]:
+    generator = torch.Generator().manual_seed(step)
+    return {
+        "matrix": torch.randn(3, 4, generator=generator) * step,
+        "gain": torch.randn(7, generator=generator),
+    }
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> CheckpointStore:
+    store = CheckpointStore(tmp_path / "checkpoints")
+    for step in STEPS:
+        store.save(step, {"model": weights(step), "optimizer": {"m": torch.zeros(2)}}, {})
+    return store
+
+
+def test_the_mean_equals_numpys(store: CheckpointStore) -> None:
+    found = average_checkpoints(store, [5, 15, 20])
+    assert set(found) == {"matrix", "gain"}
+    for name, mean in found.items():
+        assert mean.dtype == torch.float32
+        each = np.stack([weights(step)[name].numpy() for step in (5, 15, 20)])
+        np.testing.assert_allclose(mean.numpy(), each.mean(axis=0, dtype=np.float64), rtol=1e-7)
+
+
+def test_the_mean_of_one_is_itself(store: CheckpointStore) -> None:
+    for name, mean in average_checkpoints(store, [10]).items():
+        assert torch.equal(mean, weights(10)[name])
+
+
+def test_newest_and_best(store: CheckpointStore) -> None:
+    assert newest_steps(store, 2) == [15, 20]
+    assert newest_steps(store, 4) == list(STEPS)
+    scores = {5: 30.0, 10: 10.0, 15: 20.0, 999: 99.0}
+    assert best_steps(store, scores, 2) == [5, 15]
+
+
+@pytest.mark.parametrize(
+    ("count", "message"),
+    [
+        (0, "0 checkpoints cannot be averaged"),
+        (5, r"5 are asked for, and there are 4 \(5, 10, 15, 20\)"),
+    ],
+)
+def test_too_many_or_too_few(store: CheckpointStore, count: int, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        newest_steps(store, count)
+
+
+def test_best_needs_scores(store: CheckpointStore) -> None:
+    with pytest.raises(
+        InputError, match="that were validated: 1 are asked for, and there are none"
+    ):
+        best_steps(store, {}, 1)
+
+
+def test_nothing_to_average(store: CheckpointStore) -> None:
+    with pytest.raises(InputError, match="no checkpoints to average"):
+        average_checkpoints(store, [])
+
+
+def test_a_damaged_checkpoint_is_refused_by_name(store: CheckpointStore) -> None:
+    path = store.path(15) / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(DataError, match=store.path(15).name):
+        average_checkpoints(store, [10, 15])

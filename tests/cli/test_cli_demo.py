@@ -1,0 +1,68 @@
+"""``translucid demo``, with a small lesson and a small network in the place of the real ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from translucid.checkpoint import load_model
+from translucid.cli import demo
+from translucid.data import lesson
+from translucid.presets import find_preset
+from translucid.training.recipe import Settings, complete, of_preset
+from word_data import word_pairs
+
+app = typer.Typer(pretty_exceptions_enable=False)
+app.command("demo")(demo.demo)
+
+
+def short_lesson(folder: Path, *, seed: int) -> lesson.LessonFiles:
+    folder.mkdir(parents=True, exist_ok=True)
+    files = lesson.LessonFiles(*(folder / f"{name}.tsv" for name in lesson.LessonFiles._fields))
+    for number, (path, count) in enumerate(zip(files, (120, 12, 13), strict=True)):
+        pairs = word_pairs(count, seed=seed + number, longest=8)
+        path.write_text("".join(f"{fr}\t{en}\n" for fr, en in pairs), encoding="utf-8")
+    return files
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lesson, "write_lesson", short_lesson)
+    sizes = {"d_model": 16, "d_ff": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}
+    steps = {"batch_tokens": 300, "max_steps": 4, "validate_every": 2, "checkpoint_every": 2}
+    monkeypatch.setattr(demo, "MODEL", sizes)
+    monkeypatch.setattr(demo, "TRAINING", steps)
+    monkeypatch.setattr(demo, "VOCABULARY", 300)
+
+
+def run(folder: Path) -> Result:
+    return CliRunner().invoke(app, ["-o", str(folder)])
+
+
+@pytest.mark.usefixtures("short")
+def test_the_whole_way(tmp_path: Path) -> None:
+    done = run(tmp_path / "demo")
+    assert done.exit_code == 0, done.output
+    score, signature, *translations = done.stdout.splitlines()
+    assert score.startswith("BLEU ")
+    assert score.endswith(" of 13 exact")
+    assert "tok:13a" in signature
+    assert [line for line in translations if not line.startswith("  →")] == list(demo.SENTENCES)
+    assert len(translations) == 2 * len(demo.SENTENCES)
+    for heading in ("1. The lesson", "2. Training", "3. Measuring", "4. Translating"):
+        assert heading in done.stderr
+    assert load_model(tmp_path / "demo" / "run" / "best").config.d_model == 16
+    again = run(tmp_path / "demo")  # everything is there: nothing is trained anew
+    assert again.exit_code == 0, again.output
+    assert again.stdout == done.stdout
+    assert "Resumed after step 4" in again.stderr
+
+
+def test_the_real_recipe_is_valid() -> None:
+    layers = [of_preset(find_preset(demo.PRESET)), Settings(demo.MODEL, demo.TRAINING)]
+    recipe = complete(layers, demo.VOCABULARY)
+    assert recipe.training.max_steps % recipe.training.validate_every == 0
+    assert demo.SENTENCES[0] == "je suis étudiant"

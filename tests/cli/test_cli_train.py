@@ -1,0 +1,357 @@
+"""``translucid train`` as people run it, and what they see while it runs."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import typer
+from rich.console import Console
+from typer.testing import CliRunner, Result
+
+from translucid.checkpoint import load_model
+from translucid.cli.train import train
+from translucid.cli.training_board import scalars
+from translucid.cli.training_display import AT_ONCE, STOPPING, Course, Lines, Plan, in_words, shown
+from translucid.cli.training_session import flops_a_token
+from translucid.data.shards import PreparedData
+from translucid.errors import ConfigError, DataError, InputError, MissingPackageError
+from translucid.events import (
+    Notice,
+    Sample,
+    Saved,
+    Skipped,
+    Stopped,
+    Trained,
+    TrainingEvent,
+    Validated,
+)
+from translucid.presets import find_preset
+from word_data import word_data, word_pairs
+
+SMALL = (
+    *("--set", "d_model=16", "--set", "model.d_ff=16", "--set", "heads=2"),
+    *("--set", "encoder_layers=1", "--set", "decoder_layers=1"),
+    *("--set", "training.batch_tokens=60", "--set", "validation_sample=8"),
+)
+
+app = typer.Typer(pretty_exceptions_enable=False)
+app.command("train")(train)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
+    splits = {"train": word_pairs(60, seed=1), "dev": word_pairs(12, seed=2)}
+    return word_data(tmp_path_factory.mktemp("data"), splits)
+
+
+def run(data: PreparedData, *words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in (data.folder, *words)])
+
+
+def refusal(data: PreparedData, *words: str | Path) -> str:
+    """Run with a mistake, and return what is said of it."""
+    done = run(data, "-o", "never-made", *words)
+    assert isinstance(done.exception, ConfigError | InputError)
+    assert not Path("never-made").exists()
+    return str(done.exception)
+
+
+def steps_of(folder: Path) -> list[int]:
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    return [event["step"] for event in map(json.loads, lines) if event["event"] == "trained"]
+
+
+def test_a_run_to_its_end(data: PreparedData, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    done = run(data, "-o", folder, *SMALL, "--max-steps", "6", "--set", "validate_every=3")
+    assert done.exit_code == 0, done.output
+    assert done.stdout == f"{folder / 'best'}\n"
+    assert "\x1b" not in done.stderr
+    for part in ("60 pairs, 12 dev pairs", "step 1 of 6", "step 3, dev: loss", "→", "% of peak"):
+        assert part in done.stderr
+    assert "stopped after step 6: all 6 steps are done" in done.stderr
+    assert steps_of(folder) == [1, 2, 3, 4, 5, 6]
+    assert load_model(folder / "model").config.d_model == 16
+    assert "curve.svg" in (folder / "best" / "README.md").read_text()
+
+
+def test_without_a_dev_set_the_last_model_is_the_result(tmp_path: Path) -> None:
+    data = word_data(tmp_path / "data", {"train": word_pairs(30, seed=1)})
+    done = run(data, "-o", tmp_path / "run", *SMALL, "--max-steps", "2")
+    assert done.exit_code == 0, done.output
+    assert done.stdout == f"{tmp_path / 'run' / 'model'}\n"
+    assert "no dev set, so nothing is validated" in done.stderr
+
+
+def test_resuming_needs_no_settings_and_refuses_others(data: PreparedData, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    assert run(data, "-o", folder, *SMALL, "--max-steps", "2").exit_code == 0
+    again = run(data, "-o", folder, *SMALL, "--max-steps", "4")
+    assert isinstance(again.exception, InputError)
+    assert "--resume" in str(again.exception)
+    other = run(data, "-o", folder, "--resume", "--set", "seed=5", "--max-steps", "4")
+    assert "training.seed was 1 and is now 5" in str(other.exception)
+    preset = run(data, "-o", folder, "--resume", "--preset", "small", "--max-steps", "4")
+    assert "model.d_model was 16 and is now 256" in str(preset.exception)
+    assert run(data, "-o", folder, "--resume", "--max-steps", "4").exit_code == 0
+    assert steps_of(folder) == [1, 2, 3, 4]
+
+
+def test_resume_begins_where_there_is_nothing(data: PreparedData, tmp_path: Path) -> None:
+    assert run(data, "-o", tmp_path / "run", *SMALL, "--max-steps", "1", "--resume").exit_code == 0
+
+
+def test_a_file_of_settings_may_name_the_preset(data: PreparedData, tmp_path: Path) -> None:
+    file = tmp_path / "recipe.toml"
+    file.write_text('preset = "C-N2"\n[model]\nd_model = 16\nd_ff = 16\n[training]\nseed = 8\n')
+    done = run(data, "-o", tmp_path / "run", "-c", file, "--max-steps", "1")
+    assert done.exit_code == 0, done.output
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["model"]["encoder_layers"] == find_preset("C-N2").changes["encoder_layers"]
+    assert record["model"]["heads"] == 8
+    assert record["training"]["seed"] == 8
+    assert record["training"]["schedule"] == "paper"
+
+
+def test_mistakes(data: PreparedData, tmp_path: Path) -> None:
+    said = refusal(data, "--set", "warmup_step=3")
+    assert "did you mean 'training.warmup_steps'?" in said
+    assert "did you mean 'tiny'?" in refusal(data, "--preset", "tinny")
+    assert "--batch-tokens many: give a whole number, or auto" in refusal(
+        data, "--batch-tokens", "many"
+    )
+    assert "max_steps = 0" in refusal(data, "--max-steps", "0")
+    missing = CliRunner().invoke(app, [str(tmp_path / "none"), "-o", str(tmp_path / "run")])
+    assert isinstance(missing.exception, DataError)
+    assert "translucid prepare" in str(missing.exception)
+
+
+def begun(data: PreparedData, folder: Path) -> subprocess.Popen[str]:
+    """A long run in a process of its own, after its first steps."""
+    command = [sys.executable, "-m", "translucid", "train", str(data.folder), "-o", str(folder)]
+    process = subprocess.Popen(
+        [*command, *SMALL, "--max-steps", "1000000", "--set", "checkpoint_every=1000000"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    while not (folder / "metrics.jsonl").exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_the_run_goes_on(
+    data: PreparedData, tmp_path: Path, number: signal.Signals
+) -> None:
+    folder = tmp_path / "run"
+    process = begun(data, folder)
+    process.send_signal(number)
+    _, stderr = process.communicate()
+    assert process.returncode == 130, stderr
+    assert STOPPING + AT_ONCE in stderr
+    assert "--resume" in stderr
+    reached = steps_of(folder)[-1]
+    assert (folder / "checkpoints" / f"step-{reached:06d}").is_dir()
+    done = run(data, "-o", folder, "--resume", "--max-steps", str(reached + 2))
+    assert done.exit_code == 0, done.output
+    assert steps_of(folder) == list(range(1, reached + 3))
+
+
+def test_a_second_signal_stops_at_once() -> None:
+    script = """
+import os, signal
+from translucid.cli.interruption import stopped_by_signals
+asked = []
+before = signal.getsignal(signal.SIGTERM)
+with stopped_by_signals(lambda: asked.append(1), once=True):
+    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert asked == [1]
+asked.clear()
+with stopped_by_signals(lambda: asked.append(1), once=False):
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert asked == [1]
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        print("at once")
+assert signal.getsignal(signal.SIGTERM) == before
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == "at once\n", done.stderr
+
+
+# What is shown.
+
+PLAN = Plan(max_steps=100, max_minutes=0.0, flops=1e6, peak=1e9)
+VALIDATED = Validated(
+    step=2,
+    loss=1.25,
+    perplexity=3.49,
+    bleu=12.3,
+    chrf=45.6,
+    signatures=("BLEU|…",),
+    samples=(Sample("un [b]deux", "two one", "two two"), Sample("six", "six", "six")),
+    best=True,
+)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def trained(step: int, seconds: float = 2.0) -> Trained:
+    return Trained(step, 4.321, 75.25, 200, seconds, 0.0012, 0.75, 3)
+
+
+def course_of(plan: Plan, events: list[TrainingEvent]) -> Course:
+    """The course after some events, two seconds between them."""
+    clock = Clock()
+    course = Course(plan, clock)
+    for event in events:
+        clock.now += 2.0
+        course.take(event)
+    return course
+
+
+def test_speed_and_time_left() -> None:
+    course = course_of(PLAN, [trained(41), trained(42), trained(43), trained(44)])
+    assert course.tokens_per_second == 100
+    assert course.share_of_peak == pytest.approx(0.1)
+    assert course.elapsed == 8
+    assert course.left == pytest.approx(56 * 2)
+    assert course.share_done == pytest.approx(0.44)
+
+
+def test_a_limit_of_minutes_that_comes_first_decides() -> None:
+    plan = Plan(max_steps=10_000, max_minutes=1.0, flops=1.0, peak=1.0)
+    course = course_of(plan, [trained(step) for step in range(1, 6)])
+    course.seconds_before = 20.0
+    assert course.left == 60 - 20 - 10
+    assert course.share_done == pytest.approx(0.5)
+
+
+def test_speed_is_that_of_the_last_moments() -> None:
+    slow = [trained(step, seconds=10.0) for step in range(1, 10)]
+    course = course_of(PLAN, [*slow, *(trained(step, seconds=1.0) for step in range(10, 40))])
+    assert course.tokens_per_second == 200
+
+
+def test_plain_lines_come_every_few_seconds_and_all_else_at_once() -> None:
+    written: list[str] = []
+    clock = Clock()
+    lines = Lines(written.append, Course(PLAN, clock))
+    for step in range(1, 13):
+        clock.now += 2.0
+        lines.show(trained(step))
+    assert [line.split()[1] for line in written] == ["1", "6", "11"]
+    assert written[0].startswith("step 1 of 100 (1 %), 0:03:18 left: loss 4.321 · perplexity 75.25")
+    for event in (VALIDATED, Saved(2, "run/best"), Skipped(3, "no number"), Notice("hello")):
+        lines.show(event)
+        assert written[-1] == in_words(event)
+    lines.show(Stopped(9, "asked to", "interrupted"))
+    assert written[-1] == "stopped after step 9: asked to"
+
+
+def test_a_validation_in_words_shows_references_only_where_they_differ() -> None:
+    assert in_words(VALIDATED).splitlines() == [
+        "step 2, dev: loss 1.250 · perplexity 3.49 · BLEU 12.3 · chrF 45.6 (best)",
+        "  un [b]deux",
+        "    → two two",
+        "    = two one",
+        "  six",
+        "    → six",
+    ]
+
+
+def test_endless_repetition_is_cut_short() -> None:
+    endless = replace(VALIDATED, samples=(Sample("un", "one", "seven " * 50),))
+    assert "    → " + "seven " * 26 + "seve …" in in_words(endless).splitlines()
+
+
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch, *, no_color: bool) -> str:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    if no_color:
+        monkeypatch.setenv("NO_COLOR", "1")
+    console = Console(file=io.StringIO(), force_terminal=True, width=100, legacy_windows=False)
+    course = Course(PLAN, Clock())
+    with shown(console, course) as show:
+        for event in (trained(1), VALIDATED, Saved(2, "run/best"), Skipped(3, "no number")):
+            show(event)
+        course.stopping = STOPPING
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+def test_the_screen_shows_the_bar_the_figures_the_best_and_the_samples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    output = on_a_terminal(monkeypatch, no_color=False)
+    assert "\x1b[32m" in output
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output)
+    for part in (
+        *("step 1/100", "━", "1 %", "loss 4.321", "learning rate 0.0012", "gradient norm 0.75"),
+        *("100 tokens/s · 10 % of peak (1 GFLOP/s)", "epoch 3", "un [b]deux", "→ two two"),
+        *("= two one", "step 3 skipped: no number", "best dev: loss 1.250", STOPPING),
+    ):
+        assert part in plain
+    assert "run/best" not in plain
+
+
+def test_no_color_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
+    output = on_a_terminal(monkeypatch, no_color=True)
+    assert "loss 4.321" in output
+    assert not re.search(r"\x1b\[(?:[0-9]+;)*(?:3[0-7]|38|9[0-7])[;m]", output)
+
+
+@pytest.mark.parametrize(
+    ("perplexity", "text"), [(3.456, "3.46"), (1234.5, "1,234"), (1e300, "1e+300")]
+)
+def test_any_perplexity_is_readable(perplexity: float, text: str) -> None:
+    event = Trained(1, 1.0, perplexity, 1, 1.0, 0.1, 1.0, 0)
+    assert f"perplexity {text}," in in_words(event)
+
+
+def test_flops_grow_with_both_sides(data: PreparedData) -> None:
+    config = find_preset("tiny").config(100)
+    assert flops_a_token(config, data) > 3 * 2 * 128 * 100
+
+
+# TensorBoard.
+
+
+def test_what_tensorboard_draws() -> None:
+    assert scalars(trained(1))["train/tokens_per_second"] == 100
+    assert scalars(VALIDATED) == {
+        "dev/loss": 1.25,
+        "dev/perplexity": 3.49,
+        "dev/bleu": 12.3,
+        "dev/chrf": 45.6,
+    }
+    assert scalars(Notice("hello")) == {}
+
+
+def test_without_tensorboard_the_command_that_installs_it_is_named(
+    data: PreparedData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    done = run(data, "-o", tmp_path / "run", *SMALL, "--max-steps", "1", "--tensorboard")
+    assert isinstance(done.exception, MissingPackageError)
+    assert "pip install 'translucid[tensorboard]'" in str(done.exception)

@@ -1,0 +1,130 @@
+"""The state of a run, its metrics and its record: written, read back, refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+
+import pytest
+from short_runs import toy_config, toy_settings
+
+from translucid.data.batching import Cursor
+from translucid.data.shards import PreparedData
+from translucid.errors import DataError, InputError
+from translucid.events import Sample, Skipped, Trained, Validated
+from translucid.training.metrics import MetricsFile, Recorded, read_metrics
+from translucid.training.run_folder import RunFolder, RunRecord, begin, read_record
+from translucid.training.state import BEGINNING, Best, Scores, TrainingState, Window, judged
+
+EVENTS: list[Recorded] = [
+    Trained(1, 5.5, 200.1, 250, 0.3, 0.001, 1.5, 0),
+    Skipped(2, "why"),
+    Validated(2, 5.0, 148.4, 1.5, 12.0, ("BLEU|…",), (Sample("é", "e", "f"),), best=True),
+    Trained(3, 1 / 3, math.exp(1 / 3), 250, 0.3, 0.001, 1.5, 1),
+]
+
+
+def test_a_state_comes_back_exactly_through_json() -> None:
+    state = TrainingState(
+        step=7,
+        cursor=Cursor(2, 5),
+        tokens=10**12,
+        seconds=0.1 + 0.2,
+        skipped=1,
+        window=Window(1 / 3, math.pi, 12, 1e-9),
+        scores=Scores(6, 2.5, 12.25, 1 / 7),
+        best=Best(4, 1 / 9, 3),
+    )
+    for one in (state, BEGINNING):
+        assert TrainingState.from_json(json.loads(json.dumps(one.to_json()))) == one
+
+
+def test_a_state_that_cannot_be_used_says_why() -> None:
+    values = {**BEGINNING.to_json(), "step": "many"}
+    del values["cursor"]
+    with pytest.raises(ValueError, match=r"step: .*valid integer.*; cursor: Field required"):
+        TrainingState.from_json(values)
+
+
+def test_the_best_is_the_lowest_loss_or_the_highest_score() -> None:
+    def course(metric: str, values: list[float]) -> list[tuple[int, int]]:
+        best, found = None, []
+        for step, value in enumerate(values):
+            best = judged(best, Scores(step, value, value, value), metric)  # type: ignore[arg-type]
+            found.append((best.step, best.since))
+        return found
+
+    values = [3.0, 2.0, 2.0, 4.0, 1.0]
+    assert course("loss", values) == [(0, 0), (1, 0), (1, 1), (1, 2), (4, 0)]
+    assert course("bleu", values) == [(0, 0), (0, 1), (0, 2), (3, 0), (3, 1)]
+    assert course("loss", [math.nan, 9.0, math.nan]) == [(0, 0), (1, 0), (1, 1)]
+
+
+def test_metrics_come_back_as_the_events_they_were(tmp_path: Path) -> None:
+    metrics = MetricsFile(tmp_path / "metrics.jsonl")
+    assert list(read_metrics(metrics.path)) == []
+    for event in EVENTS:
+        metrics.add(event)
+    assert list(read_metrics(metrics.path)) == EVENTS
+    with metrics.path.open("a") as file:
+        file.write('{"event": "trained"')
+    assert list(read_metrics(metrics.path)) == EVENTS
+    metrics.cut(2)
+    assert list(read_metrics(metrics.path)) == EVENTS[:3]
+    metrics.cut(0)
+    assert metrics.path.read_bytes() == b""
+
+
+@pytest.mark.parametrize("line", ["nonsense", '{"event": "rested", "step": 1}', '{"step": 1}'])
+def test_a_line_that_is_none_is_refused_with_its_number(tmp_path: Path, line: str) -> None:
+    metrics = MetricsFile(tmp_path / "metrics.jsonl")
+    metrics.add(EVENTS[0])
+    with metrics.path.open("a") as file:
+        file.write(f"{line}\n")
+    with pytest.raises(DataError, match=r"metrics\.jsonl, line 2: not a line of metrics"):
+        list(read_metrics(metrics.path))
+    metrics.cut(0)
+    assert list(read_metrics(metrics.path)) == []
+
+
+def record_of(data: PreparedData) -> RunRecord:
+    return RunRecord(toy_config(data), toy_settings(), "DATA", "f" * 64)
+
+
+def test_a_record_comes_back(data: PreparedData, tmp_path: Path) -> None:
+    begin(RunFolder(tmp_path), record_of(data), resume=False)
+    assert read_record(tmp_path) == record_of(data)
+
+
+def test_settings_that_may_change_are_taken_over(data: PreparedData, tmp_path: Path) -> None:
+    begin(RunFolder(tmp_path), record_of(data), resume=True)
+    longer = dataclasses.replace(record_of(data), training=toy_settings(max_steps=99))
+    begin(RunFolder(tmp_path), longer, resume=True)
+    assert read_record(tmp_path).training.max_steps == 99
+
+
+def test_the_length_of_a_schedule_that_ends_may_not_change(
+    data: PreparedData, tmp_path: Path
+) -> None:
+    cosine = toy_settings(schedule="cosine")
+    begin(RunFolder(tmp_path), dataclasses.replace(record_of(data), training=cosine), resume=False)
+    other = dataclasses.replace(record_of(data), training=cosine.replace(total_steps=50))
+    with pytest.raises(InputError, match=r"training\.total_steps was 12 and is now 50"):
+        begin(RunFolder(tmp_path), other, resume=True)
+
+
+def test_records_that_cannot_be_read_are_refused(data: PreparedData, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"holds no training run \(no run\.json\)"):
+        read_record(tmp_path)
+    path, text = tmp_path / "run.json", record_of(data).to_json()
+    for broken, problem in (
+        (text[:-9], "not the record of a run"),
+        (text.replace('"d_ff"', '"d_fff"'), "unknown key 'd_fff'"),
+        (text.replace('"version": 1', '"version": 7'), "the run has version 7; this translucid"),
+        ("[]", "not the record of a run"),
+    ):
+        path.write_text(broken)
+        with pytest.raises(DataError, match=problem):
+            read_record(tmp_path)

@@ -1,0 +1,60 @@
+"""The settings of training: the paper's defaults, and faults that are told together."""
+
+from __future__ import annotations
+
+import pytest
+
+from translucid.errors import ConfigError
+from translucid.training.settings import FREE_TO_CHANGE, TrainingConfig
+
+
+def test_the_defaults_are_the_papers() -> None:
+    settings = TrainingConfig()
+    assert (settings.optimizer, settings.beta1, settings.beta2) == ("adam", 0.9, 0.98)
+    assert (settings.epsilon, settings.warmup_steps, settings.label_smoothing) == (1e-9, 4000, 0.1)
+    assert (settings.schedule, settings.learning_rate) == ("paper", 1.0)
+    assert (settings.batch_tokens, settings.max_steps) == (25_000, 100_000)
+    assert (settings.weight_decay, settings.ema_decay, settings.subword_sampling) == (0, 0, 0)
+
+
+def test_settings_that_depend_on_others_are_filled_in() -> None:
+    settings = TrainingConfig(schedule="cosine", max_steps=7000, batch_tokens=1000)
+    assert (settings.learning_rate, settings.total_steps) == (5e-4, 7000)
+    assert settings.micro_batch_tokens == 1000
+    longer = settings.replace(max_steps=9000)
+    assert (longer.max_steps, longer.total_steps) == (9000, 7000)
+    assert TrainingConfig(**settings.model_dump()) == settings
+
+
+@pytest.mark.parametrize(
+    ("batch", "micro", "expected"), [(25_000, 4096, 6), (4096, 4096, 1), (8192, 4096, 2)]
+)
+def test_a_step_has_as_many_micro_batches_as_come_nearest(
+    batch: int, micro: int, expected: int
+) -> None:
+    assert TrainingConfig(batch_tokens=batch, micro_batch_tokens=micro).micro_batches == expected
+
+
+def test_all_faults_are_told_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        TrainingConfig(
+            warmup=3,
+            optimizer="adan",
+            beta2=1.0,
+            batch_tokens=100,
+            micro_batch_tokens=200,
+            schedule="linear",
+            max_steps=50,
+            warmup_steps=50,
+        )
+    message = str(caught.value)
+    assert "unknown key 'warmup' (value 3); did you mean 'warmup_steps'?" in message
+    assert "optimizer = 'adan': must be one of 'adam', 'adamw' or 'sgd'" in message
+    assert "beta2 = 1.0: should be less than 1" in message
+    assert "micro_batch_tokens = 200 is more than batch_tokens = 100, which one" in message
+    assert "warmup_steps = 50 leaves nothing of the 50 steps of the linear schedule" in message
+
+
+def test_what_may_change_on_resume_are_settings() -> None:
+    assert set(TrainingConfig.model_fields) > FREE_TO_CHANGE
+    assert not FREE_TO_CHANGE & {"seed", "batch_tokens", "micro_batch_tokens", "learning_rate"}
