@@ -13,8 +13,9 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "translucid"
 
-# Which area may import which; every area may import itself and the foundation.
-FOUNDATION = {"errors", "config", "presets", "events", "anatomy"}
+# The foundation, which every area may import; a name in it may import those before it.
+FOUNDATION = ["errors", "atomic", "folder_lock", "config", "presets", "anatomy", "events"]
+# Which area may import which, beside itself and the foundation.
 ARROWS: dict[str, set[str]] = {
     "text": set(),
     "model": set(),
@@ -32,8 +33,6 @@ ARROWS: dict[str, set[str]] = {
         *("evaluation", "interpret", "export", "serving"),
     },
 }
-# Inside the foundation too the arrows point one way: a name may import those before it.
-FOUNDATION_ORDER = ["errors", "config", "presets", "anatomy", "events"]
 OPTIONAL = ("lxml", "polib", "ftfy", "py3langid", "pyarrow", "fastapi", "uvicorn", "ctranslate2")
 HEAVY = {"torch", "numpy", "sentencepiece", "pydantic", *OPTIONAL}
 
@@ -57,9 +56,9 @@ def area(dotted: str) -> str | None:
 
 
 def allowed(here: str) -> set[str]:
-    if here in FOUNDATION_ORDER:
-        return set(FOUNDATION_ORDER[: FOUNDATION_ORDER.index(here) + 1])
-    return FOUNDATION | {here} | ARROWS[here]
+    if here in FOUNDATION:
+        return set(FOUNDATION[: FOUNDATION.index(here) + 1])
+    return {*FOUNDATION, here} | ARROWS[here]
 
 
 @pytest.mark.parametrize(

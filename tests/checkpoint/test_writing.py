@@ -14,14 +14,8 @@ import pytest
 import safetensors.torch
 import torch
 
-from translucid.checkpoint.writing import (
-    full_disk_explained,
-    new_folder,
-    settle,
-    size_of,
-    write_file,
-    write_tensors,
-)
+from translucid.atomic import new_folder, settle
+from translucid.checkpoint.writing import full_disk_explained, size_of, write_file, write_tensors
 from translucid.errors import TranslucidError
 
 

@@ -26,13 +26,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from translucid.checkpoint.writing import (
-    full_disk_explained,
-    new_folder,
-    size_of,
-    write_file,
-    write_tensors,
-)
+from translucid.atomic import new_folder
+from translucid.checkpoint.writing import full_disk_explained, size_of, write_file, write_tensors
 from translucid.config import Config, Count, ModelConfig
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.model import Transformer

@@ -27,11 +27,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from translucid.atomic import new_folder, settle
 from translucid.checkpoint.writing import (
     Written,
     full_disk_explained,
-    new_folder,
-    settle,
     size_of,
     write_file,
     write_tensors,

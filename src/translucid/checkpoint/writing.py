@@ -1,7 +1,7 @@
-"""Files and folders that appear whole or not at all, and tensors as safetensors.
+"""Files with their SHA-256, and tensors as safetensors.
 
-A folder is filled under a temporary name, every file synced to the disk, and renamed. Tensors are
-written one after another, without a second copy in memory, and their SHA-256 is taken in passing::
+Tensors are written one after another, without a second copy in memory, and the SHA-256 is taken in
+passing::
 
     8 bytes        length of the header
     header         JSON: name → type, shape, place; filled up with spaces
@@ -15,7 +15,6 @@ import errno
 import hashlib
 import json
 import math
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from translucid.atomic import synced
 from translucid.errors import InputError, TranslucidError
 
 _TYPES = {
@@ -60,13 +60,11 @@ def size_of(tensors: Mapping[str, Tensor]) -> int:
 
 def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> Written:
     digest, size = hashlib.sha256(), 0
-    with path.open("wb") as file:
+    with synced(path) as file:
         for piece in pieces:
             file.write(piece)
             digest.update(piece)
             size += len(piece)
-        file.flush()
-        os.fsync(file.fileno())
     return Written(size, digest.hexdigest())
 
 
@@ -95,53 +93,6 @@ def _header(tensors: Mapping[str, Tensor]) -> bytes:
     text = json.dumps(entries, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)  # so that numbers stand at multiples of their size
     return len(text).to_bytes(8, "little") + text
-
-
-@contextlib.contextmanager
-def new_folder(folder: Path) -> Iterator[Path]:
-    """Give an empty folder to fill; it takes its name, replacing an older one, when all is on disk.
-
-    Whenever the process is killed, `settle` finds either the old folder or the new one.
-    """
-    settle(folder)
-    draft = _beside(folder, "partial")
-    draft.mkdir(parents=True)
-    try:
-        yield draft
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
-    sync_folder(draft)
-    if folder.exists():
-        folder.rename(_beside(folder, "old"))
-    draft.rename(folder)
-    sync_folder(folder.parent)
-    shutil.rmtree(_beside(folder, "old"), ignore_errors=True)
-
-
-def settle(folder: Path) -> None:
-    """Clear away what a killed process left of replacing a folder; the folder itself is whole."""
-    old, draft = _beside(folder, "old"), _beside(folder, "partial")
-    if old.exists() and not folder.exists():
-        old.rename(folder)
-    for remains in (old, draft):
-        if remains.exists():
-            shutil.rmtree(remains)
-
-
-def _beside(folder: Path, what: str) -> Path:
-    return folder.with_name(f"{folder.name}.{what}")
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, where the system can do that."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextlib.contextmanager

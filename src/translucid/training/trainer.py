@@ -31,7 +31,6 @@ from translucid.checkpoint.store import Checkpoint
 from translucid.data.batching import Batches
 from translucid.data.collate import Batch
 from translucid.data.examples import examples_of
-from translucid.data.folder_lock import locked
 from translucid.data.loader import LoadedStep, Loader
 from translucid.data.sampling import Sampling
 from translucid.data.shards import PreparedData
@@ -45,6 +44,7 @@ from translucid.events import (
     TrainingEvent,
     Validated,
 )
+from translucid.folder_lock import locked
 from translucid.model import Transformer
 from translucid.text.tokenizer import load_tokenizer
 from translucid.training.distributed import Distribution

@@ -18,7 +18,7 @@ from itertools import combinations, islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from translucid.data.atomic import new_file
+from translucid.atomic import new_file
 from translucid.data.lesson.constructions import CONSTRUCTIONS, Construction
 from translucid.data.lesson.dice import Dice
 from translucid.data.lesson.expressions import EXPRESSIONS

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from translucid.data.atomic import sync_folder
+from translucid.atomic import sync_folder
 from translucid.data.cleaning import Cleaner
-from translucid.data.folder_lock import LOCK, locked
 from translucid.data.preparation.builder import Build
 from translucid.data.preparation.settings import (
     Inputs,
@@ -31,6 +30,7 @@ from translucid.data.shards import Manifest, open_data, write_manifest
 from translucid.data.shards.manifest import MANIFEST
 from translucid.errors import DataError, InputError, TranslucidError
 from translucid.events import Emit, Notice
+from translucid.folder_lock import LOCK, locked
 
 _SPLITS = ("train", "dev", "test")
 _DISK_IS_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

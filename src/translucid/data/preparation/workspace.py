@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from translucid.data.atomic import new_file, sync_folder, synced
+from translucid.atomic import new_file, sync_folder, synced
 
 UNFINISHED = "unfinished"
 _README = """\

@@ -11,7 +11,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from translucid.data.atomic import new_file, new_folder, synced
+from translucid.atomic import new_file, new_folder, synced
 from translucid.data.shards.files import OFFSET, ORIGIN, measure
 from translucid.data.shards.manifest import MANIFEST, Layout, Manifest, SplitEntry
 from translucid.errors import InputError

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from translucid.data.folder_lock import LOCK, locked
 from translucid.errors import BusyError
+from translucid.folder_lock import LOCK, locked
 
 HOLD = """
 import sys
 from pathlib import Path
-from translucid.data.folder_lock import locked
+from translucid.folder_lock import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -60,7 +60,7 @@ def test_a_file_that_its_owner_removed_in_between_is_not_taken_for_the_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between opening and locking, the owner before us may remove the file and a third come."""
-    import translucid.data.folder_lock as module
+    import translucid.folder_lock as module
 
     lock_for_real = module._try_lock
     calls = []

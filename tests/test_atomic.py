@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from translucid.data.atomic import new_file, new_folder, synced
+from translucid.atomic import new_file, new_folder, synced
 
 
 def interrupted_after(done: object) -> None:

@@ -31,11 +31,11 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
 def new_folder(folder: Path) -> Iterator[Path]:
     """Give an empty folder to fill; it takes its name, replacing an older one, when all is on disk.
 
-    Files in it are to be written through `synced`.
+    Files in it are to be written through `synced`. Whenever the process is killed, `settle` finds
+    either the old folder or the new one.
     """
-    draft = folder.with_name(f"{folder.name}.partial")
-    if draft.exists():
-        shutil.rmtree(draft)
+    settle(folder)
+    draft = _beside(folder, "partial")
     draft.mkdir(parents=True)
     try:
         yield draft
@@ -44,9 +44,24 @@ def new_folder(folder: Path) -> Iterator[Path]:
         raise
     sync_folder(draft)
     if folder.exists():
-        shutil.rmtree(folder)
+        folder.rename(_beside(folder, "old"))
     draft.rename(folder)
     sync_folder(folder.parent)
+    shutil.rmtree(_beside(folder, "old"), ignore_errors=True)
+
+
+def settle(folder: Path) -> None:
+    """Clear away what a killed process left of replacing a folder; the folder itself is whole."""
+    old, draft = _beside(folder, "old"), _beside(folder, "partial")
+    if old.exists() and not folder.exists():
+        old.rename(folder)
+    for remains in (old, draft):
+        if remains.exists():
+            shutil.rmtree(remains)
+
+
+def _beside(folder: Path, what: str) -> Path:
+    return folder.with_name(f"{folder.name}.{what}")
 
 
 @contextlib.contextmanager
