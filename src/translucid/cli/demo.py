@@ -27,10 +27,10 @@ TRAINING: dict[str, Any] = {
     "schedule": "linear",
     "learning_rate": 0.004,
     "warmup_steps": 300,
-    "max_steps": 2000,
-    "validate_every": 500,
+    "max_steps": 1800,
+    "validate_every": 450,
     "validation_sample": 100,
-    "checkpoint_every": 500,
+    "checkpoint_every": 450,
     "keep_checkpoints": 1,
 }
 SENTENCES = (
