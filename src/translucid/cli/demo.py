@@ -35,7 +35,6 @@ TRAINING: dict[str, Any] = {
 }
 SENTENCES = (
     "je suis étudiant",
-    "merci",
     "L'animal n'a pas traversé la rue parce qu'il était trop fatigué.",
     "L'animal n'a pas traversé la rue parce qu'elle était trop large.",
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -110,13 +111,26 @@ def train(
         fit_memory=batch_tokens == AUTO,
         tensorboard=tensorboard,
     )
-    stopped = session.train()
-    if stopped.cause == "interrupted":
-        if place.rank == 0:
-            typer.echo("Go on:  the same command with --resume", err=True)
-        raise typer.Exit(130)
-    if place.rank == 0:
+    interrupted = session.train().cause == "interrupted"
+    if place.rank == 0 and interrupted:
+        typer.echo("Go on:  the same command with --resume", err=True)
+    elif place.rank == 0:
         typer.echo(session.result)
+    if place.world > 1:
+        _leave(130 if interrupted else 0)
+    raise typer.Exit(130 if interrupted else 0)
+
+
+def _leave(code: int) -> NoReturn:
+    """End one of several processes at once, all being saved and closed.
+
+    Threads in which PyTorch 2.13 sends messages may still hold Python objects while the interpreter
+    is taken down; they then abort the process ("terminate called without an active exception"),
+    which torchrun would take for a failed run.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _recipe(

@@ -69,6 +69,7 @@ class ModelOutput:
                 "system": platform.platform(),
             },
             "step": facts.step,
+            "averaged": list(facts.averaged),
             "epoch": facts.epoch,
             "tokens": facts.tokens,
             "seconds": round(facts.seconds, 1),
