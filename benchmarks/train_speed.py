@@ -1,26 +1,32 @@
 """Training speed against a plain PyTorch loop over Hugging Face's MarianMTModel, in one run.
 
     .venv/bin/python benchmarks/train_speed.py --data FOLDER [--preset tiny --preset small …]
+    .venv/bin/python benchmarks/train_speed.py --data FOLDER --preset tiny --changes
 
 FOLDER is prepared data (`translucid prepare`). Both sides train networks of the same sizes on the
 same batches (4,096 tokens a side) with Adam in float32 and two threads. Each lives in a process of
 its own, so that its peak memory can be told; the processes take turns, five rounds, and the median
 of the rounds counts. The machine's own matrix-product peak is measured beside them in every round.
+
+`--changes` measures ours against itself with one change taken back at a time, to tell what each
+gave, and with `torch.compile`.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import multiprocessing as mp
 import resource
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
 from translucid.config import ModelConfig
@@ -29,7 +35,14 @@ from translucid.data.collate import Batch
 from translucid.data.examples import examples_of
 from translucid.data.loader import Loader
 from translucid.data.shards import open_data
+from translucid.model import Transformer
+from translucid.model.attention import MultiHeadAttention, fused
+from translucid.model.dropout import Dropout
 from translucid.presets import find_preset
+from translucid.training import loss
+from translucid.training.distributed import SingleProcess
+from translucid.training.learner import Learner
+from translucid.training.settings import TrainingConfig
 
 TOKENS = 4096
 THREADS = 2
@@ -41,23 +54,76 @@ Step = Callable[[Batch], None]
 
 
 def ours(config: ModelConfig) -> Step:
-    from translucid.model import Transformer
-    from translucid.training.distributed import SingleProcess
-    from translucid.training.learner import Learner
-    from translucid.training.settings import TrainingConfig
+    return stepping(learner_of(config, TrainingConfig(label_smoothing=SMOOTHING)))
 
-    learner = Learner(
-        Transformer(config),
-        TrainingConfig(label_smoothing=SMOOTHING),
-        SingleProcess(),
-        device=torch.device("cpu"),
-        bf16=False,
+
+def compiled(config: ModelConfig) -> Step:
+    return stepping(learner_of(config, TrainingConfig(label_smoothing=SMOOTHING, compile=True)))
+
+
+def with_plain_loss(config: ModelConfig) -> Step:
+    """The output projection as a module, and PyTorch's own loss over all logits."""
+    learner = learner_of(config, TrainingConfig(label_smoothing=SMOOTHING))
+
+    def objective(source: Tensor, target: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        logits = learner.model(source, target).flatten(0, 1)
+        smoothed, plain = (
+            F.cross_entropy(
+                logits, labels.flatten(), ignore_index=0, label_smoothing=smoothing, reduction="sum"
+            )
+            for smoothing in (SMOOTHING, 0.0)
+        )
+        return smoothed, plain.detach()
+
+    learner.module.forward = objective
+    return stepping(learner)
+
+
+def with_small_chunks(config: ModelConfig) -> Step:
+    """The fused loss in chunks of 4 MB."""
+    loss.CHUNK_ELEMENTS = 1 << 20
+    return ours(config)
+
+
+def with_fused_attention(config: ModelConfig) -> Step:
+    """PyTorch's fused attention for short sequences too."""
+    learner = learner_of(config, TrainingConfig(label_smoothing=SMOOTHING))
+    for module in learner.model.modules():
+        if isinstance(module, MultiHeadAttention):
+            module.kernel = fused
+    return stepping(learner)
+
+
+def with_plain_dropout(config: ModelConfig) -> Step:
+    """PyTorch's dropout, a random number for each element."""
+    learner = learner_of(config, TrainingConfig(label_smoothing=SMOOTHING))
+    for module in learner.model.modules():
+        for name, child in module.named_children():
+            if isinstance(child, Dropout):
+                setattr(module, name, torch.nn.Dropout(child.share))
+    return stepping(learner)
+
+
+def with_plain_adam(config: ModelConfig) -> Step:
+    """Adam as a loop over parameters."""
+    learner = learner_of(config, TrainingConfig(label_smoothing=SMOOTHING))
+    learner.optimizer = torch.optim.Adam(
+        learner.model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, foreach=False
     )
-    step = 0
+    return stepping(learner)
+
+
+def learner_of(config: ModelConfig, settings: TrainingConfig) -> Learner:
+    return Learner(
+        Transformer(config), settings, SingleProcess(), device=torch.device("cpu"), bf16=False
+    )
+
+
+def stepping(learner: Learner) -> Step:
+    steps = itertools.count(1)
 
     def train(batch: Batch) -> None:
-        nonlocal step
-        step += 1
+        step = next(steps)
         learner.accumulate([batch], step, real=1)
         learner.clip(batch.tokens)
         learner.update(step, 1e-4)
@@ -111,9 +177,15 @@ def marian(config: ModelConfig) -> Step:
     return train
 
 
-CONTENDERS: dict[str, Callable[[ModelConfig], Step]] = {
+PEERS: dict[str, Callable[[ModelConfig], Step]] = {"translucid": ours, "MarianMTModel": marian}
+CHANGES: dict[str, Callable[[ModelConfig], Step]] = {
     "translucid": ours,
-    "MarianMTModel": marian,
+    "loss over all logits": with_plain_loss,
+    "loss in chunks of 4 MB": with_small_chunks,
+    "fused attention": with_fused_attention,
+    "PyTorch's dropout": with_plain_dropout,
+    "Adam, not fused": with_plain_adam,
+    "torch.compile": compiled,
 }
 
 
@@ -128,7 +200,7 @@ def work(pipe: Connection, name: str, config: ModelConfig, data: Path, count: in
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
     batches = batches_of(data, count)
-    train = CONTENDERS[name](config)
+    train = {**PEERS, **CHANGES}[name](config)
     for batch in batches[:2]:
         train(batch)
     while pipe.recv():
@@ -152,18 +224,19 @@ def machine_peak() -> float:
     return 2 * 2048**3 / best / 1e9
 
 
-def measure(preset: str, data: Path) -> dict[str, Any]:
+def measure(preset: str, data: Path, contenders: Iterable[str]) -> dict[str, Any]:
+    """Let the contenders take turns; a name's values are lists in the order of the rounds."""
     vocab_size = open_data(data).manifest.tokenizer.vocab_size
     config = find_preset(preset).config(vocab_size)
     context = mp.get_context("spawn")
     pipes, processes = {}, []
-    for name in CONTENDERS:
+    for name in contenders:
         pipes[name], theirs = context.Pipe()
         arguments = (theirs, name, config, data, BATCHES_A_ROUND[preset])
         process = context.Process(target=work, args=arguments, daemon=True)
         process.start()
         processes.append(process)
-    rounds: dict[str, list[tuple[float, float]]] = {name: [] for name in CONTENDERS}
+    rounds: dict[str, list[tuple[float, float]]] = {name: [] for name in pipes}
     peaks = []
     for _ in range(ROUNDS):
         for name, pipe in pipes.items():
@@ -184,29 +257,47 @@ def measure(preset: str, data: Path) -> dict[str, Any]:
     }
 
 
+def show_peers(preset: str, data: Path) -> None:
+    found = measure(preset, data, PEERS)
+    speed, spread, memory = found["speed"], found["spread"], found["memory"]
+    cells = [
+        f"{speed[name]:7,.0f} ({spread[name][0]:,.0f}-{spread[name][1]:,.0f})" for name in PEERS
+    ]
+    print(
+        f"{preset:7} {cells[0]:>32} {cells[1]:>22} "
+        f"{speed['translucid'] / speed['MarianMTModel']:5.2f} "
+        f"{memory['translucid']:7,.0f}/{memory['MarianMTModel']:,.0f} "
+        f"{found['peak']:7.0f} GFLOP/s",
+        flush=True,
+    )
+
+
+def show_changes(preset: str, data: Path) -> None:
+    found = measure(preset, data, CHANGES)
+    for name, speed in found["speed"].items():
+        low, high = found["spread"][name]
+        print(
+            f"{preset:7} {name:24} {speed:7,.0f} ({low:,.0f}-{high:,.0f}) "
+            f"{found['speed']['translucid'] / speed:5.2f} {found['memory'][name]:7,.0f} MB",
+            flush=True,
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="prepared data")
     parser.add_argument("--preset", action="append", choices=list(BATCHES_A_ROUND))
+    parser.add_argument("--changes", action="store_true", help="take back one change at a time")
     arguments = parser.parse_args()
     print(f"torch {torch.__version__}, {THREADS} threads, {ROUNDS} rounds, medians (min-max)")
     print(
-        "preset  target tokens/s: translucid        MarianMTModel      ratio  MB ours/peer   peak"
+        "preset  taken back               target tokens/s      gain  peak memory"
+        if arguments.changes
+        else "preset  target tokens/s: translucid        MarianMTModel      ratio  "
+        "MB ours/peer   peak"
     )
     for preset in arguments.preset or list(BATCHES_A_ROUND):
-        found = measure(preset, arguments.data)
-        speed, spread, memory = found["speed"], found["spread"], found["memory"]
-        cells = [
-            f"{speed[name]:7,.0f} ({spread[name][0]:,.0f}-{spread[name][1]:,.0f})"
-            for name in CONTENDERS
-        ]
-        print(
-            f"{preset:7} {cells[0]:>32} {cells[1]:>22} "
-            f"{speed['translucid'] / speed['MarianMTModel']:5.2f} "
-            f"{memory['translucid']:7,.0f}/{memory['MarianMTModel']:,.0f} "
-            f"{found['peak']:7.0f} GFLOP/s",
-            flush=True,
-        )
+        (show_changes if arguments.changes else show_peers)(preset, arguments.data)
 
 
 if __name__ == "__main__":

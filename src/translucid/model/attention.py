@@ -16,11 +16,14 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from translucid.config import ModelConfig
 from translucid.model.positional import Rotation, rotate
+
+SHORT = 128  # queries; beyond, the weights of all heads would take much memory
 
 
 class Kernel(Protocol):
@@ -61,6 +64,20 @@ def spelled_out(
     return F.dropout(weights_BHLM, dropout) @ v_BHMW, weights_BHLM
 
 
+def fastest(
+    q_BHLK: Tensor, k_BHMK: Tensor, v_BHMW: Tensor, mask: Tensor | None, dropout: float
+) -> tuple[Tensor, Tensor | None]:
+    """Equation 1 (section 3.2.1) by the kernel that is fastest for these sizes.
+
+    On a processor PyTorch's fused kernel gains nothing from a second thread where there are many
+    short sequences, as there are in training; plain matrix products do (see docs/results.md).
+    """
+    compiling = torch.compiler.is_compiling()  # sizes are open then
+    if q_BHLK.device.type != "cpu" or compiling or not 1 < q_BHLK.size(2) <= SHORT:
+        return fused(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+    return spelled_out(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+
+
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2).
 
@@ -81,7 +98,7 @@ class MultiHeadAttention(nn.Module):
         self.w_v = nn.Linear(d_model, heads * config.d_v, bias=bias)
         self.w_o = nn.Linear(heads * config.d_v, d_model, bias=bias)
         self.dropout = config.attention_dropout
-        self.kernel = fused
+        self.kernel = fastest
 
     def keys_values(self, memory_BMD: Tensor, rotation: Rotation | None) -> tuple[Tensor, Tensor]:
         """Project what is attended to: k_BHMK and v_BHMW of all heads."""
