@@ -16,18 +16,16 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import multiprocessing as mp
-import resource
 import statistics
 import time
 from collections.abc import Callable, Iterable
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from turns import take_turns
 
 from translucid.config import ModelConfig
 from translucid.data.batching import START, Batches
@@ -195,21 +193,21 @@ def batches_of(data: Path, count: int) -> list[Batch]:
         return list(next(steps).batches)
 
 
-def work(pipe: Connection, name: str, config: ModelConfig, data: Path, count: int) -> None:
-    """In a process of its own: train a round whenever asked, and answer (tokens/s, peak MB)."""
+def make(name: str, config: ModelConfig, data: Path, count: int) -> Callable[[], float]:
+    """In a process of its own: return what trains a round and tells its target tokens."""
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
     batches = batches_of(data, count)
     train = {**PEERS, **CHANGES}[name](config)
     for batch in batches[:2]:
         train(batch)
-    while pipe.recv():
-        began = time.perf_counter()
+
+    def work() -> float:
         for batch in batches:
             train(batch)
-        seconds = time.perf_counter() - began
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        pipe.send((sum(batch.tokens for batch in batches) / seconds, peak))
+        return sum(batch.tokens for batch in batches)
+
+    return work
 
 
 def machine_peak() -> float:
@@ -225,35 +223,20 @@ def machine_peak() -> float:
 
 
 def measure(preset: str, data: Path, contenders: Iterable[str]) -> dict[str, Any]:
-    """Let the contenders take turns; a name's values are lists in the order of the rounds."""
-    vocab_size = open_data(data).manifest.tokenizer.vocab_size
-    config = find_preset(preset).config(vocab_size)
-    context = mp.get_context("spawn")
-    pipes, processes = {}, []
-    for name in contenders:
-        pipes[name], theirs = context.Pipe()
-        arguments = (theirs, name, config, data, BATCHES_A_ROUND[preset])
-        process = context.Process(target=work, args=arguments, daemon=True)
-        process.start()
-        processes.append(process)
-    rounds: dict[str, list[tuple[float, float]]] = {name: [] for name in pipes}
-    peaks = []
-    for _ in range(ROUNDS):
-        for name, pipe in pipes.items():
-            pipe.send(True)
-            rounds[name].append(pipe.recv())
+    """Let the contenders take turns; return medians and spreads by name."""
+    config = find_preset(preset).config(open_data(data).manifest.tokenizer.vocab_size)
+    count = BATCHES_A_ROUND[preset]
+    rounds, peaks = [], []
+    for found in take_turns(make, {n: (n, config, data, count) for n in contenders}, ROUNDS):
+        rounds.append(found)
         peaks.append(machine_peak())
-    for pipe in pipes.values():
-        pipe.send(False)
-    for process in processes:
-        process.join()
-    speeds = {name: [speed for speed, _ in found] for name, found in rounds.items()}
+    speeds = {name: [found[name].speed for found in rounds] for name in rounds[0]}
     return {
         "preset": preset,
         "peak": statistics.median(peaks),
         "speed": {name: statistics.median(values) for name, values in speeds.items()},
         "spread": {name: (min(values), max(values)) for name, values in speeds.items()},
-        "memory": {name: found[-1][1] for name, found in rounds.items()},
+        "memory": {name: last.memory for name, last in rounds[-1].items()},
     }
 
 

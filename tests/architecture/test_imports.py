@@ -24,7 +24,7 @@ ARROWS: dict[str, set[str]] = {
     "checkpoint": {"model", "text"},
     "training": {"text", "data", "model", "checkpoint", "decoding"},
     "translator": {"checkpoint", "decoding", "model", "text"},
-    "evaluation": {"translator", "data"},
+    "evaluation": {"translator", "data", "text"},
     "interpret": {"translator", "decoding", "model", "text"},
     "export": {"translator", "checkpoint", "model"},
     "serving": {"translator", "interpret"},

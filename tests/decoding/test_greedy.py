@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from hypothesis import given
@@ -10,30 +12,40 @@ from torch import Tensor
 
 from networks import POSITIONS, VOCAB, ragged, small_config, small_network
 from translucid.decoding.greedy import greedy
-from translucid.decoding.stepper import BEYOND_THE_SOURCE, Hypothesis, length_limits
+from translucid.decoding.job import Job
+from translucid.decoding.settings import SearchConfig
+from translucid.decoding.stepper import BEYOND_THE_SOURCE, Hypothesis, Stepper, length_limits
+from translucid.decoding.tree import Recorder
 from translucid.errors import InputError
 from translucid.model import Transformer
 
 BEGIN, END = 2, 3
+PLAIN = SearchConfig(method="greedy", length_penalty=0.0, loop_guard=False)
+
+
+def plainly(stepper: Stepper, limits: Tensor, end: int = END) -> list[Hypothesis]:
+    return greedy(stepper, Job.plain(limits, begin=BEGIN, end=end), PLAIN, None)
 
 
 def one_by_one(model: Transformer, source_S: Tensor, limit: int, end: int) -> Hypothesis:
     """The plainest way to the same result: one sentence, the whole prefix anew at every step."""
-    prefix, log_prob = [BEGIN], 0.0
-    while len(prefix) <= limit:
+    prefix: list[int] = [BEGIN]
+    log_probs: list[float] = []
+    while len(prefix) <= limit and prefix[-1] != end:
         with torch.no_grad():
-            logits_V = model(source_S[None], torch.tensor([prefix]))[0, -1]
-        best, token = logits_V.log_softmax(-1).max(-1)
-        log_prob += float(best)
-        if token == end:
-            return Hypothesis(prefix[1:], log_prob, True)
+            log_probs_V = model(source_S[None], torch.tensor([prefix]))[0, -1].log_softmax(-1)
+        log_probs_V[BEGIN] = -math.inf
+        best, token = log_probs_V.max(-1)
+        log_probs.append(float(best))
         prefix.append(int(token))
-    return Hypothesis(prefix[1:], log_prob, False)
+    finished = prefix[-1] == end
+    tokens = tuple(prefix[1:-1] if finished else prefix[1:])
+    return Hypothesis(tokens, tuple(log_probs), "end" if finished else "limit", sum(log_probs))
 
 
 def telling_end(model: Transformer, source_BS: Tensor, limits: Tensor) -> int:
     """The token that, as the end symbol, would end the rows at the most different lengths."""
-    endless = greedy(model.start(source_BS), limits, begin=BEGIN, end=-1)
+    endless = plainly(model.start(source_BS), limits, end=-1)
     assert not any(hypothesis.finished for hypothesis in endless)
 
     def lengths(token: int) -> set[int]:
@@ -48,12 +60,13 @@ def test_a_batch_with_a_cache_equals_each_sentence_alone_without(positions: str)
     source_BS = ragged(rows=28, longest=9, seed=3)
     limits = torch.tensor([12, 1, 5, 12] * 7)
     end = telling_end(model, source_BS, limits)
-    found = greedy(model.start(source_BS), limits, begin=BEGIN, end=end)
+    found = plainly(model.start(source_BS), limits, end)
     for row, (hypothesis, limit) in enumerate(zip(found, limits.tolist(), strict=True)):
         alone = one_by_one(model, source_BS[row][source_BS[row] != 0], limit, end)
         assert hypothesis.tokens == alone.tokens
-        assert hypothesis.finished == alone.finished
-        assert hypothesis.log_prob == pytest.approx(alone.log_prob, abs=1e-4)
+        assert hypothesis.ending == alone.ending
+        assert hypothesis.log_probs == pytest.approx(alone.log_probs, abs=1e-4)
+        assert hypothesis.score == pytest.approx(alone.score, abs=1e-4)
     assert len({len(hypothesis.tokens) for hypothesis in found if hypothesis.finished}) >= 2
 
 
@@ -86,11 +99,11 @@ sentences = st.lists(st.lists(st.integers(4, 49), max_size=8), min_size=1, max_s
 @given(sentences, st.integers(1, 10))
 def test_finished_rows_leave_and_the_order_stays(texts: list[list[int]], limit: int) -> None:
     table = Table(texts)
-    found = greedy(table, torch.full((len(texts),), limit), begin=BEGIN, end=END)
+    found = plainly(table, torch.full((len(texts),), limit))
     for text, hypothesis in zip(texts, found, strict=True):
         finished = len(text) < limit
-        assert hypothesis.tokens == text[:limit]
-        assert hypothesis.finished == finished
+        assert hypothesis.tokens == tuple(text[:limit])
+        assert hypothesis.ending == ("end" if finished else "limit")
         assert hypothesis.log_prob == -0.5 * min(limit, len(text) + 1)
     assert table.steps == sum(min(limit, len(text) + 1) for text in texts)
 
@@ -107,13 +120,69 @@ def test_limits_are_the_papers() -> None:
 def test_no_step_goes_beyond_the_learned_positions() -> None:
     model = small_network(positions="learned", max_positions=8)
     source_BS = ragged(rows=3, longest=6, seed=1)
-    for hypothesis in greedy(
-        model.start(source_BS), length_limits(source_BS, model.config), begin=BEGIN, end=END
-    ):
+    for hypothesis in plainly(model.start(source_BS), length_limits(source_BS, model.config)):
         assert len(hypothesis.tokens) <= 8
 
 
 @pytest.mark.parametrize("limits", [[], [3, 0]])
 def test_a_row_without_room_is_refused(limits: list[int]) -> None:
     with pytest.raises(InputError, match="a token for each"):
-        greedy(Table([[4]]), torch.tensor(limits, dtype=torch.int64), begin=BEGIN, end=END)
+        plainly(Table([[4]]), torch.tensor(limits, dtype=torch.int64))
+
+
+def test_the_score_is_log_p_after_the_length_penalty() -> None:
+    job = Job.plain(torch.tensor([9, 2]), begin=BEGIN, end=END)
+    settings = SearchConfig(method="greedy", length_penalty=1.0, length_form="plain")
+    ended, cut = greedy(Table([[4, 5, 6], [4, 5, 6]]), job, settings, None)
+    assert (ended.log_prob, ended.score) == (-2.0, -0.5)
+    assert (cut.log_prob, cut.score) == (-1.0, -0.5)
+
+
+def test_of_equally_probable_tokens_the_lowest_id_is_written() -> None:
+    class Even(Table):
+        def step(self, last_ids_N: Tensor) -> Tensor:
+            return torch.full((last_ids_N.numel(), 50), -math.log(50))
+
+    job = Job(torch.tensor([3, 3]), BEGIN, END, ((), ()), ((), ()), forbidden=(0, 1))
+    assert [h.tokens for h in greedy(Even([[], []]), job, PLAIN, None)] == [(), ()]
+    longer = PLAIN.replace(min_length=2)
+    assert [h.tokens for h in greedy(Even([[], []]), job, longer, None)] == [(4, 4), (4, 4)]
+
+
+def test_a_row_in_circles_ends_and_the_others_go_on() -> None:
+    honest = [*range(4, 20), *range(30, 46)]
+    job = Job.plain(torch.tensor([200, 200]), begin=BEGIN, end=END)
+    circles, straight = greedy(
+        Table([[4, 9, *[5, 6, 7] * 70], honest]), job, PLAIN.replace(loop_guard=True), None
+    )
+    assert (circles.ending, circles.tokens) == ("loop", (4, 9, *[5, 6, 7] * 9))
+    assert len(circles.log_probs) == len(circles.tokens)
+    assert (straight.ending, straight.tokens) == ("end", tuple(honest))
+    unguarded, _ = greedy(Table([[5, 6, 7] * 70, honest]), job, PLAIN, None)
+    assert (unguarded.ending, len(unguarded.tokens)) == ("limit", 200)
+
+
+def test_terms_are_refused_with_what_to_do() -> None:
+    job = Job(torch.tensor([5]), BEGIN, END, ((),), (((4,),),), forbidden=())
+    with pytest.raises(InputError, match=r"'greedy' cannot promise terms.*method = 'beam'"):
+        greedy(Table([[4]]), job, PLAIN, None)
+
+
+def test_the_recorded_tree_is_the_search() -> None:
+    recorder = Recorder()
+    job = Job.plain(torch.tensor([9, 2]), begin=BEGIN, end=END)
+    found = greedy(Table([[8, 9], [7, 6, 5]]), job, PLAIN, recorder)
+    assert found == greedy(Table([[8, 9], [7, 6, 5]]), job, PLAIN, None)
+    for tree, hypothesis, written in zip(
+        recorder.trees(), found, ([8, 9, END], [7, 6]), strict=True
+    ):
+        path = [tree.nodes[number] for number in tree.path(tree.results[0])]
+        assert [node.token for node in path] == written
+        assert tuple(node.log_prob for node in path) == hypothesis.log_probs
+        assert path[-1].score == hypothesis.score
+        assert path[-1].status == ("finished" if hypothesis.finished else "cut")
+        assert tree.stopped == hypothesis.ending
+        dropped = [node for node in tree.nodes if node.status == "dropped"]
+        assert len(dropped) == 4 * len(written)  # the four next best of every step
+        assert all(node.log_prob == -9.0 for node in dropped)
+    assert (tree.nodes[0].token, tree.nodes[0].parent) == (BEGIN, None)

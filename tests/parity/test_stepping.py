@@ -14,7 +14,7 @@ STEPS = 21  # past the cache's first capacity, so that it grows
 
 def walk(session: DecodingSession, target: torch.Tensor) -> torch.Tensor:
     """Feed a whole target token by token; (N, T) → log-probabilities (N, T, V)."""
-    return torch.stack([session.step(column) for column in target.unbind(1)], dim=1)
+    return torch.stack([session.step(column).clone() for column in target.unbind(1)], dim=1)
 
 
 def full(model: Transformer, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
@@ -69,13 +69,40 @@ def test_reordered_rows_go_on_as_if_they_had_always_been_there(positions: str) -
     assert torch.allclose(after, expected, rtol=0, atol=1e-5)
 
 
-def test_reordering_by_the_identity_moves_nothing() -> None:
+def test_reordering_within_sources_moves_no_keys() -> None:
     model = small_network()
     session = model.start(ragged(2, 5, seed=1), copies=3)
     session.step(torch.ones(6, dtype=torch.long))
-    before = session.cache.layers[0]._keys_NHCK
-    session.reorder(torch.arange(6))
-    assert session.cache.layers[0]._keys_NHCK is before
+    before = session.cache.layers[0]._keys_BHCK
+    session.reorder(torch.tensor([2, 2, 0, 3, 5, 4]))
+    assert session.cache.layers[0]._keys_BHCK is before
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "relative"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_long_walk_with_many_changes_of_places_equals_the_full_pass(
+    positions: str, seed: int
+) -> None:
+    """Beams swap, double and die in every step, and sources leave: the past must stay right."""
+    model, copies = small_network(positions=positions), 4
+    source = ragged(5, 6, seed=seed)
+    generator = torch.Generator().manual_seed(seed)
+    session = model.start(source, copies=copies)
+    kept = torch.arange(5)
+    history = torch.empty(5 * copies, 0, dtype=torch.long)
+    for step in range(20):
+        newest = torch.randint(1, VOCAB, (history.size(0), 1), generator=generator)
+        history = torch.cat([history, newest], dim=1)
+        log_probs = session.step(newest[:, 0])
+        expected = full(model, source[kept].repeat_interleave(copies, 0), history)[:, -1]
+        assert torch.allclose(log_probs, expected, rtol=0, atol=1e-5)
+        staying = torch.arange(kept.numel())
+        if step % 6 == 5:
+            staying = torch.randperm(kept.numel(), generator=generator)[:-1]
+        parents = torch.randint(0, copies, (staying.numel(), copies), generator=generator)
+        rows = (staying[:, None] * copies + parents).flatten()
+        session.reorder(rows)
+        kept, history = kept[staying], history[rows]
 
 
 def test_the_cache_counts_its_bytes() -> None:

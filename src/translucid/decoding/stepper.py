@@ -12,7 +12,9 @@ Shapes: B batch, S source, N rows under way, V vocabulary.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+import math
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
 
 from torch import Tensor
 
@@ -25,21 +27,52 @@ class Stepper(Protocol):
     """Translations under way, a row each."""
 
     def step(self, last_ids_N: Tensor) -> Tensor:
-        """Feed the newest token of every row; return log P(next token) as (N, V)."""
+        """Feed the newest token of every row; return log P(next token) as (N, V).
+
+        The tensor belongs to the caller, who may write into it.
+        """
 
     def reorder(self, rows_N: Tensor) -> None:
-        """Continue with these rows, in this order."""
+        """Continue with these rows, in this order; the rows of one source stay together."""
 
 
-class Hypothesis(NamedTuple):
-    """One translation: its tokens without the end symbol, and log P of them with it.
+@runtime_checkable
+class AttendingStepper(Stepper, Protocol):
+    """A stepper that shows where its newest step looked, as the coverage penalty needs it.
 
-    `finished` is false where the limit of length came before the end symbol.
+    `attention_NS` is the attention of every row to each source token, 0 where there is padding. It
+    is there after the first step.
     """
 
-    tokens: list[int]
-    log_prob: float
-    finished: bool
+    attention_NS: Tensor
+
+
+Ending = Literal["end", "limit", "loop"]
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One translation: its tokens without the end symbol, and how probable each of them is.
+
+    `log_probs` holds log P of every token, and last that of the end symbol where it was written.
+    `ending` says why it ends: by the end symbol, at the limit of length, or because it went in
+    circles. `score` is what the search ranked it by: `log_prob` after the penalties.
+    """
+
+    tokens: tuple[int, ...]
+    log_probs: tuple[float, ...]
+    ending: Ending
+    score: float
+
+    @property
+    def log_prob(self) -> float:
+        """Log P of the whole."""
+        return math.fsum(self.log_probs)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the network itself ended it."""
+        return self.ending == "end"
 
 
 def length_limits(source_BS: Tensor, config: ModelConfig) -> Tensor:

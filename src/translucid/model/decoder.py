@@ -1,7 +1,7 @@
 """The decoder: a stack of N identical layers (section 3.1, right half of figure 1).
 
-Shapes: B batch of sources, N rows (B × copies, for example the beams of each source; N = B when
-training), S source positions, T target positions, D d_model, H heads, K and W sizes of a head.
+Shapes: B batch of sources, W copies of each that are decoded side by side (for example beams),
+N = B × W rows, S source positions, T target positions, D d_model, H heads, M keys, K size of a key.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class DecoderLayer(nn.Module):
 
     def forward(
         self,
-        x_NTD: Tensor,
+        x_BTD: Tensor,
         memory: CrossMemory,
         mask: Tensor | None,
         rotation: Rotation | None,
@@ -50,28 +50,24 @@ class DecoderLayer(nn.Module):
     ) -> Tensor:
         """Attend to the target so far, then to the source, then transform; same shape.
 
-        With a cache, x holds only the newest positions; the keys and values of earlier ones come
-        from `past`, which remembers the new ones too.
+        With a cache, x holds the newest position of each copy of a source, side by side; the keys
+        and values of earlier ones come from `past`, which remembers the new ones too.
         """
 
-        def masked_self_attention(y_NTD: Tensor) -> Tensor:
-            keys, values = self.self_attention.keys_values(y_NTD, rotation)
+        def masked_self_attention(y_BTD: Tensor) -> Tensor:
+            keys, values = self.self_attention.keys_values(y_BTD, rotation)
             if past is not None:
                 keys, values = past.append(keys, values)
-            return self.self_attention.attend(y_NTD, keys, values, mask, rotation)
+            return self.self_attention.attend(y_BTD, keys, values, mask, rotation)
 
-        def cross_attention(y_NTD: Tensor) -> Tensor:
-            # All copies of a source ask the same keys, so they stand side by side as queries of
-            # one row, and the source's keys and values are neither copied nor read twice.
-            y_BLD = y_NTD.reshape(memory.keys_BHSK.size(0), -1, y_NTD.size(-1))
-            out_BLD = self.cross_attention.attend(
-                y_BLD, memory.keys_BHSK, memory.values_BHSW, memory.mask_B11S, None
+        def cross_attention(y_BTD: Tensor) -> Tensor:
+            return self.cross_attention.attend(
+                y_BTD, memory.keys_BHSK, memory.values_BHSW, memory.mask_B11S, None
             )
-            return out_BLD.view_as(y_NTD)
 
-        x_NTD = self.self_attention_residual(x_NTD, masked_self_attention)
-        x_NTD = self.cross_attention_residual(x_NTD, cross_attention)
-        return self.feed_forward_residual(x_NTD, self.feed_forward)
+        x_BTD = self.self_attention_residual(x_BTD, masked_self_attention)
+        x_BTD = self.cross_attention_residual(x_BTD, cross_attention)
+        return self.feed_forward_residual(x_BTD, self.feed_forward)
 
 
 class Decoder(nn.Module):
@@ -93,23 +89,37 @@ class Decoder(nn.Module):
             for layer in cast("list[DecoderLayer]", self.layers)
         ]
 
-    def forward(
-        self, embedded_NTD: Tensor, memories: list[CrossMemory], cache: DecoderCache | None
-    ) -> Tensor:
+    def forward(self, embedded_BTD: Tensor, memories: list[CrossMemory]) -> Tensor:
         """Turn target embeddings into the states from which tokens are predicted; same shape.
 
-        Without a cache this is the whole target at once (teacher forcing), each position seeing
-        only those before it. With one, it is the newest positions of a target under way.
+        This is the whole target at once (teacher forcing), each position seeing only those before.
         """
-        queries = embedded_NTD.size(1)
-        offset = 0 if cache is None else cache.length
-        x_NTD = self.dropout(self.positions.add_to(embedded_NTD, offset))
-        rotation = self.positions.rotation(offset, queries)
-        keys = offset + queries
-        # A single newest position may see everything: no mask is needed, and none is made.
-        allowed = causal_mask(queries, keys, x_NTD.device) if queries > 1 else None
-        mask = additive(allowed, self.positions.bias(queries, keys), x_NTD.dtype)
-        for index, (layer, memory) in enumerate(zip(self.layers, memories, strict=True)):
-            past = None if cache is None else cache.layers[index]
-            x_NTD = layer(x_NTD, memory, mask, rotation, past)
-        return self.norm(x_NTD)
+        length = embedded_BTD.size(1)
+        x_BTD = self.dropout(self.positions.add_to(embedded_BTD, 0))
+        # A single position may see everything: no mask is needed, and none is made.
+        allowed = causal_mask(length, length, x_BTD.device) if length > 1 else None
+        mask = additive(allowed, self.positions.bias(length, length), x_BTD.dtype)
+        rotation = self.positions.rotation(0, length)
+        for layer, memory in zip(self.layers, memories, strict=True):
+            x_BTD = layer(x_BTD, memory, mask, rotation, None)
+        return self.norm(x_BTD)
+
+    def step(
+        self, embedded_N1D: Tensor, memories: list[CrossMemory], cache: DecoderCache
+    ) -> Tensor:
+        """Turn the embedding of every row's newest token into its state_ND (section 3.1).
+
+        All copies of a source ask the same memory, so they stand side by side as queries of one
+        row, and the source's keys and values are neither copied nor read twice.
+        """
+        offset, copies = cache.length, cache.copies
+        placed_N1D = self.dropout(self.positions.add_to(embedded_N1D, offset))
+        x_BWD = placed_N1D.view(-1, copies, placed_N1D.size(-1))
+        mask, bias_H1T = cache.grow_ancestry(), self.positions.bias(1, offset + 1)
+        if bias_H1T is not None:
+            bias_H1M = bias_H1T.repeat_interleave(copies, dim=2)
+            mask = bias_H1M if mask is None else mask + bias_H1M
+        rotation = self.positions.rotation(offset, 1)
+        for layer, memory, past in zip(self.layers, memories, cache.layers, strict=True):
+            x_BWD = layer(x_BWD, memory, mask, rotation, past)
+        return self.norm(x_BWD).flatten(0, 1)

@@ -42,6 +42,10 @@ class OutputProjection(nn.Module):
         """Return the logits; (B, L, D) → (B, L, V)."""
         return F.linear(x_BLD, self.weight)
 
+    def into(self, logits_NV: Tensor, x_ND: Tensor) -> Tensor:
+        """Write the logits into given memory, and return it."""
+        return torch.mm(x_ND, self.weight.t(), out=logits_NV)
+
 
 def make_embeddings(config: ModelConfig) -> tuple[TokenEmbedding, TokenEmbedding, OutputProjection]:
     """Return source and target embedding and output projection, tied or not (section 3.4)."""

@@ -6,7 +6,8 @@
     log_probs_NV = session.step(last_ids_N)           # feeds one token a row, N = B × copies
     session.reorder(rows_N)                           # rows that go on, in their new order
 
-Shapes: B sources, N rows (B × copies, a source's rows side by side), D d_model, V vocabulary.
+Shapes: B sources, W copies of each, N = B × W rows, a source's side by side, D d_model, V
+vocabulary.
 """
 
 from __future__ import annotations
@@ -33,9 +34,14 @@ class DecodingSession:
     ) -> None:
         self.memory_BSD = memory_BSD
         self.copies = copies
-        self.cache = DecoderCache(layers=len(memories))
+        self.cache = DecoderCache(len(memories), memory_BSD.size(0), copies, like=memory_BSD)
         self._model = model
-        self._memories = memories
+        self._scratch_2NV: Tensor | None = None
+        # Heads apart in memory, as the products of every step want them.
+        self._memories = [
+            CrossMemory(m.keys_BHSK.contiguous(), m.values_BHSW.contiguous(), m.mask_B11S)
+            for m in memories
+        ]
 
     @property
     def rows(self) -> int:
@@ -44,7 +50,10 @@ class DecodingSession:
 
     @torch.inference_mode()
     def step(self, last_ids_N: Tensor) -> Tensor:
-        """Feed the newest token of every row; return log P(next token) as (N, V)."""
+        """Feed the newest token of every row; return log P(next token) as (N, V).
+
+        The next step writes over it: copy what is to be kept.
+        """
         check_ids("last_ids", last_ids_N, self._model.config.target_vocab_size, dimensions=1)
         if last_ids_N.numel() != self.rows:
             raise InputError(
@@ -52,9 +61,8 @@ class DecodingSession:
                 f"({self.memory_BSD.size(0)} sources × {self.copies} copies): give one a row"
             )
         embedded_N1D = self._model.target_embedding(last_ids_N[:, None])
-        states_N1D = self._model.decoder(embedded_N1D, self._memories, self.cache)
-        logits_NV: Tensor = self._model.output_projection(states_N1D[:, 0])
-        return logits_NV.log_softmax(dim=-1)
+        states_ND = self._model.decoder.step(embedded_N1D, self._memories, self.cache)
+        return self._log_probs(states_ND)
 
     @torch.inference_mode()
     def reorder(self, rows_N: Tensor) -> None:
@@ -62,31 +70,40 @@ class DecodingSession:
 
         The rows of one source stay together: each run of `copies` rows must come from one source.
         """
-        sources = self._sources_of(rows_N)
-        if not _is_identity(rows_N, self.rows):
-            self.cache.reorder(rows_N)
-        if not _is_identity(sources, self.memory_BSD.size(0)):
-            self.memory_BSD = self.memory_BSD[sources]
-            mask_B11S = self._memories[0].mask_B11S[sources]  # one tensor, shared by the layers
+        rows_BW, sources_B = self._sources_of(rows_N)
+        same = _is_identity(sources_B, self.memory_BSD.size(0))
+        self.cache.reorder(sources_B, rows_BW - sources_B[:, None] * self.copies, same)
+        if not same:
+            self.memory_BSD = self.memory_BSD[sources_B]
+            mask_B11S = self._memories[0].mask_B11S[sources_B]  # one tensor, shared by the layers
             self._memories = [
-                CrossMemory(m.keys_BHSK[sources], m.values_BHSW[sources], mask_B11S)
+                CrossMemory(m.keys_BHSK[sources_B], m.values_BHSW[sources_B], mask_B11S)
                 for m in self._memories
             ]
 
-    def _sources_of(self, rows_N: Tensor) -> Tensor:
-        """Return the source of each run of rows, or raise InputError where a run mixes several."""
+    def _log_probs(self, states_ND: Tensor) -> Tensor:
+        """Return log P in memory that every step uses again, as fresh memory takes time to get."""
+        project = self._model.output_projection
+        if self._scratch_2NV is None:
+            self._scratch_2NV = states_ND.new_empty(2, self.rows, project.weight.size(0))
+        logits_NV, log_probs_NV = self._scratch_2NV[:, : self.rows]
+        return torch.log_softmax(project.into(logits_NV, states_ND), dim=-1, out=log_probs_NV)
+
+    def _sources_of(self, rows_N: Tensor) -> tuple[Tensor, Tensor]:
+        """Return rows_BW and the source of each run of rows, or raise where a run mixes several."""
         check_ids("rows", rows_N, self.rows, dimensions=1)
         if rows_N.numel() % self.copies:
             raise InputError(
                 f"rows has {rows_N.numel()} entries, not a multiple of the {self.copies} copies "
                 "that each source has"
             )
-        sources_BC = (rows_N // self.copies).view(-1, self.copies)
-        if not bool((sources_BC == sources_BC[:, :1]).all()):
+        rows_BW = rows_N.view(-1, self.copies)
+        sources_BW = rows_BW // self.copies
+        if not bool((sources_BW == sources_BW[:, :1]).all()):
             raise InputError(
                 f"rows {rows_N.tolist()} mix sources: each run of {self.copies} must belong to one"
             )
-        return sources_BC[:, 0]
+        return rows_BW, sources_BW[:, 0]
 
 
 def _is_identity(index: Tensor, size: int) -> bool:

@@ -67,7 +67,7 @@ class Transformer(nn.Module):
         _check_rows(target_BT, memory_BSD, source_BS)
         allowed_B11S = padding_mask(source_BS, self.config.padding_id)
         memories = self.decoder.read(memory_BSD, allowed_B11S)
-        return self.decoder(self.target_embedding(target_BT), memories, None)
+        return self.decoder(self.target_embedding(target_BT), memories)
 
     @torch.inference_mode()
     def start(self, source_BS: Tensor, copies: int = 1) -> DecodingSession:

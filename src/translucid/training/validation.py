@@ -22,16 +22,18 @@ from translucid.data.collate import collate, stored_rows
 from translucid.data.examples import examples_of, longest
 from translucid.data.shards import PreparedData
 from translucid.decoding.greedy import greedy
+from translucid.decoding.job import Job
+from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import length_limits
 from translucid.events import Sample
 from translucid.model import Transformer
+from translucid.text.bleu_tokenizer import bleu_tokenizer
 from translucid.text.tokenizer import BOS, EOS, PAD, Tokenizer, tag_id
 from translucid.training.loss import Objective
 
 SAMPLES_SHOWN = 3
 ROWS_AT_A_TIME = 64  # greedy decoding of more gains little on a CPU
-
-_BLEU_TOKENIZERS = {"zh": "zh", "ja": "char", "th": "char"}  # scripts without spaces; others: 13a
+PLAIN_GREEDY = SearchConfig(method="greedy", loop_guard=False)  # what the network says, all of it
 
 
 @dataclass(frozen=True)
@@ -171,12 +173,14 @@ def _translate_rows(model: Transformer, rows: Sequence[Sequence[int]]) -> list[l
     padded = [[*row, *[PAD] * (width - len(row))] for row in rows]
     source_BS = torch.tensor(padded, device=next(model.parameters()).device)
     limits_B = length_limits(source_BS, model.config)
-    return [h.tokens for h in greedy(model.start(source_BS), limits_B, begin=BOS, end=EOS)]
+    job = Job.plain(limits_B, begin=BOS, end=EOS)
+    found = greedy(model.start(source_BS), job, PLAIN_GREEDY, recorder=None)
+    return [list(hypothesis.tokens) for hypothesis in found]
 
 
 def score(samples: Sequence[Sample], language: str) -> Scores:
     """Return BLEU and chrF of translations into a language, by sacrebleu."""
-    bleu = BLEU(tokenize=_BLEU_TOKENIZERS.get(language.partition("-")[0], "13a"))
+    bleu = BLEU(tokenize=bleu_tokenizer(language))
     chrf = CHRF()
     translations = [sample.translation for sample in samples]
     references = [[sample.reference for sample in samples]]

@@ -1,0 +1,375 @@
+"""Beam search: several hypotheses side by side, the most probable of which are followed.
+
+Each step takes the best continuations of all rows of a source. Those that write the end symbol, and
+rank among the first `beam`, have ended; the best `beam` others go on. A source is done when `beam`
+hypotheses have ended, at its limit of length, or as soon as nothing under way can change the result
+(`cannot_be_beaten`); then it leaves the batch. Only log P decides what is followed, as all rows are
+equally long; the penalties decide how what has ended ranks.
+
+With several groups this is diverse beam search (Vijayakumar et al. 2016): the rows are divided, and
+what one group has just written costs the groups after it. With terms to be used, see
+`terminology.py`.
+
+Shapes: B sources under way, W rows a source, G groups, N = B × W, T tokens so far, V vocabulary,
+S source, K candidates, E hypotheses that end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from translucid.decoding.candidates import Choice, choose, choose_in_groups
+from translucid.decoding.constraints import Filter, apply, filters_of
+from translucid.decoding.found import Found
+from translucid.decoding.job import Job
+from translucid.decoding.loops import LoopGuard, loop_guard_of
+from translucid.decoding.penalties import (
+    coverage_penalty,
+    length_penalty,
+    longest_penalty,
+    newest_attention,
+)
+from translucid.decoding.settings import SearchConfig
+from translucid.decoding.stepper import Ending, Hypothesis, Stepper
+from translucid.decoding.tree import Recorder, Status, Stop
+from translucid.errors import InputError
+
+
+@dataclass(frozen=True)
+class Beam:
+    """The hypotheses under way, all of the same length; a dead row has the total −∞.
+
+    `ended_BG` counts what has ended so far; `looked_NS` is the attention of all steps together,
+    where it matters, and `nodes_BW` the place of each row in the search tree, where one is built.
+    """
+
+    sources_B: Tensor
+    totals_BW: Tensor
+    tokens_NT: Tensor
+    log_probs_NT: Tensor
+    ended_BG: Tensor
+    looked_NS: Tensor | None
+    nodes_BW: Tensor | None
+
+    @property
+    def width(self) -> int:
+        """Number of rows W that each source has."""
+        return self.totals_BW.size(1)
+
+    @property
+    def length(self) -> int:
+        """Number of tokens T that each row has."""
+        return self.tokens_NT.size(1)
+
+    @cached_property
+    def row_sources(self) -> Tensor:
+        """The source of each row."""
+        return self.sources_B.repeat_interleave(self.width)
+
+
+Choose = Callable[[Tensor, Beam], Choice]
+"""From log P of the next tokens as (N, V), which it may write into, and the beam: what goes on."""
+
+
+def beam_search(
+    start: Callable[[int], Stepper], job: Job, settings: SearchConfig, recorder: Recorder | None
+) -> list[list[Hypothesis]]:
+    """Return the `n_best` hypotheses of every source, best first; fewer where there are no more."""
+    if any(job.terms):
+        raise InputError(
+            f"the method {settings.method!r} cannot promise terms in groups of a beam: set method "
+            "= 'beam', or leave the terms out"
+        )
+    groups = settings.groups if settings.method == "diverse" else 1
+    chooser = BestOfAll(filters_of(job, settings), job.end, groups, settings.diversity)
+    search = BeamSearch(start(settings.beam), job, settings, chooser, recorder)
+    return search.run(settings.beam, groups)
+
+
+@dataclass(frozen=True)
+class BestOfAll:
+    """The plain choice: what is most probable, all rows of a group compared."""
+
+    filters: tuple[Filter, ...]
+    end: int
+    groups: int
+    diversity: float
+
+    def __call__(self, log_probs_NV: Tensor, beam: Beam) -> Choice:
+        """Choose what goes on after the filters have had their say."""
+        log_probs_NV = apply(self.filters, log_probs_NV, beam.tokens_NT, beam.row_sources)
+        log_probs_BWV = log_probs_NV.view(*beam.totals_BW.shape, -1)
+        if self.groups == 1:
+            return choose(log_probs_BWV, beam.totals_BW, self.end, None)
+        return choose_in_groups(
+            log_probs_BWV, beam.totals_BW, self.end, self.groups, self.diversity
+        )
+
+
+def cannot_be_beaten(best_B: Tensor, to_beat_B: Tensor, longest_B: Tensor) -> Tensor:
+    """Tell of which sources the result is certain, although hypotheses are still under way.
+
+    `best_B` is the highest log P under way, `to_beat_B` the score of the n_best-th hypothesis that
+    has ended (−∞ with fewer), `longest_B` the length penalty at the source's limit of length.
+
+    Proof. Let p ≤ 0 be log P of a row. Whatever it still becomes, a translation of n tokens, n at
+    most the limit, has log P = q ≤ p, as no token has log P above 0. Its score is q / lp(n) + c,
+    with coverage c ≤ 0. As lp grows with n and q ≤ 0, q / lp(n) ≤ q / lp(limit) ≤ p / lp(limit).
+    So no row can exceed max p / lp(limit); where that is not above the score to beat, no row can
+    enter the n_best, for of equal scores the one found earlier ranks first, and what is cut short
+    ranks below all that has ended. Each inequality holds for rounded numbers too, since rounding
+    never turns ≤ into >.
+    """
+    return (to_beat_B > -math.inf) & (best_B / longest_B <= to_beat_B)
+
+
+class BeamSearch:
+    """One batch in one beam search: the parts that do not change, and what has been found."""
+
+    def __init__(
+        self,
+        stepper: Stepper,
+        job: Job,
+        settings: SearchConfig,
+        chooser: Choose,
+        recorder: Recorder | None,
+    ) -> None:
+        self.stepper = stepper
+        self.job = job
+        self.settings = settings
+        self.chooser = chooser
+        self.recorder = recorder
+        self.found = [Found() for _ in range(job.sources)]
+        self._guard: LoopGuard | None = loop_guard_of(job, settings)
+        self._limits = set(job.limits_B.tolist())
+        self._longest_B = longest_penalty(job.limits_B, settings)
+        self._to_beat_B = torch.full_like(self._longest_B, -math.inf)
+
+    @torch.inference_mode()
+    def run(self, width: int, groups: int) -> list[list[Hypothesis]]:
+        """Search with `width` rows a source until every source is done."""
+        beam = self._first(width, groups)
+        last_N = beam.row_sources.new_full((beam.row_sources.numel(),), self.job.begin)
+        while beam.sources_B.numel():
+            log_probs_NV = self.stepper.step(last_N)
+            beam = self._look(beam)
+            choice = self.chooser(log_probs_NV, beam)
+            beam = self._follow(beam, choice)
+            last_N = beam.tokens_NT[:, -1]
+        return [found.best(self.settings.n_best) for found in self.found]
+
+    def _first(self, width: int, groups: int) -> Beam:
+        """Return the beam before the first step: of each group one row is alive."""
+        sources = self.job.sources
+        sources_B = torch.arange(sources, device=self.job.limits_B.device)
+        totals_BW = self._longest_B.new_full((sources, width), -math.inf)
+        totals_BW[:, :: width // groups] = 0
+        nodes_BW = None
+        if self.recorder is not None:
+            roots = [self.recorder.root(source, self.job.begin) for source in range(sources)]
+            nodes_BW = sources_B.new_tensor(roots)[:, None].expand(-1, width)
+        return Beam(
+            sources_B=sources_B,
+            totals_BW=totals_BW,
+            tokens_NT=sources_B.new_empty(sources * width, 0),
+            log_probs_NT=torch.empty(sources * width, 0, device=sources_B.device),
+            ended_BG=sources_B.new_zeros(sources, groups),
+            looked_NS=None,
+            nodes_BW=nodes_BW,
+        )
+
+    def _look(self, beam: Beam) -> Beam:
+        """Add what the newest step attended to, where coverage counts."""
+        if not self.settings.coverage_penalty:
+            return beam
+        newest_NS = newest_attention(self.stepper)
+        looked_NS = newest_NS if beam.looked_NS is None else beam.looked_NS + newest_NS
+        return replace(beam, looked_NS=looked_NS)
+
+    def _follow(self, beam: Beam, choice: Choice) -> Beam:
+        """Take what ends, let the rest go on, and let sources that are done leave."""
+        nodes_BK = self._record(beam, choice)
+        self._take_ended(beam, choice, nodes_BK)
+        grown, rows_BW = self._grow(beam, choice, nodes_BK)
+        alive = grown
+        grown = self._cut_loops(grown)
+        if grown.length in self._limits:
+            at_limit_B = self.job.limits_B[grown.sources_B] == grown.length
+            grown = self._cut(grown, at_limit_B[:, None].expand_as(grown.totals_BW), "limit")
+        done_B = self._done(grown)
+        if bool(done_B.any()):
+            self._note_stops(alive, grown, done_B)
+            grown, rows_BW = _only(grown, rows_BW, (~done_B).nonzero()[:, 0])
+        rows_N = rows_BW.reshape(-1)
+        if rows_N.numel() and not _is_identity(rows_N, beam.totals_BW.numel()):
+            self.stepper.reorder(rows_N)
+        return grown
+
+    def _take_ended(self, beam: Beam, choice: Choice, nodes_BK: Tensor | None) -> None:
+        """Keep the hypotheses that wrote the end symbol in this step."""
+        at = choice.ended_BK.nonzero(as_tuple=True)
+        if not at[0].numel():
+            return
+        rows_E = at[0] * beam.width + choice.parents_BK[at]
+        newest_E1 = choice.log_probs_BK[at][:, None]
+        found = _hypotheses(
+            beam.tokens_NT[rows_E],
+            torch.cat([beam.log_probs_NT[rows_E], newest_E1], dim=1),
+            self._scores(beam, rows_E, choice.totals_BK[at], beam.length + 1),
+            "end",
+        )
+        sources_E = beam.sources_B[at[0]]
+        self._keep(sources_E, found, None if nodes_BK is None else nodes_BK[at])
+        to_beat = [self.found[s].to_beat(self.settings.n_best) for s in sources_E.tolist()]
+        self._to_beat_B[sources_E] = self._to_beat_B.new_tensor(to_beat)
+
+    def _grow(self, beam: Beam, choice: Choice, nodes_BK: Tensor | None) -> tuple[Beam, Tensor]:
+        """Return the beam one token longer, and the row that each of its rows continues."""
+        first_B = torch.arange(0, beam.totals_BW.numel(), beam.width, device=beam.sources_B.device)
+        rows_BW = first_B[:, None] + choice.parents_BK.gather(1, choice.kept_BW)
+        rows_N = rows_BW.view(-1)
+        ended_BG = beam.ended_BG + choice.ended_BK.view(*beam.ended_BG.shape, -1).sum(dim=-1)
+        full_BG1 = (ended_BG >= self.settings.beam // ended_BG.size(1))[:, :, None]
+        totals_BW = choice.totals_BK.gather(1, choice.kept_BW)
+        totals_BGw = totals_BW.view(*ended_BG.shape, -1).masked_fill(full_BG1, -math.inf)
+        tokens_N1 = choice.tokens_BK.gather(1, choice.kept_BW).view(-1, 1)
+        log_probs_N1 = choice.log_probs_BK.gather(1, choice.kept_BW).view(-1, 1)
+        grown = Beam(
+            sources_B=beam.sources_B,
+            totals_BW=totals_BGw.view(totals_BW.shape),
+            tokens_NT=torch.cat([beam.tokens_NT[rows_N], tokens_N1], dim=1),
+            log_probs_NT=torch.cat([beam.log_probs_NT[rows_N], log_probs_N1], dim=1),
+            ended_BG=ended_BG,
+            looked_NS=None if beam.looked_NS is None else beam.looked_NS[rows_N],
+            nodes_BW=None if nodes_BK is None else nodes_BK.gather(1, choice.kept_BW),
+        )
+        return grown, rows_BW
+
+    def _cut_loops(self, beam: Beam) -> Beam:
+        """End the rows that go in circles."""
+        if self._guard is None:
+            return beam
+        looping_N = self._guard(beam.tokens_NT, beam.row_sources)
+        if looping_N is None:
+            return beam
+        return self._cut(beam, looping_N.view_as(beam.totals_BW), "loop")
+
+    def _cut(self, beam: Beam, which_BW: Tensor, ending: Ending) -> Beam:
+        """Keep these rows as they are, cut short, and let them die."""
+        which_BW = which_BW & (beam.totals_BW > -math.inf)
+        rows_E = which_BW.view(-1).nonzero()[:, 0]
+        if not rows_E.numel():
+            return beam
+        scores_E = self._scores(beam, rows_E, beam.totals_BW.view(-1)[rows_E], beam.length)
+        found = _hypotheses(beam.tokens_NT[rows_E], beam.log_probs_NT[rows_E], scores_E, ending)
+        sources_E = beam.row_sources[rows_E]
+        nodes_E = None if beam.nodes_BW is None else beam.nodes_BW.reshape(-1)[rows_E]
+        self._keep(sources_E, found, nodes_E)
+        if self.recorder is not None and nodes_E is not None:
+            cut = zip(sources_E.tolist(), nodes_E.tolist(), scores_E.tolist(), strict=True)
+            for source, node, score in cut:
+                self.recorder.cut(source, node, score)
+        return replace(beam, totals_BW=beam.totals_BW.masked_fill(which_BW, -math.inf))
+
+    def _keep(self, sources_E: Tensor, found: list[Hypothesis], nodes_E: Tensor | None) -> None:
+        nodes = [-1] * len(found) if nodes_E is None else nodes_E.tolist()
+        for source, hypothesis, node in zip(sources_E.tolist(), found, nodes, strict=True):
+            self.found[source].add(hypothesis, node)
+
+    def _scores(self, beam: Beam, rows_E: Tensor, totals_E: Tensor, length: int) -> Tensor:
+        """Return what hypotheses that end in these rows, `length` tokens long, are ranked by."""
+        scores_E = totals_E / length_penalty(length, self.settings)
+        if beam.looked_NS is None:
+            return scores_E
+        return scores_E + coverage_penalty(beam.looked_NS[rows_E], self.settings)
+
+    def _done(self, beam: Beam) -> Tensor:
+        """Tell which sources have nothing under way, or nothing that could change the result."""
+        best_B = beam.totals_BW.amax(dim=1)
+        certain_B = cannot_be_beaten(
+            best_B, self._to_beat_B[beam.sources_B], self._longest_B[beam.sources_B]
+        )
+        return certain_B | (best_B == -math.inf)
+
+    def _record(self, beam: Beam, choice: Choice) -> Tensor | None:
+        """Tell the recorder of all candidates; return their numbers in the trees."""
+        if self.recorder is None or beam.nodes_BW is None:
+            return None
+        first_B = torch.arange(0, beam.totals_BW.numel(), beam.width, device=beam.sources_B.device)
+        rows_BK = first_B[:, None] + choice.parents_BK
+        scores_BK = self._scores(
+            beam, rows_BK.view(-1), choice.totals_BK.view(-1), beam.length + 1
+        ).view_as(choice.totals_BK)
+        kept_BK = torch.zeros_like(choice.ended_BK).scatter_(1, choice.kept_BW, True)
+        at = (choice.totals_BK > -math.inf).nonzero(as_tuple=True)
+        facts = zip(
+            beam.sources_B[at[0]].tolist(),
+            beam.nodes_BW.gather(1, choice.parents_BK)[at].tolist(),
+            choice.tokens_BK[at].tolist(),
+            choice.log_probs_BK[at].tolist(),
+            scores_BK[at].tolist(),
+            kept_BK[at].tolist(),
+            choice.ended_BK[at].tolist(),
+            strict=True,
+        )
+        nodes = []
+        for source, parent, token, log_prob, score, kept, ended in facts:
+            status: Status = "finished" if ended else "kept" if kept else "dropped"
+            nodes.append(self.recorder.add(source, parent, token, log_prob, score, status))
+        nodes_BK = torch.full_like(choice.tokens_BK, -1)
+        nodes_BK[at] = nodes_BK.new_tensor(nodes)
+        return nodes_BK
+
+    def _note_stops(self, alive: Beam, beam: Beam, done_B: Tensor) -> None:
+        """Tell the recorder why sources are done; `alive` is the beam before any row was cut."""
+        if self.recorder is None:
+            return
+        for place in done_B.nonzero()[:, 0].tolist():
+            source = int(beam.sources_B[place])
+            found = self.found[source]
+            reason: Stop = "end"
+            if bool((beam.totals_BW[place] > -math.inf).any()):
+                reason = "bound"
+            elif bool((alive.totals_BW[place] > -math.inf).any()):
+                at_limit = int(self.job.limits_B[source]) == beam.length
+                reason = "limit" if at_limit else "loop"
+            elif bool((beam.ended_BG[place] >= self.settings.beam // beam.ended_BG.size(1)).all()):
+                reason = "full"
+            self.recorder.stop(source, found.nodes(self.settings.n_best), reason)
+
+
+def _hypotheses(
+    tokens_ET: Tensor, log_probs_ET: Tensor, scores_E: Tensor, ending: Ending
+) -> list[Hypothesis]:
+    """Return rows as hypotheses."""
+    parts = zip(tokens_ET.tolist(), log_probs_ET.tolist(), scores_E.tolist(), strict=True)
+    return [Hypothesis(tuple(t), tuple(p), ending, score) for t, p, score in parts]
+
+
+def _only(beam: Beam, rows_BW: Tensor, places_B: Tensor) -> tuple[Beam, Tensor]:
+    """Return the beam, and the rows it continues, of these sources alone."""
+    offsets_W = torch.arange(beam.width, device=places_B.device)
+    rows_N = (places_B[:, None] * beam.width + offsets_W).view(-1)
+    smaller = Beam(
+        sources_B=beam.sources_B[places_B],
+        totals_BW=beam.totals_BW[places_B],
+        tokens_NT=beam.tokens_NT[rows_N],
+        log_probs_NT=beam.log_probs_NT[rows_N],
+        ended_BG=beam.ended_BG[places_B],
+        looked_NS=None if beam.looked_NS is None else beam.looked_NS[rows_N],
+        nodes_BW=None if beam.nodes_BW is None else beam.nodes_BW[places_B],
+    )
+    return smaller, rows_BW[places_B]
+
+
+def _is_identity(rows_N: Tensor, size: int) -> bool:
+    """Tell whether the rows are all that there are, in order."""
+    return rows_N.numel() == size and torch.equal(
+        rows_N, torch.arange(size, device=rows_N.device, dtype=rows_N.dtype)
+    )

@@ -1,0 +1,240 @@
+"""Searches whose rows do not compete: each writes token after token until it ends.
+
+Greedy search and sampling differ only in how they choose a token. What they share is here::
+
+    step         1      2      3      4
+    row 0        I      am     here   </s>          rows under way: 3, 3, 2, 1
+    row 1        yes    </s>
+    row 2        thank  you    </s>
+
+A source leaves the batch, so that the others cost less, as soon as all of its rows have ended.
+
+Shapes: B sources, C rows a source, N = B × C rows, R rows still in the batch, T tokens, V
+vocabulary, K tokens shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from translucid.decoding.candidates import top_tokens
+from translucid.decoding.constraints import apply, filters_of
+from translucid.decoding.job import Job
+from translucid.decoding.loops import loop_guard_of
+from translucid.decoding.penalties import score_of
+from translucid.decoding.settings import SearchConfig
+from translucid.decoding.stepper import Ending, Hypothesis, Stepper
+from translucid.decoding.tree import Recorder, Status
+from translucid.errors import InputError
+
+Choose = Callable[[Tensor, Tensor, int], Tensor]
+"""Given (log_probs_RV, numbers_R, step): the next token of each row.
+
+`numbers_R` says which of the N rows each is; steps count from 0.
+"""
+
+Seen = dict[int, list[list[tuple[int, float]]]]
+"""For each row and step the likeliest tokens that were allowed, and log P of each."""
+
+SHOWN = 5  # tokens of each step that a recorded tree shows, beside the chosen one
+_ENDINGS: tuple[Ending | None, ...] = (None, "end", "limit", "loop")
+_OPEN, _END, _LIMIT, _LOOP = range(4)
+
+
+@torch.inference_mode()
+def follow(
+    stepper: Stepper,
+    job: Job,
+    settings: SearchConfig,
+    copies: int,
+    choose: Choose,
+    seen: Seen | None,
+) -> list[Hypothesis]:
+    """Let `copies` rows of every source write until each has ended; return all N, in order.
+
+    What each row could choose from is noted in `seen`, where it is given.
+    """
+    if any(job.terms):
+        raise InputError(
+            f"the method {settings.method!r} cannot promise terms: only a beam search can, of any "
+            "width; set method = 'beam', or leave the terms out"
+        )
+    filters, guard = filters_of(job, settings), loop_guard_of(job, settings)
+    rows = _Rows(job, settings, copies)
+    last_R = job.limits_B.new_full(rows.numbers_R.shape, job.begin)
+    for step in range(int(job.limits_B.max())):
+        written_RT = rows.tokens_RT[:, :step]
+        log_probs_RV = apply(filters, stepper.step(last_R), written_RT, rows.sources_R)
+        last_R = choose(log_probs_RV, rows.numbers_R, step)
+        if seen is not None:
+            rows.show(log_probs_RV, seen)
+        rows.write(step, last_R, log_probs_RV.gather(1, last_R[:, None])[:, 0])
+        looping_R = None if guard is None else guard(rows.tokens_RT[:, : step + 1], rows.sources_R)
+        rows.end(step, last_R, looping_R)
+        staying = rows.staying()
+        if staying is None:
+            continue
+        rows.keep(staying)
+        if staying.numel() == 0:
+            break
+        stepper.reorder(staying)
+        last_R = last_R[staying]
+    return rows.hypotheses()
+
+
+class _Rows:
+    """What the rows in the batch have written so far, and the hypotheses of those that have left.
+
+    A row that has ended stays, idle, until the other rows of its source have ended too: a stepper
+    keeps the rows of a source together.
+    """
+
+    def __init__(self, job: Job, settings: SearchConfig, copies: int) -> None:
+        limits_B = job.limits_B
+        count, longest = job.sources * copies, int(limits_B.max())
+        self.numbers_R = torch.arange(count, device=limits_B.device)
+        self.sources_R = self.numbers_R // copies
+        self.tokens_RT = limits_B.new_full((count, longest), job.end)
+        self.endings_R = torch.full_like(self.numbers_R, _OPEN)
+        self._log_probs_RT = torch.zeros(
+            (count, longest), dtype=torch.float64, device=limits_B.device
+        )
+        self._lengths_R = torch.zeros_like(self.numbers_R)
+        self._limits_R = limits_B.repeat_interleave(copies)
+        self._end, self._settings, self._copies = job.end, settings, copies
+        self._found: dict[int, Hypothesis] = {}
+
+    def write(self, step: int, tokens_R: Tensor, log_probs_R: Tensor) -> None:
+        """Append a token to every row; what an idle one writes is beyond its length."""
+        self.tokens_RT[:, step] = tokens_R
+        self._log_probs_RT[:, step] = log_probs_R
+        self._lengths_R += self.endings_R == _OPEN
+
+    def end(self, step: int, tokens_R: Tensor, looping_R: Tensor | None) -> None:
+        """Note which rows have just ended, and why."""
+        why_R = (self._limits_R <= step + 1) * _LIMIT
+        if looping_R is not None:
+            why_R = why_R.masked_fill(looping_R, _LOOP)
+        why_R = why_R.masked_fill(tokens_R == self._end, _END)
+        self.endings_R = why_R.where(self.endings_R == _OPEN, self.endings_R)
+
+    def staying(self) -> Tensor | None:
+        """Return the rows of sources that are not done, or None where that is all of them."""
+        done_B = (self.endings_R != _OPEN).view(-1, self._copies).all(dim=1)
+        if not bool(done_B.any()):
+            return None
+        return (~done_B).repeat_interleave(self._copies).nonzero()[:, 0]
+
+    def keep(self, staying: Tensor) -> None:
+        """Take the rows that do not stay out of the batch, as hypotheses."""
+        leaves_R = torch.ones_like(self.numbers_R, dtype=torch.bool)
+        leaves_R[staying] = False
+        leaving = leaves_R.nonzero()[:, 0]
+        for number, *row in zip(
+            *(of_R[leaving].tolist() for of_R in (self.numbers_R, self._lengths_R, self.endings_R)),
+            *(of_RT[leaving].tolist() for of_RT in (self.tokens_RT, self._log_probs_RT)),
+            strict=True,
+        ):
+            self._found[number] = self._hypothesis(*row)
+        self.numbers_R, self.sources_R = self.numbers_R[staying], self.sources_R[staying]
+        self.tokens_RT, self.endings_R = self.tokens_RT[staying], self.endings_R[staying]
+        self._log_probs_RT = self._log_probs_RT[staying]
+        self._lengths_R, self._limits_R = self._lengths_R[staying], self._limits_R[staying]
+
+    def show(self, log_probs_RV: Tensor, seen: Seen) -> None:
+        """Note the likeliest next tokens of every row that has not ended."""
+        values_RK, tokens_RK = top_tokens(log_probs_RV, min(SHOWN, log_probs_RV.size(1)))
+        for number, ending, tokens, values in zip(
+            *(of_R.tolist() for of_R in (self.numbers_R, self.endings_R, tokens_RK, values_RK)),
+            strict=True,
+        ):
+            if ending == _OPEN:
+                allowed = [(t, v) for t, v in zip(tokens, values, strict=True) if v > -math.inf]
+                seen.setdefault(number, []).append(allowed)
+
+    def hypotheses(self) -> list[Hypothesis]:
+        """Return the hypotheses in the order of the rows at the start."""
+        return [self._found[number] for number in sorted(self._found)]
+
+    def _hypothesis(
+        self, length: int, code: int, tokens: list[int], log_probs: list[float]
+    ) -> Hypothesis:
+        ending = _ENDINGS[code]
+        assert ending is not None
+        return Hypothesis(
+            tokens=tuple(tokens[: length - (ending == "end")]),
+            log_probs=tuple(log_probs[:length]),
+            ending=ending,
+            score=score_of(math.fsum(log_probs[:length]), length, self._settings),
+        )
+
+
+def record(
+    recorder: Recorder, job: Job, settings: SearchConfig, found: list[Hypothesis], seen: Seen
+) -> list[int]:
+    """Grow the tree of every source from what its rows wrote and saw; return each row's last node.
+
+    Rows of one source that wrote the same share their nodes.
+    """
+    copies = len(found) // job.sources
+    ends: list[int] = []
+    for source in range(job.sources):
+        tree = _Tree(recorder, source, settings, job)
+        numbers = range(source * copies, (source + 1) * copies)
+        paths = {number: tree.written(found[number]) for number in numbers}
+        for number, path in paths.items():
+            tree.left(path, found[number], seen[number])
+        ends.extend(path[-1] for path in paths.values())
+    return ends
+
+
+class _Tree:
+    """The tree of one source while it is recorded."""
+
+    def __init__(self, recorder: Recorder, source: int, settings: SearchConfig, job: Job) -> None:
+        self._recorder, self._source, self._settings, self._end = (
+            recorder,
+            source,
+            settings,
+            job.end,
+        )
+        self._root = recorder.root(source, job.begin)
+        self._nodes: dict[tuple[int, int], int] = {}  # (parent, token) to node
+
+    def written(self, hypothesis: Hypothesis) -> list[int]:
+        """Record the tokens that a row wrote; return the nodes from the root on."""
+        end = (self._end,) if hypothesis.finished else ()
+        path, total = [self._root], 0.0
+        for token, log_prob in zip(hypothesis.tokens + end, hypothesis.log_probs, strict=True):
+            total += log_prob
+            path.append(self._node(path, token, log_prob, total, chosen=True))
+        if not hypothesis.finished:
+            self._recorder.cut(self._source, path[-1], hypothesis.score)
+        return path
+
+    def left(
+        self, path: list[int], hypothesis: Hypothesis, seen: list[list[tuple[int, float]]]
+    ) -> None:
+        """Record the tokens that a row could have written instead."""
+        total = 0.0
+        for step, (log_prob, tokens) in enumerate(zip(hypothesis.log_probs, seen, strict=True)):
+            for token, other in tokens:
+                self._node(path[: step + 1], token, other, total + other, chosen=False)
+            total += log_prob
+
+    def _node(
+        self, path: list[int], token: int, log_prob: float, total: float, *, chosen: bool
+    ) -> int:
+        key = (path[-1], token)
+        if key not in self._nodes:
+            status: Status = "dropped"
+            if chosen:
+                status = "finished" if token == self._end else "kept"
+            score = score_of(total, len(path), self._settings)
+            number = self._recorder.add(self._source, path[-1], token, log_prob, score, status)
+            self._nodes[key] = number
+        return self._nodes[key]

@@ -1,0 +1,103 @@
+"""The tree that a search has grown: every candidate it looked at, and what became of it.
+
+::
+
+    0 <s> ─┬─ 1 I      kept ─┬─ 4 am    kept ─── 7 </s>  finished
+           ├─ 2 We     kept  └─ 5 was   dropped
+           └─ 3 Here   dropped
+
+A search that is given a :class:`Recorder` tells it of each candidate; without one, nothing is
+built.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+Status = Literal["kept", "dropped", "finished", "cut"]
+"""What became of a candidate: followed further, not followed, ended by the end symbol, or ended by
+the limit of length or the loop guard."""
+
+Stop = Literal["end", "full", "bound", "limit", "loop"]
+"""Why a search stopped: its only row wrote the end symbol; as many hypotheses ended as the beam is
+wide; nothing under way could still beat what was found; the limit of length; or all that was left
+went in circles."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """One candidate: a token after the tokens on the path from the root.
+
+    `step` counts tokens from 1; `parent` is the number of a node before this one, none for the
+    root, which stands for the start symbol. `log_prob` is log P of this token alone, `score` what
+    the path as far as this ranks by.
+    """
+
+    step: int
+    parent: int | None
+    token: int
+    log_prob: float
+    score: float
+    status: Status
+
+
+@dataclass(frozen=True)
+class SearchTree:
+    """All candidates of one source, and the nodes where the returned hypotheses end, best first."""
+
+    nodes: tuple[Node, ...]
+    results: tuple[int, ...]
+    stopped: Stop
+
+    def path(self, number: int) -> tuple[int, ...]:
+        """Return the numbers of the nodes from the root's child to this one."""
+        path: list[int] = []
+        node = self.nodes[number]
+        while node.parent is not None:
+            path.append(number)
+            number = node.parent
+            node = self.nodes[number]
+        return tuple(reversed(path))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the tree as plain values that JSON can hold."""
+        return asdict(self)
+
+
+class Recorder:
+    """Takes down the trees of one batch while a search grows them."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[int, list[Node]] = {}
+        self._ends: dict[int, tuple[tuple[int, ...], Stop]] = {}
+
+    def root(self, source: int, token: int) -> int:
+        """Begin the tree of a source with its start symbol; return the root's number, 0."""
+        self._nodes[source] = [Node(0, None, token, 0.0, 0.0, "kept")]
+        return 0
+
+    def add(
+        self, source: int, parent: int, token: int, log_prob: float, score: float, status: Status
+    ) -> int:
+        """Note a candidate; return its number, which its children will name as their parent."""
+        nodes = self._nodes[source]
+        nodes.append(Node(nodes[parent].step + 1, parent, token, log_prob, score, status))
+        return len(nodes) - 1
+
+    def cut(self, source: int, number: int, score: float) -> None:
+        """Note that a kept candidate was ended by the limit of length or the loop guard."""
+        self._nodes[source][number] = replace(
+            self._nodes[source][number], status="cut", score=score
+        )
+
+    def stop(self, source: int, results: tuple[int, ...], reason: Stop) -> None:
+        """Note why the search of a source stopped, and where its results end, best first."""
+        self._ends[source] = (results, reason)
+
+    def trees(self) -> tuple[SearchTree, ...]:
+        """Return the tree of every source, in the order of the batch."""
+        return tuple(
+            SearchTree(tuple(self._nodes[source]), *self._ends[source])
+            for source in sorted(self._nodes)
+        )

@@ -1,0 +1,198 @@
+"""Constraints: against a plain list of what may come, and in every search whose rows go alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from probability_tables import BEGIN, END, Table, random_table, start, written
+from translucid.decoding.constraints import DEMANDED, apply, filters_of
+from translucid.decoding.greedy import greedy
+from translucid.decoding.job import Job
+from translucid.decoding.mbr import minimum_bayes_risk
+from translucid.decoding.sampling import sampling
+from translucid.decoding.settings import SearchConfig
+from translucid.decoding.stepper import Hypothesis
+
+VOCAB = 6
+Tokens = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What one source's translation must keep to."""
+
+    prefix: Tokens
+    forbidden: Tokens
+    min_length: int
+    no_repeat: int
+
+
+def possible(rules: Rules, written: Sequence[int]) -> set[int]:
+    """The tokens that may come after those written, found one by one."""
+    if len(written) < len(rules.prefix):
+        return {rules.prefix[len(written)]}
+
+    def may_come(token: int) -> bool:
+        if token == END:
+            return len(written) >= rules.min_length
+        n = rules.no_repeat
+        ngrams = [tuple(written[i : i + n]) for i in range(len(written) - n + 1)]
+        newest = (*written[len(written) - n + 1 :], token) if n else ()
+        return token not in {BEGIN, *rules.forbidden} and (not n or newest not in ngrams)
+
+    return {token for token in range(VOCAB) if may_come(token)} or {END}
+
+
+def job_of(rules: Sequence[Rules], limit: int) -> Job:
+    return Job(
+        limits_B=torch.full((len(rules),), limit),
+        begin=BEGIN,
+        end=END,
+        prefixes=tuple(each.prefix for each in rules),
+        terms=((),) * len(rules),
+        forbidden=rules[0].forbidden,
+        decode=str,
+    )
+
+
+def settings_of(rules: Rules, **changes: object) -> SearchConfig:
+    return SearchConfig(
+        **{
+            "min_length": rules.min_length,
+            "no_repeat_ngram": rules.no_repeat,
+            "loop_guard": False,
+            **changes,
+        }
+    )
+
+
+words = st.integers(2, VOCAB - 1)
+
+
+@st.composite
+def rules_of_a_batch(draw: st.DrawFn) -> list[Rules]:
+    """Rules for one to three sources; each has a prefix of its own, of what is allowed."""
+    forbidden = draw(st.sets(words, max_size=VOCAB - 2))
+    free = [token for token in range(2, VOCAB) if token not in forbidden]
+    prefix = st.lists(st.sampled_from(free), max_size=4) if free else st.just([])
+    min_length, no_repeat = draw(st.integers(0, 6)), draw(st.integers(0, 3))
+    return [
+        Rules(tuple(draw(prefix)), tuple(forbidden), min_length, no_repeat)
+        for _ in range(draw(st.integers(1, 3)))
+    ]
+
+
+@given(
+    rules_of_a_batch(),
+    st.lists(st.lists(words, min_size=9, max_size=9), min_size=1, max_size=4),
+    st.integers(0, 9),
+    st.randoms(use_true_random=False),
+)
+def test_what_may_come_is_what_the_rules_say(
+    rules: list[Rules], texts: list[list[int]], step: int, lots: object
+) -> None:
+    """Rows in any order of sources, after any tokens; the numbers that stay are the network's."""
+    torch.manual_seed(lots.randrange(2**31))  # type: ignore[attr-defined]
+    own_NV = torch.randn(len(texts), VOCAB).log_softmax(-1)
+    sources = [row % len(rules) for row in range(len(texts))]
+    job, settings = job_of(rules, limit=20), settings_of(rules[0])
+    found_NV = apply(
+        filters_of(job, settings),
+        own_NV.clone(),
+        torch.tensor(texts)[:, :step],
+        torch.tensor(sources),
+    )
+    for row, (text, source) in enumerate(zip(texts, sources, strict=True)):
+        kept = possible(rules[source], text[:step])
+        assert set(found_NV[row].isfinite().nonzero()[:, 0].tolist()) == kept
+        assert all(found_NV[row, token] == own_NV[row, token] for token in kept)
+        assert all(found_NV[row, token] == -math.inf for token in set(range(VOCAB)) - kept)
+
+
+def keeps_to(rules: Rules, hypothesis: Hypothesis) -> bool:
+    tokens = [*hypothesis.tokens, *([END] if hypothesis.finished else [])]
+    return all(token in possible(rules, tokens[:i]) for i, token in enumerate(tokens))
+
+
+@given(rules_of_a_batch(), st.integers(0, 10**6), st.sampled_from([0.0, 1.0, 3.0]))
+def test_constraints_hold_in_every_search_of_rows(
+    rules: list[Rules], seed: int, temperature: float
+) -> None:
+    tables = [random_table(seed + number, VOCAB) for number in range(len(rules))]
+    job = job_of(rules, limit=9)
+    plain = settings_of(rules[0], method="greedy")
+    drawn = settings_of(rules[0], method="sampling", samples=4, n_best=4, temperature=temperature)
+    likeliest = greedy(start(tables)(1), job, plain, None)
+    each = [
+        [[hypothesis] for hypothesis in likeliest],
+        sampling(start(tables), job, drawn, None),
+        minimum_bayes_risk(start(tables), job, drawn.replace(method="mbr"), None),
+    ]
+    for found in each:
+        for source, hypotheses in enumerate(found):
+            for hypothesis in hypotheses:
+                assert keeps_to(rules[source], hypothesis)
+                assert hypothesis.finished or len(hypothesis.tokens) == 9
+                assert tables[source].log_prob(hypothesis.tokens) == pytest.approx(
+                    hypothesis.log_probs[: len(hypothesis.tokens)], abs=1e-5
+                )
+    if temperature == 0:
+        assert [[h] for h in likeliest] == [hypotheses[:1] for hypotheses in each[1]]
+
+
+def only(token: int) -> Table:
+    """A network that holds everything but one token impossible."""
+    return written({}, VOCAB) if token == END else Table(lambda _: _certain(token))
+
+
+def _certain(token: int) -> list[float]:
+    return [float(t == token) for t in range(VOCAB)]
+
+
+NO_RULES = Rules(prefix=(), forbidden=(), min_length=0, no_repeat=0)
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        (replace(NO_RULES, prefix=(4, 5)), (4, 5, 2, 2)),
+        (replace(NO_RULES, forbidden=(2,)), ()),
+        (replace(NO_RULES, no_repeat=1), (2,)),
+        (replace(NO_RULES, forbidden=(2, 3, 4, 5), min_length=3), ()),
+    ],
+    ids=["prefix", "forbidden", "no repeat", "nothing left"],
+)
+def test_a_network_sure_of_what_may_not_come_is_overruled(rules: Rules, expected: Tokens) -> None:
+    """Where log P is −∞ for all that is allowed, what is written is allowed all the same."""
+    job, settings = job_of([rules], limit=4), settings_of(rules, method="sampling")
+    by_lot = sampling(start([only(2)]), job, settings, None)[0][0]
+    assert by_lot.tokens == expected
+    assert greedy(start([only(2)])(1), job, settings, None)[0].tokens == expected
+    assert all(math.isfinite(log_prob) for log_prob in by_lot.log_probs)
+    assert DEMANDED in by_lot.log_probs
+
+
+def test_the_common_path_touches_a_few_columns_of_the_matrix_it_is_given() -> None:
+    job = replace(Job.plain(torch.tensor([5, 5]), begin=BEGIN, end=END), forbidden=(4,))
+    filters = filters_of(job, SearchConfig())
+    log_probs_NV = torch.randn(2, VOCAB).log_softmax(-1)
+    before = log_probs_NV.clone()
+    after = apply(filters, log_probs_NV, torch.zeros(2, 0, dtype=torch.int64), torch.arange(2))
+    assert len(filters) == 1
+    assert after.data_ptr() == log_probs_NV.data_ptr()
+    assert (after != before).any(dim=0).nonzero()[:, 0].tolist() == [BEGIN, 4]
+
+
+def test_a_start_symbol_that_is_also_the_end_symbol_may_be_written() -> None:
+    job = Job.plain(torch.tensor([3]), begin=END, end=END)
+    log_probs_NV = torch.randn(1, VOCAB).log_softmax(-1)
+    none_yet = torch.zeros(1, 0, dtype=torch.int64)
+    after = apply(filters_of(job, SearchConfig()), log_probs_NV, none_yet, torch.arange(1))
+    assert bool(after.isfinite().all())

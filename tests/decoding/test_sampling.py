@@ -1,0 +1,357 @@
+"""Sampling: frequencies against the softmax, filters against NumPy, and no luck but the seed's."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from networks import ragged, small_network
+from probability_tables import BEGIN, END, Table, job_of, random_table, seeds, start
+from translucid.decoding.greedy import greedy
+from translucid.decoding.job import Job
+from translucid.decoding.sampling import (
+    FIRST_LOOK,
+    Drawing,
+    draw,
+    keep,
+    sampling,
+    streams,
+    uniforms,
+)
+from translucid.decoding.settings import SearchConfig
+from translucid.decoding.stepper import Hypothesis
+from translucid.decoding.tree import Recorder
+from translucid.errors import InputError
+
+# Chi-squared is above these once in a thousand times, by degrees of freedom (any textbook's table).
+ONCE_IN_A_THOUSAND = {1: 10.83, 3: 16.27, 4: 18.47, 9: 27.88, 63: 103.44}
+
+CHANCES = [0.0, 0.40, 0.30, 0.15, 0.10, 0.05]  # by hand; the start symbol never comes
+AFTER_TWO = [0.0, 0.10, 0.10, 0.20, 0.25, 0.35]
+HAND_WRITTEN = Table(lambda prefix: AFTER_TWO if prefix[-1:] == (2,) else CHANCES)
+
+
+def drawn(
+    tables: Sequence[Table], limit: int, keys: tuple[int, ...] = (), **settings: object
+) -> list[list[Hypothesis]]:
+    """All samples of each source, in the order of their rank."""
+    job = replace(job_of([limit] * len(tables)), keys=keys)
+    count = settings.get("samples", 1)
+    config = SearchConfig(**{"method": "sampling", "n_best": count, **settings})
+    return sampling(start(tables), job, config, None)
+
+
+def chi_squared(observed: Counter[int], expected: Sequence[float]) -> float:
+    total = observed.total()
+    assert not any(observed[token] for token, share in enumerate(expected) if share == 0)
+    return sum(
+        (observed[token] - total * share) ** 2 / (total * share)
+        for token, share in enumerate(expected)
+        if share
+    )
+
+
+def softmax_at(chances: Sequence[float], temperature: float) -> list[float]:
+    """The softmax of logits / temperature, straight from its definition."""
+    powers = [math.exp(math.log(p) / temperature) if p else 0.0 for p in chances]
+    return [power / sum(powers) for power in powers]
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_frequencies_match_the_softmax(temperature: float) -> None:
+    samples = drawn([HAND_WRITTEN], 2, samples=8000, temperature=temperature, seed=5)[0]
+    first = Counter(h.tokens[0] if h.tokens else END for h in samples)
+    assert chi_squared(first, softmax_at(CHANCES, temperature)) < ONCE_IN_A_THOUSAND[4]
+    other = softmax_at(CHANCES, 1.2 * temperature)
+    assert chi_squared(first, other) > ONCE_IN_A_THOUSAND[4], "the test could not fail"
+    for token, chances in ((2, AFTER_TWO), (3, CHANCES)):
+        after = [h for h in samples if h.tokens[:1] == (token,)]
+        second = Counter(h.tokens[1] if len(h.tokens) > 1 else END for h in after)
+        assert chi_squared(second, softmax_at(chances, temperature)) < ONCE_IN_A_THOUSAND[4]
+
+
+def test_frequencies_of_what_top_k_keeps() -> None:
+    samples = drawn([HAND_WRITTEN], 1, samples=4000, top_k=2, seed=3)[0]
+    first = Counter(h.tokens[0] if h.tokens else END for h in samples)
+    assert chi_squared(first, [0.0, 4 / 7, 3 / 7]) < ONCE_IN_A_THOUSAND[1]
+
+
+def test_log_p_is_the_networks_own_whatever_was_drawn_from() -> None:
+    table = random_table(7, 8)
+    for hypothesis in drawn([table], 6, samples=20, temperature=3.0, top_k=5, min_p=0.01)[0]:
+        tokens = [*hypothesis.tokens, *([END] if hypothesis.finished else [])]
+        assert hypothesis.log_probs == pytest.approx(table.log_prob(tokens), abs=1e-6)
+
+
+@given(seeds, st.booleans())
+def test_temperature_0_is_greedy(seed: int, ties: bool) -> None:
+    tables = [random_table(seed + i, 6, ties=ties) for i in range(3)]
+    likeliest = greedy(start(tables)(1), job_of([7, 7, 7]), SearchConfig(method="greedy"), None)
+    assert drawn(tables, 7, samples=2, temperature=0.0) == [[each] * 2 for each in likeliest]
+    assert drawn(tables, 7, top_k=1, temperature=5.0) == [[each] for each in likeliest]
+
+
+@given(seeds, st.sampled_from([1e-9, 1e-30, 5e-324]))
+def test_a_temperature_near_0_is_greedy_too(seed: int, temperature: float) -> None:
+    tables = [random_table(seed + i, 6) for i in range(2)]
+    likeliest = greedy(start(tables)(1), job_of([7, 7]), SearchConfig(method="greedy"), None)
+    found = drawn(tables, 7, temperature=temperature, seed=seed)
+    assert found == [[each] for each in likeliest]
+
+
+def test_the_lower_the_temperature_the_more_samples_are_greedy() -> None:
+    table = random_table(11, 6)
+    likeliest = greedy(start([table])(1), job_of([5]), SearchConfig(method="greedy"), None)[0]
+
+    def share(temperature: float) -> float:
+        return drawn([table], 5, samples=300, temperature=temperature)[0].count(likeliest) / 300
+
+    shares = [share(temperature) for temperature in (2.0, 1.0, 0.5, 0.1, 0.001)]
+    assert shares == sorted(shares)
+    assert shares[0] < 0.2
+    assert shares[-1] == 1.0
+
+
+def kept_by_numpy(
+    logits_V: np.ndarray, top_k: int, top_p: float, min_p: float
+) -> tuple[list[int], np.ndarray]:
+    """The tokens that the three rules keep, straight from their definitions, and all P."""
+    probs_V = np.exp(logits_V - logits_V.max())
+    probs_V /= probs_V.sum()
+    order = np.lexsort((np.arange(len(probs_V)), -probs_V))
+    nucleus = 1 + int((np.cumsum(probs_V[order]) < top_p).sum()) if top_p < 1 else len(order)
+    by_k, by_p = set(order[: top_k or None].tolist()), set(order[:nucleus].tolist())
+    by_min = set(np.flatnonzero(probs_V >= min_p * probs_V.max()).tolist())
+    return [token for token in order.tolist() if token in by_k & by_p & by_min], probs_V
+
+
+@given(
+    seed=seeds,
+    size=st.sampled_from([1, 2, 5, 40, 150]),
+    sharpness=st.sampled_from([0.0, 0.1, 1.0, 4.0]),
+    ties=st.booleans(),
+    width=st.integers(1, 150),
+    top_k=st.sampled_from([0, 1, 3, 70, 10_000]),
+    top_p=st.one_of(st.just(1.0), st.floats(0.01, 0.999)),
+    min_p=st.one_of(st.just(0.0), st.floats(0.001, 1.0)),
+)
+def test_top_k_top_p_and_min_p_equal_numpy(
+    *,
+    seed: int,
+    size: int,
+    width: int,
+    sharpness: float,
+    ties: bool,
+    top_k: int,
+    top_p: float,
+    min_p: float,
+) -> None:
+    """However many tokens are sorted, those among them that are kept are the same."""
+    logits_RV = np.random.default_rng(seed).normal(size=(3, size)) * sharpness
+    logits_RV = np.round(logits_RV) if ties else logits_RV
+    settings = SearchConfig(method="sampling", top_k=top_k, top_p=top_p, min_p=min_p)
+    tokens_RK, kept_RK = keep(torch.from_numpy(logits_RV), settings, min(width, size))
+    for row, logits_V in enumerate(logits_RV):
+        expected, probs_V = kept_by_numpy(logits_V, top_k, top_p, min_p)
+        sums = np.cumsum(np.sort(probs_V)[::-1])
+        # A sum or share that is p itself, but for rounding, may fall on either side.
+        assume(abs(sums - top_p).min() > 1e-12 or top_p == 1)
+        assume(abs(probs_V / probs_V.max() - min_p).min() > 1e-12 or min_p == 1)
+        kept = kept_RK[row] > -math.inf
+        assert tokens_RK[row][kept].tolist() == expected[:width]
+        assert kept_RK[row][kept].tolist() == logits_V[expected[:width]].tolist()
+
+
+def test_top_p_of_1_keeps_even_what_a_sum_cannot_hold() -> None:
+    logits_RV = torch.tensor([[0.0, -60.0, -70.0]], dtype=torch.float64)
+    _, kept_RK = keep(logits_RV, SearchConfig(method="sampling", top_k=3), width=3)
+    assert kept_RK.tolist() == logits_RV.tolist()
+
+
+@pytest.mark.parametrize("rules", [{"top_p": 0.9}, {"min_p": 0.2}, {"top_p": 0.99, "min_p": 0.1}])
+def test_a_row_that_keeps_more_than_was_sorted_loses_nothing(rules: dict[str, float]) -> None:
+    """One row of a flat distribution among sharp ones: every token that it keeps can be drawn."""
+    size, count = 3 * FIRST_LOOK, 6000
+    kinds = [np.random.default_rng(seed).normal(size=size) * 0.3 * 30**seed for seed in (0, 1)]
+    rows = np.arange(count) % 8 == 0
+    logits_RV = torch.from_numpy(np.stack(kinds)[rows.astype(int)]).log_softmax(-1)
+    drawing = Drawing(job_of([1]), SearchConfig(method="sampling", samples=count, **rules))
+    tokens_R = drawing(logits_RV, torch.arange(count), 0).numpy()
+    flat, sharp = (
+        kept_by_numpy(logits_V, 0, rules.get("top_p", 1.0), rules.get("min_p", 0.0))[0]
+        for logits_V in kinds
+    )
+    assert set(tokens_R[rows].tolist()) <= set(sharp)
+    assert set(tokens_R[~rows].tolist()) <= set(flat)
+    assert len(sharp) < FIRST_LOOK < 0.95 * len(flat) < len(set(tokens_R[~rows].tolist()))
+
+
+@given(
+    st.lists(st.integers(-3, 3), min_size=1, max_size=9),
+    st.floats(0, 1, exclude_max=True),
+    st.integers(0, 8),
+)
+def test_a_draw_is_where_the_sum_passes_the_number(
+    logits: list[int], uniform: float, impossible: int
+) -> None:
+    weights = [math.exp(logit) for logit in logits]
+    weights = [0.0 if place == impossible else weight for place, weight in enumerate(weights)]
+    assume(sum(weights) > 0)
+    sums = np.cumsum(weights) / sum(weights)
+    assume(abs(sums - uniform).min() > 1e-12)
+    logits_RK = torch.tensor([weights], dtype=torch.float64).log()
+    place = int(draw(logits_RK, torch.tensor([uniform], dtype=torch.float64)))
+    assert place == int((sums <= uniform).sum())
+    assert weights[place] > 0
+
+
+def test_a_draw_with_the_number_0_is_the_first_that_is_possible() -> None:
+    logits_RK = torch.tensor([[-math.inf, -math.inf, -2.0, 0.0], [-5.0, -math.inf, 0.0, 0.0]])
+    assert draw(logits_RK, torch.zeros(2, dtype=torch.float64)).tolist() == [2, 0]
+
+
+def test_a_draw_with_the_highest_number_is_the_last_that_is_possible() -> None:
+    highest = torch.tensor([1 - 2.0**-53], dtype=torch.float64)
+    for seed in range(200):
+        generator = torch.Generator().manual_seed(seed)
+        logits_RK = torch.randn(1, 40, generator=generator, dtype=torch.float64)
+        logits_RK[:, 30:] = -math.inf
+        assert int(draw(logits_RK, highest)) < 30
+
+
+def test_random_numbers_are_those_of_splitmix64() -> None:
+    """The reference outputs for the state 1234567 that implementations compare themselves with."""
+    published = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    state = np.array([1234567], dtype=np.uint64)
+    for step, word in enumerate(published):
+        assert uniforms(state, step).tolist() == [(word >> 11) / 2**53]
+
+
+@pytest.mark.parametrize("varied", ["seed", "key", "sample", "step"])
+def test_random_numbers_are_even_in_whatever_is_varied(varied: str) -> None:
+    count = 6400
+    numbers = {
+        "seed": lambda: [uniforms(streams(i, 7, 1), 3)[0] for i in range(count)],
+        "key": lambda: [uniforms(streams(7, i, 1), 3)[0] for i in range(count)],
+        "sample": lambda: uniforms(streams(7, 7, count), 3).tolist(),
+        "step": lambda: [uniforms(streams(7, 7, 1), i)[0] for i in range(count)],
+    }[varied]()
+    bins = Counter(int(64 * number) for number in numbers)
+    assert chi_squared(bins, [1 / 64] * 64) < ONCE_IN_A_THOUSAND[63]
+    pairs = Counter(int(2 * a) + 2 * int(2 * b) for a, b in pairwise(numbers))
+    assert chi_squared(pairs, [1 / 4] * 4) < ONCE_IN_A_THOUSAND[3]
+
+
+def test_keys_and_seeds_of_any_size_count() -> None:
+    parts = [(0, 0), (1, 0), (0, 1), (2**63, 0), (0, 2**64 - 1), (5, 6), (6, 5), (0, -2)]
+    assert len({int(streams(seed, key, 1)[0]) for seed, key in parts}) == len(parts)
+
+
+@given(st.permutations(range(5)), st.integers(1, 5), st.integers(0, 2**70))
+def test_a_sample_depends_on_seed_and_key_and_not_on_the_batch(
+    order: list[int], size: int, seed: int
+) -> None:
+    tables = [random_table(number, 7) for number in range(5)]
+    settings = {"samples": 3, "temperature": 1.5, "top_p": 0.95, "seed": seed}
+    together = drawn(tables, 6, keys=(10, 11, 12, 13, 14), **settings)
+    for begin in range(0, 5, size):
+        batch = order[begin : begin + size]
+        keys = tuple(10 + number for number in batch)
+        apart = drawn([tables[number] for number in batch], 6, keys=keys, **settings)
+        assert apart == [together[number] for number in batch]
+
+
+def test_a_network_gives_the_same_samples_in_any_batch() -> None:
+    model = small_network()
+    source_BS = ragged(rows=6, longest=7, seed=2)
+    settings = SearchConfig(method="sampling", samples=2, n_best=2, seed=9)
+
+    def of(rows: list[int]) -> list[list[tuple[int, ...]]]:
+        batch = source_BS[rows]
+        batch = batch[:, : int((batch != 0).sum(1).max())]
+        plain = Job.plain(torch.full((len(rows),), 9), begin=2, end=3)
+        job = replace(plain, keys=tuple(rows), forbidden=(0,))
+        found = sampling(lambda copies: model.start(batch, copies=copies), job, settings, None)
+        return [[hypothesis.tokens for hypothesis in each] for each in found]
+
+    together = of([0, 1, 2, 3, 4, 5])
+    assert [of([row])[0] for row in range(6)] == together
+    assert of([4, 2, 0]) == [together[4], together[2], together[0]]
+
+
+def test_seed_source_and_sample_each_change_what_is_drawn() -> None:
+    table = random_table(3, 20, sharpness=0.1)
+    first, again, other = (drawn([table] * 2, 8, samples=2, seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    texts = {hypothesis.tokens for found in (first, other) for each in found for hypothesis in each}
+    assert len(texts) == 8
+
+
+def test_without_keys_the_place_in_the_batch_is_the_key() -> None:
+    tables = [random_table(number, 9) for number in range(3)]
+    assert drawn(tables, 6, seed=4) == drawn(tables, 6, keys=(0, 1, 2), seed=4)
+    assert drawn(tables, 6, seed=4) != drawn(tables, 6, keys=(5, 6, 7), seed=4)
+    with pytest.raises(InputError, match="2 keys for 3 sources: give one a source"):
+        drawn(tables, 6, keys=(1, 2))
+
+
+@given(seeds, st.integers(1, 5))
+def test_the_best_come_first_and_those_the_network_ended_before_all(seed: int, n_best: int) -> None:
+    tables = [random_table(seed, 5), random_table(seed + 1, 5)]
+    every = drawn(tables, 4, samples=5, seed=seed)
+    best = drawn(tables, 4, samples=5, n_best=n_best, seed=seed)
+    for all_of_it, found in zip(every, best, strict=True):
+        assert found == all_of_it[:n_best]
+        keys = [(hypothesis.finished, hypothesis.score) for hypothesis in all_of_it]
+        assert keys == sorted(keys, reverse=True)
+
+
+def test_a_source_leaves_when_its_last_sample_has_ended() -> None:
+    tables = [random_table(number, 5) for number in range(4)]
+    stepper = start(tables)(3)
+    job, settings = job_of([9] * 4), SearchConfig(method="sampling", samples=3, n_best=3)
+    found = sampling(lambda _: stepper, job, settings, None)
+    longest = [max(len(hypothesis.log_probs) for hypothesis in each) for each in found]
+    assert len(set(longest)) > 1
+    assert stepper.fed == [3 * sum(n > step for n in longest) for step in range(max(longest))]
+
+
+def test_the_recorded_tree_has_every_sample_once() -> None:
+    recorder, tables = Recorder(), [random_table(number, 5, sharpness=3.0) for number in range(2)]
+    settings = SearchConfig(method="sampling", samples=6, n_best=6, seed=1)
+    found = sampling(start(tables), job_of([4, 4]), settings, recorder)
+    assert found == sampling(start(tables), job_of([4, 4]), settings, None)
+    for tree, hypotheses in zip(recorder.trees(), found, strict=True):
+        assert tree.stopped == "full"
+        assert len({(node.parent, node.token) for node in tree.nodes}) == len(tree.nodes)
+        for number, hypothesis in zip(tree.results, hypotheses, strict=True):
+            path = [tree.nodes[each] for each in tree.path(number)]
+            end = (END,) if hypothesis.finished else ()
+            assert tuple(node.token for node in path) == hypothesis.tokens + end
+            assert tuple(node.log_prob for node in path) == hypothesis.log_probs
+            assert path[-1].status == ("finished" if hypothesis.finished else "cut")
+            assert path[-1].score == pytest.approx(hypothesis.score)
+            assert all(node.status == "kept" for node in path[:-1])
+        assert any(node.status == "dropped" for node in tree.nodes)
+        assert len({tree.results[i] for i in range(6)}) == len({h.tokens for h in hypotheses})
+
+
+def test_one_recorded_sample_says_how_it_ended() -> None:
+    recorder = Recorder()
+    table = Table(lambda _: [0.0, 0.0, 1.0])
+    settings = SearchConfig(method="sampling", temperature=1.0)
+    sampling(start([table]), job_of([60]), settings, recorder)
+    (tree,) = recorder.trees()
+    assert tree.stopped == "loop"
+    assert tree.nodes[tree.results[0]].status == "cut"
+    assert tree.nodes[0].token == BEGIN
+    assert all(math.isfinite(node.log_prob) for node in tree.nodes), "what may not come is no node"
