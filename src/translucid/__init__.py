@@ -1,7 +1,37 @@
 """Translucid: a Transformer you can train, trust and see through.
 
-Importing this package is cheap: it loads neither PyTorch nor any optional package. The network of
-"Attention Is All You Need" is in :mod:`translucid.model`.
+::
+
+    import translucid
+
+    translator = translucid.load("RUN")             # a model directory, or the folder of a run
+    for translation in translator.translate(["Le chat dort."]):
+        print(translation.text)
+
+Importing this package is cheap: it loads neither PyTorch nor any optional package, until `load` or
+`Translator` is asked for. The network of "Attention Is All You Need" is in :mod:`translucid.model`.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from translucid.translator import Translator, load
+
 __version__ = "0.1.0"
+__all__ = ["Translator", "__version__", "load"]
+
+_LAZY = ("Translator", "load")
+
+
+def __getattr__(name: str) -> Any:
+    """Load the translator, and PyTorch with it, when it is first asked for."""
+    if name in _LAZY:
+        return getattr(importlib.import_module("translucid.translator"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -1,0 +1,44 @@
+"""From a model directory to translations.
+
+::
+
+    loading.py           model directories → a translator; several are an ensemble
+    translator.py        the translator: translate, stream, score
+    translation.py       what it returns
+    asking, parts,       a text in lines and parts, and what is asked of the search for each:
+    sentences, terms,    words that it must have, words that it may not have
+    forbidding
+    member, searching    a network that takes part, and the search for a batch
+    batches, assembly    similar lengths together; parts joined to the translation of a text
+    streaming, scoring   a translation as it grows; how probable a given one is
+    attention, alignment where the decoder looks, and so which words belong together
+    alignment_heads,     the heads that align best; finding them with the help of a lexical model
+    head_search, lexical
+"""
+
+from translucid.translator.alignment_heads import AlignmentHeads, keep_alignment_heads
+from translucid.translator.head_search import find_alignment_heads
+from translucid.translator.loading import load
+from translucid.translator.translation import (
+    Alignment,
+    Candidate,
+    Flags,
+    Partial,
+    Scored,
+    Translation,
+)
+from translucid.translator.translator import Translator
+
+__all__ = [
+    "Alignment",
+    "AlignmentHeads",
+    "Candidate",
+    "Flags",
+    "Partial",
+    "Scored",
+    "Translation",
+    "Translator",
+    "find_alignment_heads",
+    "keep_alignment_heads",
+    "load",
+]

@@ -1,0 +1,162 @@
+"""Finding the heads of a network's cross-attention that align words, on dev pairs.
+
+A lexical model that knows nothing of the network says which tokens of the pairs belong together.
+Every head is asked, for each of these links, which source token it looks at most: in the row that
+predicts the target token, and in the row that reads it. The share it gets right is its agreement.
+Then the mean of the best 1, 2, … 8 heads is tried, and the best number is kept.
+
+Shapes: B batch, H heads, T target, S source, K links, A heads that are tried together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from translucid.decoding.job import Tokens
+from translucid.errors import InputError
+from translucid.events import Emit, Progress, silent
+from translucid.text.interface import BOS, EOS, FIRST_PIECE, UNK
+from translucid.text.normalize import nfc
+from translucid.translator.alignment_heads import AlignmentHeads, Row
+from translucid.translator.attention import Head, watched
+from translucid.translator.batches import batches
+from translucid.translator.lexical import SureLink, sure_links
+from translucid.translator.member import Member, padded
+from translucid.translator.translator import MAX_SOURCE_TOKENS, Translator
+
+MOST_PAIRS = 2000  # more do not change the choice
+MOST_HEADS = 8
+_BATCH = 64
+# Row t of the decoder reads token t of <s> + target, and predicts token t of target + </s>.
+_SHIFTS: dict[Row, int] = {"predicts": 0, "reads": 1}
+
+
+class _Pair(NamedTuple):
+    source: Tokens
+    target: Tokens
+
+
+@torch.inference_mode()
+def find_alignment_heads(
+    translator: Translator,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    target: str | None = None,
+    emit: Emit = silent,
+) -> AlignmentHeads:
+    """Return the heads that agree best with a lexical model of these pairs of sentences.
+
+    A few hundred pairs of the kind that the model is for are needed, its dev set for example; not
+    more than the first 2,000 are used. See `keep_alignment_heads` for keeping what was found.
+    """
+    if len(translator.members) != 1:
+        raise InputError(
+            f"{translator.name} is an ensemble of {len(translator.members)} models: find the heads "
+            "of each by itself"
+        )
+    tag = translator.tag(target)
+    usable = _encoded(translator, pairs)
+    links = sure_links([p.source for p in usable], [p.target for p in usable]) if usable else []
+    if not links:
+        raise InputError(
+            f"{len(pairs)} pairs, {len(usable)} of them not blank and not too long, do not show "
+            "which words belong together: give a few hundred pairs of sentences, source first"
+        )
+    return _best_heads(_Measure(translator.members[0], tag, usable, links, emit))
+
+
+def _encoded(translator: Translator, pairs: Sequence[tuple[str, str]]) -> list[_Pair]:
+    """Return the tokens of the first pairs that are neither blank nor too long."""
+    encode = translator.tokenizer.encode
+    found: list[_Pair] = []
+    for texts in pairs:
+        source, target = (tuple(encode(nfc(text).strip())) for text in texts)
+        if source and target and max(len(source), len(target)) <= MAX_SOURCE_TOKENS:
+            found.append(_Pair(source, target))
+        if len(found) == MOST_PAIRS:
+            break
+    return found
+
+
+def _best_heads(measure: _Measure) -> AlignmentHeads:
+    """Try every head alone, then the best ones together."""
+    config = measure.member.model.config
+    heads = [Head(n, h) for n in range(config.decoder_layers) for h in range(config.heads)]
+    alone = {row: measure.hits(row, heads, _alone) for row in _SHIFTS}
+    row = max(_SHIFTS, key=lambda row: int(alone[row].max()))
+    best = alone[row].argsort(descending=True, stable=True)[:MOST_HEADS].tolist()
+    ranked = [heads[number] for number in best]
+    together = measure.hits(row, ranked, _first_together)
+    count = int(together.argmax()) + 1  # of equals, argmax takes the first: the fewest heads
+    return AlignmentHeads(
+        heads=tuple((head.layer, head.head) for head in ranked[:count]),
+        row=row,
+        agreement=int(together.max()) / len(measure.links),
+        links=len(measure.links),
+    )
+
+
+def _alone(weights_KAS: Tensor) -> Tensor:
+    """Return what each head looks at by itself."""
+    return weights_KAS
+
+
+def _first_together(weights_KAS: Tensor) -> Tensor:
+    """Return what the first 1, 2, … heads look at together."""
+    return weights_KAS.cumsum(dim=1)
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """Counts how many links heads find in pairs of sentences."""
+
+    member: Member
+    tag: Tokens
+    pairs: Sequence[_Pair]
+    links: Sequence[SureLink]
+    emit: Emit
+
+    def hits(self, row: Row, heads: Sequence[Head], combine: Callable[[Tensor], Tensor]) -> Tensor:
+        """Return the number of links found, by each head or combination of heads."""
+        total_A = torch.zeros(len(heads), dtype=torch.int64)
+        by_pair: dict[int, list[SureLink]] = {}
+        for link in self.links:
+            by_pair.setdefault(link.pair, []).append(link)
+        numbers = sorted(by_pair)
+        lengths = [len(self.pairs[number].source) for number in numbers]
+        done = 0
+        for places in batches(lengths, _BATCH):
+            batch = [numbers[place] for place in places]
+            links = [(b, link) for b, number in enumerate(batch) for link in by_pair[number]]
+            weights_KAS = self._weights(row, heads, batch, links)
+            looked_KA = combine(weights_KAS).argmax(dim=-1).cpu()
+            right_K = torch.tensor([link.source + len(self.tag) for _, link in links])
+            total_A += (looked_KA == right_K[:, None]).sum(dim=0)
+            done += len(batch)
+            self.emit(Progress("find alignment heads", done, len(numbers), "pairs"))
+        return total_A
+
+    def _weights(
+        self,
+        row: Row,
+        heads: Sequence[Head],
+        batch: Sequence[int],
+        links: Sequence[tuple[int, SureLink]],
+    ) -> Tensor:
+        """Return what heads look at in the target row of each link, symbols left out."""
+        model, watch = watched(self.member.model, heads)
+        rows = [(*self.tag, *self.pairs[number].source, EOS) for number in batch]
+        source_BS = padded(rows, self.member.device)
+        target_BT = padded([(BOS, *self.pairs[n].target) for n in batch], self.member.device)
+        model.decoder_states(target_BT, model.encode(source_BS), source_BS)
+        sentence_K = torch.tensor([number for number, _ in links], device=self.member.device)
+        target_K = torch.tensor([link.target for _, link in links], device=self.member.device)
+        at = (sentence_K, target_K + _SHIFTS[row])
+        weights_KAS = torch.stack([watch.weights_BLS[head][at] for head in heads], dim=1)
+        text_BS = (source_BS >= FIRST_PIECE) | (source_BS == UNK)
+        return weights_KAS * text_BS[sentence_K, None]

@@ -1,0 +1,118 @@
+"""From model directories to a translator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from translucid.checkpoint.format import (
+    CONFIG,
+    TOKENIZER,
+    GenerationConfig,
+    load_model,
+    read_model_files,
+)
+from translucid.config import ModelConfig
+from translucid.errors import DataError, InputError
+from translucid.text.interface import Tokenizer
+from translucid.text.tokenizer import load_tokenizer
+from translucid.translator.alignment_heads import read_alignment_heads
+from translucid.translator.member import Member
+from translucid.translator.translator import Translator
+
+_INSIDE_A_RUN = ("best", "model")  # model directories in the folder of a run, the better one first
+
+
+def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translator:
+    """Return the translator of a model directory, or of several together as an ensemble.
+
+    A path is a model directory, or the folder of a run, of which the best model is taken. The
+    models of an ensemble must have the same vocabulary; what they hold for probable is averaged.
+    """
+    folders = [model_directory(Path(place)) for place in (path, *others)]
+    tokenizer = load_tokenizer(folders[0] / TOKENIZER)
+    members: list[Member] = []
+    generations: list[GenerationConfig] = []
+    for folder in folders:
+        generations.append(read_model_files(folder).generation)
+        model = load_model(folder).to(device)
+        _check_vocabulary(folder, folders[0], tokenizer)
+        _check_size(folder, model.config, tokenizer)
+        heads = read_alignment_heads(folder, model.config)
+        members.append(Member(model, heads))
+    return Translator(
+        name=" + ".join(_name(folder) for folder in folders),
+        tokenizer=tokenizer,
+        members=tuple(members),
+        generation=_common(generations, folders),
+    )
+
+
+def model_directory(path: Path) -> Path:
+    """Return the model directory that a path means: itself, or the best of a run."""
+    if not path.is_dir():
+        what = "is a file" if path.exists() else "does not exist"
+        raise InputError(f"{path} {what}: give a model directory, or the folder of a training run")
+    for folder in (path, *(path / name for name in _INSIDE_A_RUN)):
+        if (folder / CONFIG).is_file():
+            return folder
+    raise InputError(
+        f"{path} is neither a model directory (it has no {CONFIG}) nor the folder of a run that "
+        f"has saved a model (it has no {' or '.join(f'{name}/' for name in _INSIDE_A_RUN)})"
+    )
+
+
+def _name(folder: Path) -> str:
+    """Return what to call a model: its folder, and the run's too where that says more."""
+    folder = folder.resolve()
+    if folder.name in _INSIDE_A_RUN:
+        return f"{folder.parent.name}/{folder.name}"
+    return folder.name
+
+
+def _check_vocabulary(folder: Path, first: Path, tokenizer: Tokenizer) -> None:
+    """Refuse a model whose tokens mean something else than those of the first."""
+    found = load_tokenizer(folder / TOKENIZER) if folder != first else tokenizer
+    if found.fingerprint != tokenizer.fingerprint:
+        raise InputError(
+            f"{folder} has another vocabulary than {first} ({found.kind} of {found.vocab_size} "
+            f"pieces, fingerprint {found.fingerprint[:12]}; {tokenizer.kind} of "
+            f"{tokenizer.vocab_size}, {tokenizer.fingerprint[:12]}): models translate together "
+            "only if they were trained on the same prepared data or with the same tokenizer"
+        )
+
+
+def _check_size(folder: Path, config: ModelConfig, tokenizer: Tokenizer) -> None:
+    sizes = (config.source_vocab_size, config.target_vocab_size)
+    if sizes != (tokenizer.vocab_size, tokenizer.vocab_size):
+        raise DataError(
+            folder,
+            f"the network has {sizes[0]} source and {sizes[1]} target tokens, its tokenizer "
+            f"{tokenizer.vocab_size}",
+            remedy=f"{TOKENIZER} belongs to another model: copy the directory again.",
+        )
+
+
+def _common(generations: Sequence[GenerationConfig], folders: Sequence[Path]) -> GenerationConfig:
+    """Return the search of the first model, and the directions that all of them have."""
+    shared = [
+        direction
+        for direction in generations[0].directions
+        if all(direction in generation.directions for generation in generations)
+    ]
+    tags = [{target: g.tags.get(target) for _, target in shared} for g in generations]
+    if not shared or any(other != tags[0] for other in tags):
+        each = "\n".join(
+            f"  {folder}: {directions_in_words(generation.directions)}, tags {generation.tags}"
+            for folder, generation in zip(folders, generations, strict=True)
+        )
+        raise InputError(
+            "these models cannot translate together: they need a direction in common, and the "
+            f"same tags of languages\n{each}"
+        )
+    return generations[0].replace(directions=shared)
+
+
+def directions_in_words(directions: Sequence[tuple[str, str]]) -> str:
+    """Return directions as people write them: fr→en, en→fr."""
+    return ", ".join(f"{source}→{target}" for source, target in directions) or "none"

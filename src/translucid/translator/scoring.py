@@ -1,0 +1,126 @@
+"""How probable given translations are: log P of every token, the whole target read at once.
+
+Shapes: B batch, S source, T target, P positions of a batch that hold a token, D d_model, V
+vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from translucid.decoding.ensemble import log_mean
+from translucid.decoding.job import Tokens
+from translucid.errors import InputError
+from translucid.text.interface import BOS, EOS, PAD, Tokenizer
+from translucid.text.normalize import nfc
+from translucid.translator.batches import in_batches
+from translucid.translator.member import Member, padded
+from translucid.translator.translation import Scored
+
+MAX_SCORED_TOKENS = 4096  # attention needs memory by the square of the length
+_POSITIONS_AT_A_TIME = 1024  # as logits of a whole vocabulary
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A source as the network reads it, and a target without start and end symbol."""
+
+    source: Tokens
+    target: Tokens
+
+
+def score_texts(
+    members: Sequence[Member],
+    tokenizer: Tokenizer,
+    tag: Tokens,
+    texts: Sequence[tuple[str, str]],
+    batch_size: int,
+) -> list[Scored]:
+    """Return how probable each target is, given its source, line by line."""
+    each = [
+        list(_pairs(number, *pair, tokenizer, tag)) for number, pair in enumerate(texts, start=1)
+    ]
+    longest = min(MAX_SCORED_TOKENS, *(member.positions for member in members))
+    for number, pairs in enumerate(each, start=1):
+        for pair in pairs:
+            _check_length(number, pair, longest)
+    flat = [pair for pairs in each for pair in pairs]
+    lengths = [max(len(pair.source), len(pair.target) + 1) for pair in flat]
+    found = iter(
+        in_batches(
+            lengths, batch_size, lambda numbers: score_pairs(members, [flat[n] for n in numbers])
+        )
+    )
+    return [_scored(pairs, [next(found) for _ in pairs], tokenizer) for pairs in each]
+
+
+def _pairs(number: int, source: str, target: str, tokenizer: Tokenizer, tag: Tokens) -> list[Pair]:
+    """Return the lines of a text with their translations; blank ones that are blank too have none.
+
+    A translator translates line by line, and puts white space back; so it is not scored.
+    """
+    lines = [nfc(text).split("\n") for text in (source, target)]
+    if len(lines[0]) != len(lines[1]):
+        raise InputError(
+            f"pair {number} has {len(lines[0])} lines of source and {len(lines[1])} of target: "
+            "lines are scored one by one, so there must be as many on both sides"
+        )
+    stripped = [(s.strip(), t.strip()) for s, t in zip(*lines, strict=True)]
+    return [
+        Pair((*tag, *tokenizer.encode(s), EOS), tuple(tokenizer.encode(t)))
+        for s, t in stripped
+        if s or t
+    ]
+
+
+def _check_length(number: int, pair: Pair, longest: int) -> None:
+    if max(len(pair.source), len(pair.target) + 1) > longest:
+        raise InputError(
+            f"pair {number} has {len(pair.source)} source and {len(pair.target) + 1} target tokens "
+            f"in a line, and at most {longest} can be scored at once: divide the line on both sides"
+        )
+
+
+def _scored(
+    pairs: Sequence[Pair], log_probs: Sequence[list[float]], tokenizer: Tokenizer
+) -> Scored:
+    flat = tuple(value for values in log_probs for value in values)
+    total = math.fsum(flat)
+    return Scored(
+        log_prob=total,
+        log_probs=flat,
+        tokens=tuple(tokenizer.piece(token) for pair in pairs for token in pair.target),
+        perplexity=math.exp(min(-total / max(1, len(flat)), 700.0)),  # beyond it a float overflows
+    )
+
+
+@torch.inference_mode()
+def score_pairs(members: Sequence[Member], pairs: Sequence[Pair]) -> list[list[float]]:
+    """Return log P of every token of each target, and last that of its end."""
+    labels_BT = padded([(*pair.target, EOS) for pair in pairs], torch.device("cpu"))
+    places_BT = labels_BT != PAD
+    labels_P = labels_BT[places_BT]
+    states = [_states(member, pairs)[places_BT.to(member.device)] for member in members]
+    found = []
+    for begin in range(0, labels_P.numel(), _POSITIONS_AT_A_TIME):
+        chunk = slice(begin, begin + _POSITIONS_AT_A_TIME)
+        each_PV = [
+            member.model.output_projection(states_PD[chunk]).log_softmax(dim=-1).cpu()
+            for member, states_PD in zip(members, states, strict=True)
+        ]
+        found.append(log_mean(each_PV).gather(1, labels_P[chunk, None])[:, 0])
+    values = iter(torch.cat(found).tolist())
+    return [[next(values) for _ in (*pair.target, EOS)] for pair in pairs]
+
+
+def _states(member: Member, pairs: Sequence[Pair]) -> Tensor:
+    """Return the decoder's states_BTD, from which each token of the targets is predicted."""
+    source_BS = padded([pair.source for pair in pairs], member.device)
+    target_BT = padded([(BOS, *pair.target) for pair in pairs], member.device)
+    memory_BSD = member.model.encode(source_BS)
+    return member.model.decoder_states(target_BT, memory_BSD, source_BS)

@@ -1,0 +1,94 @@
+"""From model directories to a translator, and what is refused on the way."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from small_tokenizers import small_tokenizer
+from small_translators import write_random_model
+from translucid.errors import DataError, InputError
+from translucid.translator import load
+
+BOTH = {"directions": [("fr", "en"), ("en", "fr")], "tags": {"en": 4, "fr": 5}}
+
+
+def test_a_run_has_a_best_model_and_else_its_last_one(tmp_path: Path) -> None:
+    run = tmp_path / "run-3"
+    run.mkdir()
+    write_random_model(run / "model", generation={"beam": 1})
+    assert load(run).name == "run-3/model"
+    write_random_model(run / "best", generation={"beam": 2})
+    assert load(str(run)).name == "run-3/best"
+    assert load(run).default_search.beam == 2
+    assert load(run / "model").default_search.beam == 1
+
+
+def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere does not exist: give a model directory, or the"):
+        load(tmp_path / "nowhere")
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="file is a file: give a model directory"):
+        load(tmp_path / "file")
+    with pytest.raises(InputError, match=r"is neither a model directory \(it has no config.json\)"):
+        load(tmp_path)
+
+
+def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
+    first = write_random_model(tmp_path / "first", kind="bpe")
+    second = write_random_model(tmp_path / "second", kind="unigram")
+    with pytest.raises(InputError, match=r"second has another vocabulary than .*first") as caught:
+        load(first, second)
+    for kind in ("bpe", "unigram"):
+        assert small_tokenizer(kind).fingerprint[:12] in str(caught.value)
+
+
+def test_a_network_of_another_size_than_its_tokenizer_is_refused(tmp_path: Path) -> None:
+    folder = write_random_model(tmp_path / "mixed", kind="bpe")
+    small_tokenizer("char").save(folder / "tokenizer.model")
+    sizes = re.escape(f"its tokenizer {small_tokenizer('char').vocab_size}")
+    with pytest.raises(DataError, match=sizes) as caught:
+        load(folder)
+    assert "tokenizer.model belongs to another model: copy the directory again." in str(
+        caught.value
+    )
+
+
+def test_an_ensemble_has_the_directions_that_all_its_models_have(tmp_path: Path) -> None:
+    both = write_random_model(tmp_path / "both", generation=BOTH)
+    english = write_random_model(
+        tmp_path / "english", generation={"directions": [("fr", "en")], "tags": {"en": 4}}
+    )
+    assert load(both, english).directions == (("fr", "en"),)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"directions": [("de", "en")], "tags": {"en": 4}}, {"directions": [("fr", "en")], "tags": {}}],
+    ids=["no direction in common", "other tags"],
+)
+def test_models_that_cannot_translate_together_are_refused(
+    tmp_path: Path, other: dict[str, object]
+) -> None:
+    both = write_random_model(tmp_path / "both", generation=BOTH)
+    second = write_random_model(tmp_path / "second", generation=other)
+    with pytest.raises(InputError, match="these models cannot translate together") as caught:
+        load(both, second)
+    assert f"{both}: fr→en, en→fr, tags {{'en': 4, 'fr': 5}}" in str(caught.value)
+    assert f"{second}: " in str(caught.value)
+
+
+def test_a_model_that_lacks_a_file_is_refused(tmp_path: Path) -> None:
+    folder = write_random_model(tmp_path / "m")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(DataError, match="the file is missing"):
+        load(folder)
+
+
+def test_a_copied_model_is_the_same_model(tmp_path: Path) -> None:
+    folder = write_random_model(tmp_path / "m")
+    shutil.copytree(folder, tmp_path / "copy")
+    assert len(load(folder, tmp_path / "copy").members) == 2
