@@ -1,0 +1,160 @@
+"""Where a system is good and where it is not: by length of the source, and by rarity of words."""
+
+from __future__ import annotations
+
+import bisect
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sacrebleu.metrics.bleu import BLEU
+
+from translucid.evaluation.metrics import MetricScore, PlainChrf, corpus_score, lengths
+from translucid.evaluation.reference_set import ReferenceSet
+from translucid.events import Emit, Progress
+
+LENGTH_STARTS = (1, 6, 11, 21, 31, 51)  # words of the source
+FREQUENCY_STARTS = (0, 1, 2, 5, 10, 100, 1000)  # times that a word was seen
+_LINES_BETWEEN_EVENTS = 10_000
+
+
+@dataclass(frozen=True)
+class LengthGroup:
+    """The sentences whose source has so many words; `longest` None: any number from `shortest`."""
+
+    shortest: int
+    longest: int | None
+    sentences: int
+    bleu: MetricScore
+    chrf: MetricScore
+    length_ratio: float | None
+
+    @property
+    def label(self) -> str:
+        """The range in words."""
+        return range_label(self.shortest, self.longest)
+
+
+@dataclass(frozen=True)
+class FrequencyGroup:
+    """Words of the target language that were seen so many times.
+
+    Of `in_references` words, `matched` stand in the translation of the same sentence too (as often
+    as they do in both), and the translations have `in_translations` words of this group.
+    """
+
+    fewest: int
+    most: int | None
+    in_references: int
+    in_translations: int
+    matched: int
+
+    @property
+    def label(self) -> str:
+        """The range of frequencies."""
+        return range_label(self.fewest, self.most)
+
+    @property
+    def recall(self) -> float | None:
+        """Which share of the references' words was found."""
+        return self.matched / self.in_references if self.in_references else None
+
+    @property
+    def precision(self) -> float | None:
+        """Which share of the translations' words is right."""
+        return self.matched / self.in_translations if self.in_translations else None
+
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of precision and recall."""
+        words = self.in_references + self.in_translations
+        return 2 * self.matched / words if words else None
+
+
+def range_label(first: int, last: int | None) -> str:
+    """Put a range into words.
+
+    >>> range_label(1, 5), range_label(2, 2), range_label(51, None)
+    ('1–5', '2', '51 or more')
+    """
+    if last is None:
+        return f"{first:,} or more"
+    return f"{first:,}" if first == last else f"{first:,}–{last:,}"
+
+
+def _ranges(starts: Sequence[int]) -> list[tuple[int, int | None]]:
+    return [
+        (start, None if place + 1 == len(starts) else starts[place + 1] - 1)
+        for place, start in enumerate(starts)
+    ]
+
+
+def by_source_length(
+    given: ReferenceSet,
+    translations: Sequence[str],
+    words: Callable[[str], Sequence[str]],
+    metric: BLEU,
+    resamples: int,
+) -> tuple[LengthGroup, ...]:
+    """Score the sentences of each range of source length; `words` divides a source.
+
+    Blank sources have no length; ranges without sentences are left out.
+    """
+    places: dict[int, list[int]] = {}
+    for place, source in enumerate(given.sources):
+        if count := len(words(source)):
+            group = bisect.bisect_right(LENGTH_STARTS, count) - 1
+            places.setdefault(group, []).append(place)
+    groups = []
+    for group, (shortest, longest) in enumerate(_ranges(LENGTH_STARTS)):
+        if chosen := places.get(group):
+            part = given.subset(chosen)
+            texts = [translations[place] for place in chosen]
+            draws = resamples if len(chosen) > 1 else 0  # of one sentence all draws are the same
+            groups.append(
+                LengthGroup(
+                    shortest,
+                    longest,
+                    sentences=len(chosen),
+                    bleu=corpus_score("BLEU", metric, texts, part.references, draws),
+                    chrf=corpus_score("chrF2", PlainChrf(), texts, part.references, draws),
+                    length_ratio=lengths(metric, texts, part.references).ratio,
+                )
+            )
+    return tuple(groups)
+
+
+def word_counts(
+    texts: Iterable[str], words: Callable[[str], Sequence[str]], total: int, emit: Emit
+) -> Counter[str]:
+    """Count how often each word stands in some texts."""
+    counts: Counter[str] = Counter()
+    for number, text in enumerate(texts):
+        if number % _LINES_BETWEEN_EVENTS == 0:
+            emit(Progress("counting words", number, total, "lines"))
+        counts.update(words(text))
+    emit(Progress("counting words", total, total, "lines"))
+    return counts
+
+
+def by_word_frequency(
+    references: Sequence[str],
+    translations: Sequence[str],
+    words: Callable[[str], Sequence[str]],
+    frequency: Mapping[str, int],
+) -> tuple[FrequencyGroup, ...]:
+    """Count right and wrong words of each range of frequency, against one set of references."""
+    tallies = [[0, 0, 0] for _ in FREQUENCY_STARTS]
+    for reference, translation in zip(references, translations, strict=True):
+        wanted, found = Counter(words(reference)), Counter(words(translation))
+        for word in wanted.keys() | found.keys():
+            group = bisect.bisect_right(FREQUENCY_STARTS, frequency.get(word, 0)) - 1
+            tally = tallies[group]
+            tally[0] += wanted[word]
+            tally[1] += found[word]
+            tally[2] += min(wanted[word], found[word])
+    return tuple(
+        FrequencyGroup(fewest, most, *tally)
+        for (fewest, most), tally in zip(_ranges(FREQUENCY_STARTS), tallies, strict=True)
+        if tally[0] or tally[1]
+    )

@@ -1,0 +1,247 @@
+"""The report of an evaluation as one HTML file: scores, breakdowns, worst and best sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from translucid.evaluation.evaluate import Evaluation, Scoring, Sentence
+from translucid.evaluation.metrics import MetricScore
+from translucid.evaluation.report_page import (
+    LEGEND,
+    Column,
+    bar,
+    escaped,
+    marked,
+    page,
+    paragraph,
+    prose,
+    section,
+    table,
+)
+
+FLAG_WORDS = {
+    "truncated": "cut at the limit of length",
+    "looped": "ended for going in circles",
+    "split": "translated in several parts",
+    "unknown": "of a source with characters that the model cannot spell",
+}
+_BANDS = 10  # of sentence chrF
+
+
+@dataclass(frozen=True)
+class Reported:
+    """What a report says beside the results: the scoring, what was done, how many sentences."""
+
+    scoring: Scoring
+    settings: Mapping[str, str]
+    sentences: int
+
+
+def report_html(found: Evaluation, reported: Reported) -> str:
+    """Return the report as a page."""
+    contents = [
+        ("scores", "Scores"),
+        ("length", "By source length"),
+        ("rare", "By rarity of words"),
+        ("spread", "Sentence scores"),
+        ("worst", "Worst sentences"),
+        ("best", "Best sentences"),
+        ("settings", "How it was made"),
+    ]
+    direction = "→".join(filter(None, (reported.scoring.source_lang, reported.scoring.target_lang)))
+    subtitle = f"{len(found.sentences):,} sentences" + (f", {direction}" if direction else "")
+    return page(
+        f"Evaluation of {found.name}",
+        subtitle,
+        contents,
+        "".join(
+            [
+                _scores(found),
+                _by_length(found),
+                _by_frequency(found),
+                _spread(found),
+                _sentences("worst", "Worst sentences", found.worst(reported.sentences), reported),
+                _sentences("best", "Best sentences", found.best(reported.sentences), reported),
+                settings_section(reported),
+            ]
+        ),
+    )
+
+
+def _scores(found: Evaluation) -> str:
+    cards = [_card(score) for score in found.scores]
+    ratio = found.lengths.ratio
+    if ratio is not None:
+        words = f"{found.lengths.translations:,} words for {found.lengths.references:,}"
+        cards.append(_figure("Length ratio", f"{ratio:.3f}", words))
+    if found.likelihood is not None:
+        bits = f"{found.likelihood.bits_per_character:.3f} bits a character"
+        cards.append(_figure("Perplexity", f"{found.likelihood.perplexity:.2f}", bits))
+    cited = table(
+        "Each score as sacrebleu writes it; the signature says how it was computed",
+        [Column("metric", "text"), Column("to cite", "text")],
+        [[escaped(one.name), f"<code>{escaped(one.cited())}</code>"] for one in found.scores],
+    )
+    return section(
+        "scores", "Scores", f'<ul class="cards">{"".join(cards)}</ul>\n', _remarks(found), cited
+    )
+
+
+def _card(score: MetricScore) -> str:
+    direction = "higher is better" if score.higher_is_better else "lower is better"
+    interval = "" if score.mean is None else f"95 % within {score.mean:.2f} ± {score.margin:.2f}; "
+    return _figure(score.name, f"{score.score:.2f}", interval + direction)
+
+
+def _figure(name: str, value: str, note: str) -> str:
+    return (
+        f'<li><span class="name">{escaped(name)}</span> '
+        f'<span class="value">{escaped(value)}</span> '
+        f'<span class="note">{escaped(note)}</span></li>'
+    )
+
+
+def _remarks(found: Evaluation) -> str:
+    """Say what a reader should know of the translations as a whole."""
+    counts = found.flagged()
+    words = {
+        "exact": "like a reference to the letter",
+        "blank": "blank though the source is not",
+        **FLAG_WORDS,
+    }
+    remarks = [f"{counts[what]:,} {said}" for what, said in words.items() if counts[what]]
+    if not remarks:
+        return ""
+    return paragraph(f"Of {len(found.sentences):,} translations: {'; '.join(remarks)}.")
+
+
+def _by_length(found: Evaluation) -> str:
+    columns = [
+        Column("words of the source", "text"),
+        *(Column(name, "number") for name in ("sentences", "BLEU", "chrF2")),
+        Column("length ratio", "number"),
+    ]
+    most = max((group.bleu.score for group in found.by_length), default=0.0)
+    rows = [
+        [
+            escaped(group.label),
+            f"{group.sentences:,}",
+            bar(group.bleu.score, most, _with_margin(group.bleu)),
+            bar(group.chrf.score, 100.0, _with_margin(group.chrf)),
+            number(group.length_ratio, 3),
+        ]
+        for group in found.by_length
+    ]
+    return section(
+        "length",
+        "By source length",
+        paragraph(
+            "BLEU of different groups is not strictly comparable: short sentences have few longer "
+            "n-grams. A group of few sentences has a wide interval."
+        ),
+        table("Scores by number of words in the source", columns, rows),
+    )
+
+
+def _with_margin(score: MetricScore) -> str:
+    return f"{score.score:.2f}" + ("" if score.margin is None else f" ± {score.margin:.2f}")
+
+
+def number(value: float | None, places: int) -> str:
+    """Return a number for a cell, or a dash where there is none."""
+    return "–" if value is None else f"{value:.{places}f}"
+
+
+def _by_frequency(found: Evaluation) -> str:
+    columns = [
+        Column("times seen", "text"),
+        Column("in references", "number"),
+        Column("in translations", "number"),
+        *(Column(name, "number") for name in ("right", "recall", "precision", "F1")),
+    ]
+    rows = [
+        [
+            escaped(group.label),
+            f"{group.in_references:,}",
+            f"{group.in_translations:,}",
+            f"{group.matched:,}",
+            bar(group.recall, 1.0, _percent(group.recall)),
+            bar(group.precision, 1.0, _percent(group.precision)),
+            bar(group.f1, 1.0, _percent(group.f1)),
+        ]
+        for group in found.by_frequency
+    ]
+    return section(
+        "rare",
+        "By rarity of words",
+        paragraph(
+            f"Target words by how often they stand in {found.frequency_origin}. Recall: which "
+            "share of the references' words the translations have; precision: which share of the "
+            "translations' words the references have."
+        ),
+        table(f"Words by their frequency in {found.frequency_origin}", columns, rows),
+    )
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def _spread(found: Evaluation) -> str:
+    width = 100 // _BANDS
+    counts = [0] * _BANDS
+    for one in found.judged():
+        counts[min(_BANDS - 1, int(one.chrf // width))] += 1
+    rows = [
+        [f"{width * band}–{width * (band + 1)}", bar(count, max(counts), f"{count:,}")]
+        for band, count in enumerate(counts)
+    ]
+    columns = [Column("chrF2", "text"), Column("sentences", "number")]
+    shown = table("Sentences by chrF2", columns, rows)
+    return section("spread", "Sentence scores", f'<div class="narrow">{shown}</div>\n')
+
+
+def _sentences(anchor: str, title: str, sentences: Sequence[Sentence], reported: Reported) -> str:
+    columns = [
+        Column("line", "number"),
+        Column("chrF2", "number"),
+        *(Column(name, "prose") for name in ("source", "reference", "translation")),
+    ]
+    rows = [_sentence(one, reported.scoring) for one in sentences]
+    note = paragraph("There are none.") if not rows else LEGEND
+    shown = table(f"The {len(rows)} {anchor} by chrF2", columns, rows) if rows else ""
+    return section(anchor, title, note, shown)
+
+
+def _sentence(one: Sentence, scoring: Scoring) -> list[str]:
+    flags = "".join(
+        f'<span class="flag">{escaped(words)}</span>'
+        for flag, words in FLAG_WORDS.items()
+        if getattr(one.flags, flag)
+    )
+    sure = "" if one.confidence is None else f"model's confidence {one.confidence:.2f}"
+    reference = nearest_reference(one.references, one.translation)
+    return [
+        f"{one.line:,}",
+        f"{one.chrf:.1f}",
+        prose(one.source, scoring.source_lang),
+        marked(reference, one.translation, "missing", scoring.target_lang),
+        marked(one.translation, reference, "extra", scoring.target_lang)
+        + (f'<small class="muted">{escaped(sure)}</small>' if sure else "")
+        + flags,
+    ]
+
+
+def nearest_reference(references: Sequence[str], translation: str) -> str:
+    """Return the reference to show beside a translation: itself if it is one, else the first."""
+    return translation if translation in references else references[0]
+
+
+def settings_section(reported: Reported) -> str:
+    """Return the part that says how the results were made."""
+    items = "".join(
+        f"<dt>{escaped(name)}</dt><dd>{escaped(value)}</dd>"
+        for name, value in reported.settings.items()
+    )
+    return section("settings", "How it was made", f"<dl>{items}</dl>\n")

@@ -1,0 +1,215 @@
+"""The parts that HTML reports are made of: one file each, without scripts and without the network.
+
+Everything that comes from outside passes through `escaped`. Tables are real tables with captions
+and header cells; text of any language finds its own direction.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from translucid.evaluation.difference import Span, differences
+
+LONGEST_TEXT = 2000  # characters of a text that a report shows
+
+_CONTROL = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n"} | {
+    0x7F: "\u2421",
+    0x2028: "\u2424",
+    0x2029: "\u2424",
+    0x85: "\u2424",
+}
+
+
+def escaped(text: str) -> str:
+    """Return text that HTML shows as it is; control characters, which it cannot show, as signs."""
+    return html.escape(text.translate(_CONTROL))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: `kind` is "text", "number" or "prose" (sentences of any language)."""
+
+    title: str
+    kind: str
+
+
+def table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of cells that are HTML already; the first cell heads its row."""
+    head = "".join(
+        f'<th scope="col" class="{one.kind}">{escaped(one.title)}</th>' for one in columns
+    )
+    body = "\n".join(f"<tr>{_row(columns, row)}</tr>" for row in rows)
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(caption)}">\n'
+        f"<table><caption>{escaped(caption)}</caption>\n"
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n"
+    )
+
+
+def _row(columns: Sequence[Column], cells: Sequence[str]) -> str:
+    first, *rest = zip(columns, cells, strict=True)
+    return f'<th scope="row" class="{first[0].kind}">{first[1]}</th>' + "".join(
+        f'<td class="{column.kind}">{cell}</td>' for column, cell in rest
+    )
+
+
+def bar(value: float | None, most: float, shown: str) -> str:
+    """Return a number with a bar of its size under it."""
+    share = 0.0 if value is None or not most else max(0.0, min(1.0, value / most))
+    return (
+        f'{escaped(shown)}<span class="bar" aria-hidden="true">'
+        f'<span style="width:{100 * share:.1f}%"></span></span>'
+    )
+
+
+def prose(text: str, language: str | None) -> str:
+    """Return a text in its language, or a sign where it is blank."""
+    return _directed(escaped(_cut(text)) if text.strip() else BLANK, text, language)
+
+
+def marked(text: str, other: str, what: str, language: str | None) -> str:
+    """Return a text with what `other` lacks marked; `what` is "extra" or "missing"."""
+    spans, _ = differences(_cut(text), _cut(other))
+    inner = "".join(_marked(span, what) for span in spans) if text.strip() else BLANK
+    return _directed(inner, text, language)
+
+
+BLANK = '<span class="blank">(blank)</span>'
+
+
+def _cut(text: str) -> str:
+    return text[:LONGEST_TEXT]
+
+
+def _marked(span: Span, what: str) -> str:
+    text = escaped(span.text)
+    return f'<mark class="{what}">{text}</mark>' if span.differs else text
+
+
+def _directed(inner: str, text: str, language: str | None) -> str:
+    spoken = f' lang="{escaped(language)}"' if language else ""
+    rest = len(text) - LONGEST_TEXT
+    more = f'<small class="muted"> … and {rest:,} more characters</small>' if rest > 0 else ""
+    return f'<span class="prose" dir="auto"{spoken}>{inner}</span>{more}'
+
+
+def section(anchor: str, title: str, *parts: str) -> str:
+    """Return a part of the page under a heading of its own."""
+    return (
+        f'<section aria-labelledby="{anchor}">\n<h2 id="{anchor}">{escaped(title)}</h2>\n'
+        + "".join(parts)
+        + "</section>\n"
+    )
+
+
+def paragraph(text: str) -> str:
+    """Return a paragraph of plain text."""
+    return f"<p>{escaped(text)}</p>\n"
+
+
+LEGEND = (
+    '<p class="legend">In the reference, <mark class="missing">what the translation lacks</mark>; '
+    'in the translation, <mark class="extra">what the reference lacks</mark>. A translation may '
+    "differ and still be right.</p>\n"
+)
+
+
+def page(title: str, subtitle: str, contents: Sequence[tuple[str, str]], body: str) -> str:
+    """Return a whole page; `contents` are anchors and titles of its sections."""
+    links = "".join(
+        f'<li><a href="#{anchor}">{escaped(name)}</a></li>' for anchor, name in contents
+    )
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{escaped(title)}</title>
+<style>
+{_STYLE}</style>
+</head>
+<body>
+<header>
+<h1>{escaped(title)}</h1>
+<p class="muted">{escaped(subtitle)}</p>
+<nav aria-label="Contents"><ul>{links}</ul></nav>
+</header>
+<main>
+{body}</main>
+</body>
+</html>
+"""
+
+
+_STYLE = """\
+:root {
+  color-scheme: light dark;
+  --ground: #fbfbfd; --panel: #ffffff; --ink: #1a1c23; --muted: #5b6070; --line: #dfe1e8;
+  --accent: #3355cc; --bar: #9db2f2; --extra: #fde3d8; --extra-line: #b3401a;
+  --missing: #dcefdc; --missing-line: #23702b;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ground: #14161c; --panel: #1c1f27; --ink: #e6e8ef; --muted: #a0a6b6; --line: #343946;
+    --accent: #9db4ff; --bar: #4660b8; --extra: #4d2a1d; --extra-line: #ffab87;
+    --missing: #1d3b24; --missing-line: #8fdc99;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0 auto; padding: 2rem clamp(1rem, 4vw, 3rem) 4rem; max-width: 84rem;
+  background: var(--ground); color: var(--ink);
+  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
+}
+h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .25rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.2rem; margin: 2.75rem 0 .5rem; }
+p { max-width: 48rem; margin: .4rem 0; }
+a { color: var(--accent); }
+code { font: .86em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace;
+  overflow-wrap: anywhere; }
+.muted, caption { color: var(--muted); }
+nav ul { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: 0; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 1rem;
+  margin: 1.5rem 0 1rem; padding: 0; list-style: none; }
+.cards li { background: var(--panel); border: 1px solid var(--line); border-radius: .6rem;
+  padding: .8rem 1rem .9rem; }
+.cards .name { display: block; color: var(--muted); font-size: .9rem; }
+.cards .value { display: block; font-size: 1.9rem; line-height: 1.3; font-weight: 600;
+  font-variant-numeric: tabular-nums; }
+.cards .note { display: block; color: var(--muted); font-size: .85rem; }
+.scroll { overflow-x: auto; margin: .75rem 0 1.25rem; border: 1px solid var(--line);
+  border-radius: .6rem; background: var(--panel); }
+.narrow { max-width: 32rem; }
+.scroll:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+table { border-collapse: collapse; width: 100%; }
+caption { text-align: start; padding: .6rem .9rem; font-size: .9rem; }
+th, td { padding: .5rem .9rem; text-align: start; vertical-align: top;
+  border-top: 1px solid var(--line); }
+thead th { font-size: .85rem; color: var(--muted); font-weight: 600; }
+tbody th { font-weight: 600; }
+th.number, td.number { text-align: end; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td.prose { min-width: 11rem; width: 32%; }
+.prose { white-space: pre-wrap; overflow-wrap: anywhere; }
+span.prose { display: block; text-align: start; }
+.bar { display: block; height: .35rem; min-width: 5rem; margin-top: .2rem; border-radius: .2rem;
+  background: var(--line); overflow: hidden; }
+.bar span { display: block; height: 100%; background: var(--bar); }
+mark { color: var(--ink); border-radius: .15rem; padding: 0 .05rem; }
+mark.extra { background: var(--extra); border-bottom: 2px solid var(--extra-line); }
+mark.missing { background: var(--missing); border-bottom: 2px dashed var(--missing-line); }
+.blank { color: var(--muted); font-style: italic; }
+.flag { display: block; color: var(--extra-line); font-size: .8rem; font-weight: 400; }
+.legend { color: var(--muted); }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.25rem; }
+dt { color: var(--muted); }
+dd { margin: 0; min-width: 0; overflow-wrap: anywhere; }
+@media (max-width: 40rem) {
+  dl { grid-template-columns: 1fr; gap: 0; }
+  dd { margin-bottom: .5rem; }
+}
+@media print { .scroll { overflow: visible; } body { padding: 0; max-width: none; } }
+"""
