@@ -13,7 +13,18 @@ from typing import Annotated
 import typer
 
 from translucid import __version__
-from translucid.cli import average, demo, fetch, info, prepare, train
+from translucid.cli import (
+    average,
+    compare,
+    demo,
+    evaluate,
+    fetch,
+    info,
+    prepare,
+    score,
+    train,
+    translate,
+)
 from translucid.errors import TranslucidError
 
 app = typer.Typer(
@@ -46,11 +57,15 @@ def _options(
 
 
 app.command("average")(average.average)
+app.command("compare")(compare.compare)
 app.command("demo")(demo.demo)
+app.command("evaluate")(evaluate.evaluate)
 app.command("fetch")(fetch.fetch)
 app.command("info")(info.info)
 app.command("prepare", cls=prepare.PrepareCommand)(prepare.prepare)
+app.command("score")(score.score)
 app.command("train")(train.train)
+app.command("translate")(translate.translate)
 
 
 def main() -> None:

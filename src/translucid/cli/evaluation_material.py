@@ -1,0 +1,166 @@
+"""What an evaluation works on: languages, sentences with references, translations of them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from translucid.cli.evaluation_recipe import file_facts
+from translucid.errors import InputError
+
+if TYPE_CHECKING:
+    from translucid.data.shards import PreparedData
+    from translucid.decoding.settings import SearchConfig
+    from translucid.evaluation.evaluate import Frequencies, Scoring
+    from translucid.evaluation.outputs import Outputs
+    from translucid.evaluation.reference_set import ReferenceSet
+    from translucid.events import Emit
+    from translucid.translator import Translator
+
+
+@dataclass(frozen=True)
+class Languages:
+    """Source and target language; None where nobody has said."""
+
+    source: str | None
+    target: str | None
+
+
+def languages_of(
+    translator: Translator | None,
+    data: PreparedData | None,
+    source: str | None,
+    target: str | None,
+) -> Languages:
+    """Find the languages: as asked for, else those of the model, else those of the data."""
+    if translator is not None:
+        target = translator.target_language(target)
+        sources = [one for one, other in translator.directions if other == target]
+        known = source or (sources[0] if len(sources) == 1 else None)
+        return Languages(known, target)
+    if data is not None:
+        manifest = data.manifest
+        pair = (manifest.source_lang, manifest.target_lang)
+        if target is not None and target != pair[1]:
+            pair = (pair[1], pair[0])
+        return Languages(source or pair[0], target or pair[1])
+    return Languages(source, target)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the sentences come from: two or more files, or a split of prepared data."""
+
+    source: Path | None
+    references: tuple[Path, ...]
+    data: PreparedData | None
+    split: str
+
+    def sentences(self, languages: Languages) -> ReferenceSet:
+        """Read the sentences and their references."""
+        from translucid.evaluation.reference_set import read_reference_set, split_of
+
+        if self.source is not None and self.references:
+            return read_reference_set(self.source, self.references)
+        if self.source is not None or self.references or self.data is None:
+            raise InputError(
+                "give both --src FILE and --ref FILE, or --data DATA for the test set of prepared "
+                "data"
+            )
+        if languages.source is None or languages.target is None:
+            raise InputError("the languages are not known: give --from LANG and --to LANG")
+        return split_of(self.data, self.split, languages.source, languages.target)
+
+    def facts(self) -> dict[str, Any]:
+        """Return where the sentences come from, for the recipe."""
+        if self.source is not None:
+            return {
+                "source": file_facts(self.source),
+                "references": [file_facts(path) for path in self.references],
+            }
+        assert self.data is not None
+        return {"folder": str(self.data.folder), "split": self.split}
+
+
+def open_folder(data: Path | None) -> PreparedData | None:
+    """Open prepared data, if any was named."""
+    from translucid.data.shards import open_data
+
+    return None if data is None else open_data(data)
+
+
+@dataclass(frozen=True)
+class Translating:
+    """How models translate; the search is the model's own with what was given in its place."""
+
+    given: dict[str, Any]
+    batch_size: int
+
+    def search(self, translator: Translator) -> SearchConfig:
+        """Return the search for a model."""
+        from translucid.cli.search_options import search_of
+
+        return search_of(translator.default_search, self.given, sample=False, terms=False)
+
+    def outputs(
+        self, translator: Translator, sentences: ReferenceSet, target: str, emit: Emit
+    ) -> Outputs:
+        """Translate sentences."""
+        from translucid.evaluation.outputs import model_outputs
+
+        found = translator.translate(
+            sentences.sources,
+            target=target,
+            search=self.search(translator),
+            batch_size=self.batch_size,
+            emit=emit,
+        )
+        return model_outputs(found, None)
+
+
+@dataclass
+class Clock:
+    """Measures how long something takes."""
+
+    seconds: float = 0.0
+
+    def __enter__(self) -> Clock:
+        self._begin = time.perf_counter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds = round(time.perf_counter() - self._begin, 3)
+
+
+def frequencies_of(
+    data: PreparedData | None, text: Path | None, scoring: Scoring, emit: Emit
+) -> Frequencies | None:
+    """Count the words of the training data, or of a text file; None where neither is given."""
+    from translucid.evaluation.breakdown import word_counts
+    from translucid.evaluation.evaluate import Frequencies
+    from translucid.evaluation.reference_set import read_lines
+
+    words = scoring.target_words()
+    if text is not None:
+        lines = read_lines(text)
+        return Frequencies(word_counts(lines, words, len(lines), emit), text.name)
+    if data is None:
+        return None
+    if scoring.target_lang is None:
+        raise InputError("the target language is not known: give --to LANG")
+    split, language = data.split("train"), scoring.target_lang
+    texts = (split.text(language, pair) for pair in range(len(split)))
+    return Frequencies(word_counts(texts, words, len(split), emit), "the training data")
+
+
+def folder_name(parts: Sequence[str]) -> str:
+    """Join words to a name that every file system takes.
+
+    >>> folder_name(["run/best", "test set.fr", "beam4"])
+    'run-best-test-set.fr-beam4'
+    """
+    return "-".join(re.sub(r"[^\w.+]+", "-", part).strip("-.") for part in parts)

@@ -1,0 +1,47 @@
+"""The model that a command works with: how to get one, how to load it, how to know it again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from translucid.errors import InputError
+
+if TYPE_CHECKING:
+    from translucid.translator import Translator
+
+
+def loaded(models: Sequence[Path] | None, threads: int | None) -> Translator:
+    """Return the translator of the models named with -m; several are an ensemble."""
+    if not models:
+        raise InputError(
+            "no model: give one with -m MODEL.\n"
+            "  `translucid demo` trains a small French-English one in minutes; `translucid train` "
+            "makes one of your own data"
+        )
+    import torch
+
+    from translucid.translator import load
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return load(*models)
+
+
+def fingerprint(models: Sequence[Path]) -> str:
+    """Return a name for the exact content of models: a hash of all that decides what they write."""
+    from translucid.checkpoint.format import CONFIG, GENERATION, TOKENIZER, WEIGHTS
+    from translucid.translator.alignment_heads import ALIGNMENT
+    from translucid.translator.loading import model_directory
+
+    digest = hashlib.sha256()
+    for model in models:
+        folder = model_directory(model)
+        for name in (CONFIG, GENERATION, WEIGHTS, TOKENIZER, ALIGNMENT):
+            digest.update(f"{name}\n".encode())
+            if (folder / name).is_file():
+                with (folder / name).open("rb") as file:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()

@@ -1,0 +1,161 @@
+"""Scores of given translations: two files side by side in, a line for each pair out."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from translucid.cli.line_files import Errors, Line, existing_file, lines_of_file, survey
+from translucid.cli.resumable_output import Output
+from translucid.cli.translation_output import Format, number, rounded
+from translucid.cli.word_scores import word_scores
+from translucid.errors import DataError, InputError
+from translucid.events import Emit, Progress
+
+if TYPE_CHECKING:
+    from translucid.translator import Scored, Translator
+
+_BATCHES = 8  # read and scored at once, so that pairs of like length share a batch
+
+
+@dataclass(frozen=True)
+class ScoreForm:
+    """What of a score is written, and how."""
+
+    format: Format
+    word_scores: bool
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Two files with as many lines; `lines`: how many, if that is known before they are read."""
+
+    source: Path
+    target: Path
+    errors: Errors
+    lines: int | None
+
+    def windows(self, size: int) -> Iterator[list[tuple[Line, Line]]]:
+        """Yield the lines side by side, so many at a time."""
+        sides = [lines_of_file(path, self.errors, skipped=0) for path in (self.source, self.target)]
+        while True:
+            sources, targets = (side.take(size) for side in sides)
+            if len(sources) != len(targets):
+                longer = "more" if len(targets) > len(sources) else "fewer"
+                raise unequal(self.target, f"has {longer} lines than {self.source}")
+            if not sources:
+                return
+            yield list(zip(sources, targets, strict=True))
+
+
+def pairs_of(source: Path, target: Path, errors: Errors) -> Pairs:
+    """Return two files whose lines belong together, having looked at all of them."""
+    existing_file("--src", source)
+    existing_file("--tgt", target)
+    if not (source.is_file() and target.is_file()):  # a pipe, which can be read only once
+        return Pairs(source, target, errors, lines=None)
+    lines, others = (survey(path, errors).lines for path in (source, target))
+    if lines != others:
+        raise unequal(target, f"has {others:,} lines, and {source} has {lines:,}")
+    return Pairs(source, target, errors, lines)
+
+
+def unequal(target: Path, problem: str) -> DataError:
+    """Say that the lines of two files do not belong together."""
+    return DataError(
+        target, problem, remedy="Each line of --tgt is to translate that line of --src."
+    )
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Pairs and the model that judges them."""
+
+    pairs: Pairs
+    translator: Translator
+    language: str | None
+    batch_size: int
+
+    def windows(self) -> Iterator[tuple[list[tuple[Line, Line]], Sequence[Scored]]]:
+        """Yield pairs of lines and their scores, some at a time."""
+        for window in self.pairs.windows(_BATCHES * self.batch_size):
+            try:
+                scores = self.translator.score(
+                    [source.text for source, _ in window],
+                    [target.text for _, target in window],
+                    target=self.language,
+                    batch_size=self.batch_size,
+                )
+            except InputError as error:
+                first, last = window[0][0].number, window[-1][0].number
+                raise InputError(
+                    f"{self.pairs.target}, lines {first:,} to {last:,}, of which {first:,} is pair "
+                    f"1: {error}"
+                ) from error
+            yield window, scores
+
+    def write(self, output: Output, form: ScoreForm, emit: Emit) -> Total:
+        """Score all pairs, write the scores, and return what they sum to."""
+        total = Total(0, 0, 0.0)
+        for window, scores in self.windows():
+            results = [
+                f"{rendered(source, target, one, form)}\n"
+                for (source, target), one in zip(window, scores, strict=True)
+            ]
+            output.write("".join(results).encode("utf-8", "replace"), len(window))
+            total = total.with_more(scores)
+            emit(Progress("scoring", total.lines, self.pairs.lines, "lines"))
+        return total
+
+
+@dataclass(frozen=True)
+class Total:
+    """Lines, tokens (end symbols counted) and log P of all pairs so far."""
+
+    lines: int
+    tokens: int
+    log_prob: float
+
+    def with_more(self, scores: Sequence[Scored]) -> Total:
+        """Return the total with some more pairs in it."""
+        return Total(
+            self.lines + len(scores),
+            self.tokens + sum(len(one.log_probs) for one in scores),
+            math.fsum([self.log_prob, *(one.log_prob for one in scores)]),
+        )
+
+    def summary(self, seconds: float) -> str:
+        """Return the one line that is told at the end."""
+        speed = self.tokens / seconds if seconds > 0 else 0.0
+        perplexity = math.exp(min(-self.log_prob / max(1, self.tokens), 700.0))
+        plural = "" if self.lines == 1 else "s"
+        return (
+            f"{self.lines:,} line{plural}, {self.tokens:,} tokens in {seconds:.1f} s "
+            f"({speed:,.0f} tokens/s): log P {self.log_prob:,.2f}, perplexity {perplexity:,.4g}"
+        )
+
+
+def rendered(source: Line, target: Line, scored: Scored, form: ScoreForm) -> str:
+    """Return what is written for one pair."""
+    words = None
+    if form.word_scores:
+        words = word_scores(target.text, scored.tokens, scored.log_probs)
+    if form.format == "text":
+        text = number(scored.log_prob)
+        return text if words is None else " ".join([text, "||| WordScores=", *map(number, words)])
+    values: dict[str, Any] = {
+        "line": source.number,
+        "source": source.text,
+        "target": target.text,
+        "log_prob": rounded(scored.log_prob),
+        "perplexity": rounded(scored.perplexity),
+        "tokens": scored.tokens,
+        "log_probs": [rounded(value) for value in scored.log_probs],
+    }
+    if words is not None:
+        values["word_scores"] = [rounded(value) for value in words]
+    return json.dumps(values, ensure_ascii=False)

@@ -1,0 +1,204 @@
+"""A file of results that a kill at any moment leaves in a state to go on from.
+
+::
+
+    OUT                              results, as many as there are
+    OUT.unfinished/progress.json     what is being done, how many lines of it are done, and how many
+                                     bytes of OUT, with their SHA-256, these lines are
+
+Results are written and synced before the record says so. Going on, OUT is cut to the bytes of the
+record: what a killed process had written beyond them, half a line perhaps, is done again. When all
+is done the folder is removed; without it, OUT is complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from io import FileIO
+from pathlib import Path
+from typing import Protocol
+
+from translucid.atomic import new_file
+from translucid.errors import DataError, InputError, TranslucidError
+from translucid.folder_lock import locked
+
+_CHUNK = 1 << 20
+_VERSION = 1
+
+Work = Mapping[str, str]  # what is being done: by name, all that the results depend on
+
+
+class Output(Protocol):
+    """Where results go."""
+
+    def write(self, results: bytes, lines: int) -> None:
+        """Write the results of so many more lines of input, at once."""
+
+
+def unfinished_folder(path: Path) -> Path:
+    """Return where the progress of a file of results is recorded until it is complete."""
+    return path.with_name(f"{path.name}.unfinished")
+
+
+class ResumableOutput:
+    """A file of results and the record of how far it has come; `lines` of input are done."""
+
+    def __init__(self, path: Path, work: Work) -> None:
+        self._path = path
+        self._record = unfinished_folder(path) / "progress.json"
+        self._work = dict(work)
+        self._digest = hashlib.sha256()
+        self._bytes = 0
+        self._file: FileIO | None = None
+        self.lines = 0
+
+    def go_on(self) -> None:
+        """Take up what an earlier process has recorded, if it was the same work."""
+        lines, size, sha256 = self._recorded()
+        if self._path.exists():
+            with self._path.open("rb") as file:
+                while self._bytes < size and (chunk := file.read(min(_CHUNK, size - self._bytes))):
+                    self._digest.update(chunk)
+                    self._bytes += len(chunk)
+        if self._bytes < size or self._digest.hexdigest() != sha256:
+            raise DataError(
+                self._path,
+                f"is not what was written for the first {lines:,} lines: it was changed since",
+                remedy=f"To begin anew, remove {self._record.parent}.",
+            )
+        self.lines = lines
+
+    def write(self, results: bytes, lines: int) -> None:
+        """Add the results of so many more lines of input; when this returns, they are kept."""
+        with _explained(self._path):
+            file = self._opened()
+            written = 0
+            while written < len(results):  # on a disk that is nearly full, part of it is written
+                written += file.write(results[written:])
+            os.fsync(file.fileno())
+            self._digest.update(results)
+            self._bytes += len(results)
+            self.lines += lines
+            self._keep_record()
+
+    def finish(self) -> None:
+        """Declare that the results are complete."""
+        with _explained(self._path):
+            self._opened()
+            self._record.unlink()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _opened(self) -> FileIO:
+        """Return the file, open where results go on; an older one is replaced no sooner."""
+        if self._file is None:
+            self._keep_record()
+            # Without a buffer, which closing would try to write after it could not be written.
+            self._file = self._path.open("r+b" if self._bytes else "wb", buffering=0)
+            self._file.truncate(self._bytes)
+            self._file.seek(self._bytes)
+        return self._file
+
+    def _keep_record(self) -> None:
+        record = {
+            "version": _VERSION,
+            "work": self._work,
+            "lines": self.lines,
+            "bytes": self._bytes,
+            "sha256": self._digest.hexdigest(),
+        }
+        with new_file(self._record) as file:
+            file.write((json.dumps(record, indent=2) + "\n").encode())
+
+    def _recorded(self) -> tuple[int, int, str]:
+        """Return lines, bytes and SHA-256 of the record, if it is one of this work."""
+        anew = f"To begin anew, remove {self._record.parent}."
+        try:
+            record = json.loads(self._record.read_bytes())
+            version, work = record["version"], dict(record["work"])
+            found = int(record["lines"]), int(record["bytes"]), str(record["sha256"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(self._record, f"is damaged: {error}", remedy=anew) from error
+        if version != _VERSION:
+            raise DataError(self._record, f"is of version {version!r}, not {_VERSION}", remedy=anew)
+        if differences := _differences(work, self._work):
+            raise InputError(
+                f"--resume: {self._path} was begun otherwise: {'; '.join(differences)}.\n"
+                f"  Go on with what it was begun with. {anew}"
+            )
+        return found
+
+
+def _differences(before: Work, now: Work) -> list[str]:
+    names = [*before, *(name for name in now if name not in before)]
+    return [
+        f"{name} was {before.get(name, 'not known')} and is now {now.get(name, 'not known')}"
+        for name in names
+        if before.get(name) != now.get(name)
+    ]
+
+
+@contextlib.contextmanager
+def resumable_output(path: Path, work: Work, *, resume: bool) -> Iterator[ResumableOutput]:
+    """Give the file of results, for this process alone; leaving without an error completes it.
+
+    With `resume` it goes on where an earlier process was stopped, or begins where there is nothing;
+    without, unfinished results are not thrown away in silence.
+    """
+    folder = unfinished_folder(path)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"-o {path} cannot be written: {error.strerror or error}; give a name in a folder that "
+            "is there and that you may write to"
+        ) from error
+    try:
+        with locked(folder):
+            output = ResumableOutput(path, work)
+            _check(path, folder, resume=resume)
+            if (folder / "progress.json").exists():
+                output.go_on()
+            try:
+                yield output
+                output.finish()
+            finally:
+                output.close()
+    finally:
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # it is empty unless there is something to go on from
+
+
+def _check(path: Path, folder: Path, *, resume: bool) -> None:
+    """Refuse to throw away unfinished or finished results that were not meant."""
+    begun = (folder / "progress.json").exists()
+    if begun and not resume:
+        raise InputError(
+            f"-o {path} is unfinished: go on with the same command and --resume, or, to begin "
+            f"anew, remove {folder}"
+        )
+    if resume and not begun and path.exists() and path.stat().st_size:
+        raise InputError(
+            f"--resume: {path} is there, and nothing says that it is unfinished. To translate "
+            "again and replace it, leave --resume out; else give another name"
+        )
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Say what cannot be written, and that nothing is lost."""
+    try:
+        yield
+    except OSError as error:
+        raise TranslucidError(
+            f"{path} cannot be written: {error.strerror or error}.\n"
+            "  What is in it so far is kept. Put that right, then run the same command with "
+            "--resume."
+        ) from error

@@ -1,0 +1,59 @@
+"""``translucid score``: how probable a model holds given translations."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from translucid.cli import translation_options as options
+
+
+def score(
+    source: Annotated[
+        Path, typer.Option("--src", metavar="FILE", help="Source sentences, one a line.")
+    ],
+    target: Annotated[
+        Path, typer.Option("--tgt", metavar="FILE", help="Their translations, one a line.")
+    ],
+    models: options.Models = None,
+    output: options.OutputFile = None,
+    language: options.To = None,
+    format_name: options.FormatName = "text",
+    word_scores: options.WordScores = False,
+    errors: options.ErrorsName = "strict",
+    batch_size: options.BatchSize = 64,
+    threads: options.Threads = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Score given translations: the natural logarithm of P(target | source).
+
+    One line in, one number out: the sum over all tokens of the target, its end symbol among them.
+    --format jsonl tells tokens, the log P of each, and the perplexity.
+
+    \b
+    Examples:
+      translucid score -m model --src test.fr --tgt test.en
+      translucid score -m model --src test.fr --tgt test.en --format jsonl -o scores.jsonl
+      translucid score -m model --src test.fr --tgt test.en --word-scores
+    """
+    from translucid.cli.closed_pipe import ended_quietly
+    from translucid.cli.line_files import ERRORS
+    from translucid.cli.model_choice import loaded
+    from translucid.cli.pair_scoring import ScoreForm, Scoring, pairs_of
+    from translucid.cli.search_options import one_of
+    from translucid.cli.translation_output import FORMATS
+    from translucid.cli.translation_places import output_of, progress_shown, stream_output
+
+    form = ScoreForm(one_of("--format", format_name, FORMATS), word_scores)
+    pairs = pairs_of(source, target, one_of("--errors", errors, ERRORS))
+    destination = output_of(output, (source, target))
+    scoring = Scoring(pairs, loaded(models, threads), language, batch_size)
+    begin = time.monotonic()
+    with ended_quietly():
+        with stream_output(destination) as stream, progress_shown(destination, quiet=quiet) as emit:
+            total = scoring.write(stream, form, emit)
+        if not quiet:
+            typer.echo(total.summary(time.monotonic() - begin), err=True)

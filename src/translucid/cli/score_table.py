@@ -1,0 +1,169 @@
+"""Scores and comparisons as tables that people can read, on standard output."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from translucid.evaluation.compare import Comparison, MetricComparison, SystemScore
+    from translucid.evaluation.evaluate import Evaluation
+    from translucid.evaluation.metrics import MetricScore
+
+_PLAIN_WIDTH = 120
+_SHOWN = 3  # sentences
+
+
+def stdout_console() -> Console:
+    """Return a console on stdout that is plain when stdout is not a terminal."""
+    if sys.stdout.isatty():
+        return Console(highlight=False)
+    return Console(highlight=False, width=_PLAIN_WIDTH, no_color=True)
+
+
+def _table(*columns: str) -> Table:
+    """Make a table of names at the left and numbers at the right."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left", overflow="fold")
+    return table
+
+
+def _number(value: float | None, places: int = 2) -> str:
+    return "–" if value is None else f"{value:.{places}f}"
+
+
+def _with_margin(score: MetricScore) -> str:
+    return _number(score.score) + ("" if score.margin is None else f" ± {score.margin:.2f}")
+
+
+def _interval(mean: float | None, margin: float | None) -> str:
+    return "–" if mean is None else f"{mean:.2f} ± {margin:.2f}"
+
+
+# ---- one system ---------------------------------------------------------------------------------
+
+
+def print_evaluation(console: Console, found: Evaluation) -> None:
+    """Print scores, how to cite them, and the breakdowns."""
+    console.print(f"{found.name}: {len(found.sentences):,} sentences", markup=False)
+    console.print(_scores(found))
+    for score in found.scores:
+        console.print(score.cited(), markup=False, soft_wrap=True, style="dim")
+    console.print(_by_length(found))
+    console.print(_by_frequency(found))
+    if remarks := _remarks(found):
+        console.print(remarks, markup=False, soft_wrap=True)
+
+
+def _scores(found: Evaluation) -> Table:
+    table = _table("metric", "score", "95 % interval", "better is")
+    for score in found.scores:
+        better = "higher" if score.higher_is_better else "lower"
+        table.add_row(score.name, _number(score.score), _interval(score.mean, score.margin), better)
+    if found.likelihood is not None:
+        table.add_row("perplexity of a token", _number(found.likelihood.perplexity), "", "lower")
+        bits = _number(found.likelihood.bits_per_character, 3)
+        table.add_row("bits a character", bits, "", "lower")
+    table.add_row("length ratio", _number(found.lengths.ratio, 3), "", "near 1")
+    return table
+
+
+def _by_length(found: Evaluation) -> Table:
+    table = _table("words of the source", "sentences", "BLEU", "chrF2", "length ratio")
+    for group in found.by_length:
+        table.add_row(
+            group.label,
+            f"{group.sentences:,}",
+            _with_margin(group.bleu),
+            _with_margin(group.chrf),
+            _number(group.length_ratio, 3),
+        )
+    return table
+
+
+def _by_frequency(found: Evaluation) -> Table:
+    table = _table(
+        f"times seen in {found.frequency_origin}", "in references", "recall", "precision", "F1"
+    )
+    for group in found.by_frequency:
+        shares = (group.recall, group.precision, group.f1)
+        table.add_row(
+            group.label,
+            f"{group.in_references:,}",
+            *("–" if share is None else f"{share:.1%}" for share in shares),
+        )
+    return table
+
+
+def _remarks(found: Evaluation) -> str:
+    """Name what a reader should look into: translations cut, looped, split or blank."""
+    from translucid.evaluation.report_html import FLAG_WORDS
+
+    counts = found.flagged()
+    said = [f"{counts[flag]:,} {words}" for flag, words in FLAG_WORDS.items() if counts[flag]]
+    if counts["blank"]:
+        said.append(f"{counts['blank']:,} blank though their source is not")
+    return f"of the translations: {'; '.join(said)}" if said else ""
+
+
+# ---- several systems ----------------------------------------------------------------------------
+
+
+def print_comparison(console: Console, found: Comparison) -> None:
+    """Print the tests of every metric, and the sentences that differ most."""
+    console.print(f"{len(found.sentences):,} sentences; baseline: {found.systems[0]}", markup=False)
+    for metric in found.metrics:
+        console.print(_tests(metric))
+        for signature in metric.signatures:
+            console.print(f"{metric.metric}|{signature}", markup=False, soft_wrap=True, style="dim")
+    console.print(_wins(found))
+    for one in found.most_different(_SHOWN):
+        console.print(f"line {one.line:,}: {one.source}", markup=False, soft_wrap=True)
+        console.print(f"  reference: {one.references[0]}", markup=False, soft_wrap=True)
+        for name, text, chrf in zip(found.systems, one.translations, one.chrf, strict=True):
+            console.print(f"  {name} (chrF2 {chrf:.1f}): {text}", markup=False, soft_wrap=True)
+
+
+def _tests(metric: MetricComparison) -> Table:
+    table = _table(
+        "system", metric.metric, "95 % interval", "difference", "p, bootstrap", "p, randomisation"
+    )
+    baseline = metric.systems[0]
+    for one in metric.systems:
+        table.add_row(
+            one.system,
+            _number(one.score),
+            _interval(one.mean, one.margin),
+            "baseline" if one is baseline else f"{one.score - baseline.score:+.2f}",
+            *_p_values(one, baseline),
+        )
+    return table
+
+
+def _p_values(one: SystemScore, baseline: SystemScore) -> tuple[str, str]:
+    """Return both p-values; a star is at those of differences that are taken to be real."""
+    from translucid.evaluation.compare import significant
+
+    shown = [
+        "–" if p is None else f"{p:.4f}{'*' if significant(p, one, baseline) else ' '}"
+        for p in (one.p_bootstrap, one.p_randomization)
+    ]
+    return shown[0], shown[1]
+
+
+def _wins(found: Comparison) -> Table:
+    from translucid.evaluation.compare import WINS
+
+    table = _table(
+        f"sentences, against {found.systems[0]}", "better", "worse", "alike", "the same text"
+    )
+    for place, name in enumerate(found.systems):
+        if place:
+            counts = found.wins(place)
+            table.add_row(name, *(f"{counts[key]:,}" for key in WINS))
+    return table

@@ -1,0 +1,134 @@
+"""One run of ``translucid translate``: open both ends, translate all lines, tell how it went."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from translucid import __version__
+from translucid.cli.closed_pipe import ended_quietly
+from translucid.cli.line_files import Survey
+from translucid.cli.line_translation import Way, translate_lines, windows_after
+from translucid.cli.model_choice import fingerprint
+from translucid.cli.resumable_output import ResumableOutput, Work, resumable_output
+from translucid.cli.translation_output import Form
+from translucid.cli.translation_places import Places, StreamOutput, progress_shown, stream_output
+from translucid.cli.translation_summary import Tally
+from translucid.events import Emit, Notice, silent
+
+if TYPE_CHECKING:
+    from translucid.decoding.settings import SearchConfig
+    from translucid.translator import Translation, Translator
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How to translate, the same for every line."""
+
+    target: str | None
+    search: SearchConfig
+    terms: Mapping[str, str] | None
+    forbid: tuple[str, ...]
+    prefix: str | None
+    batch_size: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """All that one call of the command is about; `survey`: of a file, what it was found to be."""
+
+    places: Places
+    survey: Survey | None
+    models: tuple[Path, ...]
+    translator: Translator
+    wishes: Wishes
+    form: Form
+    quiet: bool
+
+    def to_the_end(self) -> None:
+        """Translate all there is, and tell on stderr how it went."""
+        if self.places.reads_terminal and not self.quiet:
+            typer.echo("One line, one translation; Ctrl-D ends.", err=True)
+        with ended_quietly():
+            try:
+                tally = self._translate_all()
+            except KeyboardInterrupt:
+                if self.places.resumable:
+                    typer.echo("Go on:  the same command with --resume", err=True)
+                raise typer.Exit(INTERRUPTED) from None
+            for warning in tally.warnings():
+                typer.echo(warning, err=True)
+            if not self.quiet:
+                typer.echo(tally.summary(), err=True)
+
+    def _translate_all(self) -> Tally:
+        quiet = self.quiet or bool(self.places.texts)
+        self._translate([""], silent)  # refuses impossible wishes before anything is written
+        with ExitStack() as stack:
+            output = stack.enter_context(self._output())
+            done = output.lines if isinstance(output, ResumableOutput) else 0
+            source = stack.enter_context(self.places.lines(skipped=done))
+            emit = stack.enter_context(progress_shown(self.places.output, quiet=quiet))
+            if done:
+                emit(Notice(f"{done:,} lines are done already"))
+            way = Way(
+                source=source,
+                translate=self._translate,
+                form=self.form,
+                output=output,
+                sizes=windows_after(done, self.wishes.batch_size),
+                total=None if self.survey is None else self.survey.lines - done,
+            )
+            return translate_lines(way, emit)
+
+    def _translate(self, texts: Sequence[str], emit: Emit) -> Sequence[Translation]:
+        wishes = self.wishes
+        return self.translator.translate(
+            texts,
+            target=wishes.target,
+            search=wishes.search,
+            terms=wishes.terms,
+            prefixes=None if wishes.prefix is None else [wishes.prefix] * len(texts),
+            alignment=self.form.alignment,
+            batch_size=wishes.batch_size,
+            emit=emit,
+        )
+
+    @contextmanager
+    def _output(self) -> Iterator[ResumableOutput | StreamOutput]:
+        output = self.places.output
+        if output is not None and self.places.resumable:
+            with resumable_output(output, self._work(), resume=self.places.resume) as file:
+                yield file
+        else:
+            with stream_output(output) as stream:
+                yield stream
+
+    def _work(self) -> Work:
+        """Return, by name, all that what is written depends on."""
+        assert self.survey is not None
+        wishes, form = self.wishes, self.form
+        return {
+            "translucid": __version__,
+            "input": f"a file of {self.survey.lines:,} lines (SHA-256 {self.survey.sha256})",
+            "model": fingerprint(self.models),
+            "errors": self.places.errors,
+            "target": str(wishes.target),
+            "terms": json.dumps(wishes.terms, ensure_ascii=False),
+            "forbid": json.dumps(wishes.forbid, ensure_ascii=False),
+            "prefix": json.dumps(wishes.prefix, ensure_ascii=False),
+            "batch_size": str(wishes.batch_size),
+            "format": form.format,
+            "n_best_list": str(form.n_best),
+            "alignment": str(form.alignment),
+            "word_scores": str(form.word_scores),
+            **{name: str(value) for name, value in wishes.search.model_dump().items()},
+        }
