@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterable
@@ -56,6 +57,7 @@ def ours(config: ModelConfig) -> Step:
 
 
 def compiled(config: ModelConfig) -> Step:
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # a contender may not have processes itself
     return stepping(learner_of(config, TrainingConfig(label_smoothing=SMOOTHING, compile=True)))
 
 

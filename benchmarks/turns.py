@@ -33,6 +33,7 @@ def take_turns(
         pipes[name], theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs, make, values), daemon=True)
         process.start()
+        theirs.close()  # so that a contender that fails is seen
         processes.append(process)
     for pipe in pipes.values():
         pipe.recv()

@@ -150,7 +150,7 @@ def coverage(table: Table, tokens: Sequence[int], settings: SearchConfig) -> flo
 
 def rescored(table: Table, hypothesis: Hypothesis, settings: SearchConfig) -> float:
     """The score of a hypothesis from the table alone."""
-    tokens = [*hypothesis.tokens, *([END] if hypothesis.finished else [])]
+    tokens = [*hypothesis.tokens, END]
     log_prob = math.fsum(table.log_prob(tokens))
     return log_prob / penalty(len(tokens), settings) + coverage(table, tokens, settings)
 

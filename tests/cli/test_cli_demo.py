@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,8 @@ def test_the_whole_way(tmp_path: Path) -> None:
     for heading in ("1. The lesson", "2. Training", "3. Measuring", "4. Translating"):
         assert heading in done.stderr
     assert load_model(tmp_path / "demo" / "run" / "best").config.d_model == 16
+    heads = json.loads((tmp_path / "demo" / "run" / "best" / "alignment.json").read_bytes())
+    assert heads["links"] > 0
     again = run(tmp_path / "demo")  # everything is there: nothing is trained anew
     assert again.exit_code == 0, again.output
     assert again.stdout == done.stdout

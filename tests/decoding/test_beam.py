@@ -30,11 +30,10 @@ from probability_tables import (
 )
 from translucid.decoding import beam as beam_module
 from translucid.decoding.beam import BeamSearch, BestOfAll, beam_search, cannot_be_beaten
-from translucid.decoding.constraints import filters_of
 from translucid.decoding.job import Job
 from translucid.decoding.search import search
 from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis
+from translucid.decoding.stepper import Ending, Hypothesis
 from translucid.errors import InputError
 from translucid.model import Transformer
 
@@ -55,13 +54,16 @@ def test_a_beam_of_full_width_finds_the_best_there_is(
 ) -> None:
     table, limit, vocabulary = random_table(seed, 4, ties=ties), 4, 4  # 24 candidates at most
     wanted = config(
-        beam=24, n_best=4, length_form=form, length_penalty=alpha, coverage_penalty=beta
+        beam=24, n_best=15, length_form=form, length_penalty=alpha, coverage_penalty=beta
     )
     [found] = beam_search(start([table]), job_of([limit]), wanted, None)
     best = exhaustive(table, limit, vocabulary, wanted)
-    assert [h.score for h in found] == pytest.approx([score for score, _ in best[:4]], abs=1e-6)
+    assert len(best) == 15
+    assert [h.score for h in found] == pytest.approx([score for score, _ in best], abs=1e-6)
     if not ties:
-        assert [h.tokens for h in found] == [tokens for _, tokens in best[:4]]
+        assert [h.tokens for h in found] == [tokens for _, tokens in best]
+    [first] = beam_search(start([table]), job_of([limit]), wanted.replace(n_best=1), None)
+    assert first == found[:1]
 
 
 @few
@@ -163,17 +165,13 @@ def test_scores_are_what_rescoring_gives(
     ):
         assert 1 <= len(found) <= wanted.n_best
         for hypothesis in found:
-            end = [END] if hypothesis.finished else []
-            each = table.log_prob([*hypothesis.tokens, *end])
+            each = table.log_prob([*hypothesis.tokens, END])
             assert hypothesis.log_probs == pytest.approx(each, abs=1e-6)
             assert hypothesis.log_prob == pytest.approx(math.fsum(each), abs=1e-5)
             assert hypothesis.score == pytest.approx(rescored(table, hypothesis, wanted), abs=1e-5)
         assert len({h.tokens for h in found}) == len(found)
-        ended = [h.finished for h in found]
-        assert ended == sorted(ended, reverse=True)
-        for kind in (True, False):
-            scores = [h.score for h in found if h.finished == kind]
-            assert scores == sorted(scores, reverse=True)
+        scores = [h.score for h in found]
+        assert scores == sorted(scores, reverse=True)
 
 
 @few
@@ -218,7 +216,7 @@ def test_finished_hypotheses_never_change() -> None:
             seen.append([found.best(99) for found in running.found])
             return super().step(last_ids_N)
 
-    chooser = BestOfAll(filters_of(job_of([9, 9]), wanted), END, 1, 0.0)
+    chooser = BestOfAll.of(job_of([9, 9]), wanted, groups=1)
     running = BeamSearch(Watching(tables, 5), job_of([9, 9]), wanted, chooser, None)
     running.run(5, groups=1)
     seen.append([found.best(99) for found in running.found])
@@ -232,25 +230,96 @@ def test_equal_scores_are_ordered_by_row_then_by_token() -> None:
     """All is equally probable: the lowest ids come first, in the order of the rows."""
     even = Table(lambda _: [0, 0.2, 0.2, 0.2, 0.2, 0.2])
     [found] = beam_search(
-        start([even]), job_of([2]), config(beam=5, n_best=5, length_penalty=0.0), None
+        start([even]), job_of([3]), config(beam=5, n_best=5, length_penalty=0.0), None
     )
     assert [h.tokens for h in found] == [(), (2,), (2, 2), (2, 3), (2, 4)]
-    [cut] = beam_search(start([even]), job_of([1]), config(beam=4, n_best=4), None)
-    assert [(h.tokens, h.ending) for h in cut] == [
+    [shorter] = beam_search(start([even]), job_of([2]), config(beam=5, n_best=5), None)
+    assert [h.tokens for h in shorter] == [(), (2,), (3,), (4,), (5,)]
+
+
+def test_that_as_many_have_ended_as_the_beam_is_wide_is_no_reason_to_stop() -> None:
+    """Two short ones end, each more probable than all that is left but one, which wins."""
+    table = written(
+        {(): {3: 0.6, END: 0.25, 4: 0.15}, (3,): {4: 0.6, END: 0.26, 5: 0.14}, (3, 4): {END: 1.0}},
+        6,
+    )
+    steppers: list[TableStepper] = []
+
+    def begin(copies: int) -> TableStepper:
+        steppers.append(TableStepper([table], copies))
+        return steppers[-1]
+
+    wanted = config(beam=2, n_best=2, length_penalty=0.0)
+    [found] = beam_search(begin, job_of([50]), wanted, None)
+    assert [h.tokens for h in found] == [(3, 4), ()]
+    assert [math.exp(h.log_prob) for h in found] == pytest.approx([0.36, 0.25])
+    assert len(steppers[0].fed) == 3
+
+
+def test_what_the_limit_ends_pays_for_its_end_and_competes_by_score() -> None:
+    """The empty translation, which the network ended, is the least probable, and comes last."""
+    table = written(
+        {
+            (): {3: 0.99, END: 0.01},
+            (3,): {3: 0.6, 4: 0.4},
+            (3, 3): {3: 0.8, END: 0.2},
+            (3, 4): {3: 0.1, END: 0.9},
+        },
+        5,
+    )
+    [found] = beam_search(start([table]), job_of([3]), config(beam=3, n_best=3), None)
+    assert [(h.tokens, h.ending) for h in found] == [
+        ((3, 4), "end"),
+        ((3, 3), "limit"),
         ((), "end"),
-        ((2,), "limit"),
-        ((3,), "limit"),
-        ((4,), "limit"),
     ]
+    chances = [math.exp(h.log_prob) for h in found]
+    assert chances == pytest.approx([0.99 * 0.4 * 0.9, 0.99 * 0.6 * 0.2, 0.01])
 
 
-def test_what_the_network_ended_ranks_above_what_was_cut() -> None:
-    """The hypothesis at the limit is far more probable, and is second."""
-    words = {3: 0.6, 4: 0.3, END: 0.1}
-    table = written({(): {3: 0.99, END: 0.01}, (3,): words, (3, 3): words, (3, 4): words}, 5)
-    [found] = beam_search(start([table]), job_of([3]), config(beam=2, n_best=2), None)
-    assert [(h.tokens, h.ending) for h in found] == [((), "end"), ((3, 3, 3), "limit")]
-    assert found[0].score < found[1].score
+def test_what_may_not_end_yet_is_ended_by_the_limit_all_the_same() -> None:
+    """A limit that holds no minimum length, of one source: the end costs what the network says."""
+    table = written({(): {3: 0.3, END: 0.7}, (3,): {3: 0.2, END: 0.8}}, 5)
+    wanted = config(beam=2, n_best=1, min_length=4)
+    [[found]] = beam_search(start([table]), job_of([2]), wanted, None)
+    assert (found.tokens, found.ending) == ((3,), "limit")
+    assert math.exp(found.log_prob) == pytest.approx(0.3 * 0.8)
+
+
+@few
+@given(seeds, method, st.integers(1, 4), st.booleans())
+def test_how_a_hypothesis_ends_is_what_the_table_says(
+    seed: int, how: dict[str, Any], limit: int, ties: bool
+) -> None:
+    table = random_table(seed, 5, ties=ties)
+    [found] = beam_search(start([table]), job_of([limit]), config(**how), None)
+    for hypothesis in found:
+        assert len(hypothesis.tokens) < limit
+        allowed_V = table.log_probs(hypothesis.tokens)
+        allowed_V[BEGIN] = -math.inf
+        natural = int(allowed_V.argmax()) == END or len(hypothesis.tokens) < limit - 1
+        assert hypothesis.ending == ("end" if natural else "limit")
+
+
+def test_what_goes_in_circles_ranks_below_all_else() -> None:
+    """The circle is nearly certain, the other translation is not, and comes first."""
+
+    def following(prefix: tuple[int, ...]) -> list[float]:
+        if not prefix:
+            return [0, 0.001, 0.9, 0.099]
+        return [0, 0.9, 0.0, 0.1] if prefix[0] == 3 else [0, 0.0001, 0.9999, 0.0]
+
+    wanted = SearchConfig(beam=3, n_best=3, length_penalty=0.0)
+    [found] = beam_search(start([Table(following)]), job_of([60]), wanted, None)
+    assert [h.ending for h in found] == ["end", "end", "end"]
+    [[*_, last]] = beam_search(
+        start([Table(following)]), job_of([60]), wanted.replace(min_length=24), None
+    )
+    assert last.ending == "loop"
+    assert last.score > found[0].score
+    circle = Table(lambda _: [0, 0.0, 1.0, 0.0])
+    [[only]] = beam_search(start([circle]), job_of([60]), SearchConfig(beam=1), None)
+    assert (only.ending, len(only.tokens)) == ("loop", len(only.log_probs))
 
 
 def test_a_row_that_goes_in_circles_is_ended() -> None:
@@ -260,7 +329,7 @@ def test_a_row_that_goes_in_circles_is_ended() -> None:
     [[free]] = beam_search(start([circle]), job_of([90]), config(beam=1), None)
     assert guarded.ending == "loop"
     assert len(guarded.tokens) < 40
-    assert (free.ending, len(free.tokens)) == ("limit", 90)
+    assert (free.ending, len(free.tokens), len(free.log_probs)) == ("limit", 89, 90)
 
 
 @few
@@ -324,24 +393,22 @@ def plain_beam(
         for total, tokens, each in live:
             with torch.no_grad():
                 logits_V = model(source_S[None], torch.tensor([[2, *tokens]]))[0, -1]
-            for token, value in enumerate(logits_V.log_softmax(-1).tolist()):
-                if token != 2:
-                    candidates.append((total + value, [*tokens, token], [*each, value]))
+            log_probs_V = logits_V.log_softmax(-1)
+            log_probs_V[2] = -math.inf
+            natural = length < limit or int(log_probs_V.argmax()) == end
+            for token, value in enumerate(log_probs_V.tolist()):
+                if token == end or (token != 2 and length < limit):
+                    candidates.append((total + value, [*tokens, token], [*each, value], natural))
         candidates.sort(key=lambda candidate: -candidate[0])
-        for total, tokens, each in candidates[: wanted.beam]:
+        for total, tokens, each, natural in candidates[: wanted.beam]:
             if tokens[-1] == end:
                 score = total / penalty(length, wanted)
-                ended.append(Hypothesis(tuple(tokens[:-1]), tuple(each), "end", score))
-        live = [c for c in candidates if c[1][-1] != end][: wanted.beam]
-        if len(ended) >= wanted.beam:
-            live = []
+                ending: Ending = "end" if natural else "limit"
+                ended.append(Hypothesis(tuple(tokens[:-1]), tuple(each), ending, score))
+        live = [c[:3] for c in candidates if c[1][-1] != end][: wanted.beam]
+        if ended and wanted.beam == 1:
             break
-    cut = [
-        Hypothesis(tuple(tokens), tuple(each), "limit", total / penalty(limit, wanted))
-        for total, tokens, each in live
-    ]
-    ended.sort(key=lambda h: -h.score)
-    return [*ended, *sorted(cut, key=lambda h: -h.score)][: wanted.n_best]
+    return sorted(ended, key=lambda h: -h.score)[: wanted.n_best]
 
 
 @pytest.mark.parametrize(

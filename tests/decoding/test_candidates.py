@@ -97,3 +97,13 @@ def test_a_dead_group_costs_the_others_nothing() -> None:
     totals_BW = torch.tensor([[-math.inf, 0.0]]).double()
     choice = choose_in_groups(log_probs_BWV, totals_BW, END, 2, 5.0)
     assert choice.tokens_BK.gather(1, choice.kept_BW)[0, 1] == 2
+
+
+def test_a_row_that_is_alone_ends_or_goes_on() -> None:
+    """Where the end is the most probable nothing follows it; else it does not end."""
+    log_probs_BwV = torch.tensor([[[-9.0, -0.5, -0.6, -4.0]], [[-9.0, -0.6, -0.5, -4.0]]])
+    choice = choose(log_probs_BwV, torch.zeros(2, 1).double(), END, None)
+    assert choice.ended_BK.any(dim=1).tolist() == [True, False]
+    totals = choice.totals_BK.gather(1, choice.kept_BW)[:, 0].tolist()
+    assert totals == [-math.inf, -0.5]
+    assert choice.tokens_BK.gather(1, choice.kept_BW)[1].tolist() == [2]

@@ -162,7 +162,7 @@ NO_RULES = Rules(prefix=(), forbidden=(), min_length=0, no_repeat=0)
 @pytest.mark.parametrize(
     ("rules", "expected"),
     [
-        (replace(NO_RULES, prefix=(4, 5)), (4, 5, 2, 2)),
+        (replace(NO_RULES, prefix=(4, 5)), (4, 5, 2)),
         (replace(NO_RULES, forbidden=(2,)), ()),
         (replace(NO_RULES, no_repeat=1), (2,)),
         (replace(NO_RULES, forbidden=(2, 3, 4, 5), min_length=3), ()),

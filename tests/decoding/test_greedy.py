@@ -31,22 +31,25 @@ def one_by_one(model: Transformer, source_S: Tensor, limit: int, end: int) -> Hy
     """The plainest way to the same result: one sentence, the whole prefix anew at every step."""
     prefix: list[int] = [BEGIN]
     log_probs: list[float] = []
-    while len(prefix) <= limit and prefix[-1] != end:
+    natural = True
+    while prefix[-1] != end:
         with torch.no_grad():
             log_probs_V = model(source_S[None], torch.tensor([prefix]))[0, -1].log_softmax(-1)
         log_probs_V[BEGIN] = -math.inf
-        best, token = log_probs_V.max(-1)
-        log_probs.append(float(best))
-        prefix.append(int(token))
-    finished = prefix[-1] == end
-    tokens = tuple(prefix[1:-1] if finished else prefix[1:])
-    return Hypothesis(tokens, tuple(log_probs), "end" if finished else "limit", sum(log_probs))
+        best = int(log_probs_V.argmax())
+        token = end if len(prefix) == limit else best
+        natural = token == best
+        log_probs.append(float(log_probs_V[token]))
+        prefix.append(token)
+    ending = "end" if natural else "limit"
+    return Hypothesis(tuple(prefix[1:-1]), tuple(log_probs), ending, sum(log_probs))
 
 
 def telling_end(model: Transformer, source_BS: Tensor, limits: Tensor) -> int:
     """The token that, as the end symbol, would end the rows at the most different lengths."""
-    endless = plainly(model.start(source_BS), limits, end=-1)
-    assert not any(hypothesis.finished for hypothesis in endless)
+    job = Job.plain(limits, begin=BEGIN, end=END)
+    endless = greedy(model.start(source_BS), job, PLAIN.replace(min_length=99), None)
+    assert [len(hypothesis.tokens) for hypothesis in endless] == [n - 1 for n in limits.tolist()]
 
     def lengths(token: int) -> set[int]:
         return {h.tokens.index(token) for h in endless if token in h.tokens}
@@ -67,7 +70,8 @@ def test_a_batch_with_a_cache_equals_each_sentence_alone_without(positions: str)
         assert hypothesis.ending == alone.ending
         assert hypothesis.log_probs == pytest.approx(alone.log_probs, abs=1e-4)
         assert hypothesis.score == pytest.approx(alone.score, abs=1e-4)
-    assert len({len(hypothesis.tokens) for hypothesis in found if hypothesis.finished}) >= 2
+    assert len({len(h.tokens) for h in found if h.ending == "end"}) >= 2
+    assert any(h.ending == "limit" for h in found)
 
 
 class Table:
@@ -101,10 +105,11 @@ def test_finished_rows_leave_and_the_order_stays(texts: list[list[int]], limit: 
     table = Table(texts)
     found = plainly(table, torch.full((len(texts),), limit))
     for text, hypothesis in zip(texts, found, strict=True):
-        finished = len(text) < limit
-        assert hypothesis.tokens == tuple(text[:limit])
-        assert hypothesis.ending == ("end" if finished else "limit")
-        assert hypothesis.log_prob == -0.5 * min(limit, len(text) + 1)
+        natural = len(text) < limit
+        assert hypothesis.tokens == tuple(text[: limit - 1])
+        assert hypothesis.ending == ("end" if natural else "limit")
+        end = -0.5 if natural else -9.0  # what the end symbol costs
+        assert hypothesis.log_probs == (*[-0.5] * len(hypothesis.tokens), end)
     assert table.steps == sum(min(limit, len(text) + 1) for text in texts)
 
 
@@ -121,7 +126,7 @@ def test_no_step_goes_beyond_the_learned_positions() -> None:
     model = small_network(positions="learned", max_positions=8)
     source_BS = ragged(rows=3, longest=6, seed=1)
     for hypothesis in plainly(model.start(source_BS), length_limits(source_BS, model.config)):
-        assert len(hypothesis.tokens) <= 8
+        assert len(hypothesis.tokens) < 8
 
 
 @pytest.mark.parametrize("limits", [[], [3, 0]])
@@ -135,7 +140,7 @@ def test_the_score_is_log_p_after_the_length_penalty() -> None:
     settings = SearchConfig(method="greedy", length_penalty=1.0, length_form="plain")
     ended, cut = greedy(Table([[4, 5, 6], [4, 5, 6]]), job, settings, None)
     assert (ended.log_prob, ended.score) == (-2.0, -0.5)
-    assert (cut.log_prob, cut.score) == (-1.0, -0.5)
+    assert (cut.tokens, cut.log_prob, cut.score) == ((4,), -9.5, -4.75)
 
 
 def test_of_equally_probable_tokens_the_lowest_id_is_written() -> None:
@@ -159,7 +164,7 @@ def test_a_row_in_circles_ends_and_the_others_go_on() -> None:
     assert len(circles.log_probs) == len(circles.tokens)
     assert (straight.ending, straight.tokens) == ("end", tuple(honest))
     unguarded, _ = greedy(Table([[5, 6, 7] * 70, honest]), job, PLAIN, None)
-    assert (unguarded.ending, len(unguarded.tokens)) == ("limit", 200)
+    assert (unguarded.ending, len(unguarded.tokens)) == ("limit", 199)
 
 
 def test_terms_are_refused_with_what_to_do() -> None:
@@ -174,15 +179,16 @@ def test_the_recorded_tree_is_the_search() -> None:
     found = greedy(Table([[8, 9], [7, 6, 5]]), job, PLAIN, recorder)
     assert found == greedy(Table([[8, 9], [7, 6, 5]]), job, PLAIN, None)
     for tree, hypothesis, written in zip(
-        recorder.trees(), found, ([8, 9, END], [7, 6]), strict=True
+        recorder.trees(), found, ([8, 9, END], [7, END]), strict=True
     ):
         path = [tree.nodes[number] for number in tree.path(tree.results[0])]
         assert [node.token for node in path] == written
         assert tuple(node.log_prob for node in path) == hypothesis.log_probs
         assert path[-1].score == hypothesis.score
-        assert path[-1].status == ("finished" if hypothesis.finished else "cut")
+        assert path[-1].status == "finished"
         assert tree.stopped == hypothesis.ending
         dropped = [node for node in tree.nodes if node.status == "dropped"]
-        assert len(dropped) == 4 * len(written)  # the four next best of every step
+        free = len(written) - (hypothesis.ending == "limit")  # there, only the end may come
+        assert len(dropped) == 4 * free  # the four next best of every step
         assert all(node.log_prob == -9.0 for node in dropped)
     assert (tree.nodes[0].token, tree.nodes[0].parent) == (BEGIN, None)

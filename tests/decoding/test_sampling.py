@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -20,8 +20,9 @@ from translucid.decoding.greedy import greedy
 from translucid.decoding.job import Job
 from translucid.decoding.sampling import (
     FIRST_LOOK,
-    Drawing,
+    FORKS,
     draw,
+    forks,
     keep,
     sampling,
     streams,
@@ -68,7 +69,7 @@ def softmax_at(chances: Sequence[float], temperature: float) -> list[float]:
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
 def test_frequencies_match_the_softmax(temperature: float) -> None:
-    samples = drawn([HAND_WRITTEN], 2, samples=8000, temperature=temperature, seed=5)[0]
+    samples = drawn([HAND_WRITTEN], 3, samples=8000, temperature=temperature, seed=5)[0]
     first = Counter(h.tokens[0] if h.tokens else END for h in samples)
     assert chi_squared(first, softmax_at(CHANCES, temperature)) < ONCE_IN_A_THOUSAND[4]
     other = softmax_at(CHANCES, 1.2 * temperature)
@@ -80,7 +81,7 @@ def test_frequencies_match_the_softmax(temperature: float) -> None:
 
 
 def test_frequencies_of_what_top_k_keeps() -> None:
-    samples = drawn([HAND_WRITTEN], 1, samples=4000, top_k=2, seed=3)[0]
+    samples = drawn([HAND_WRITTEN], 2, samples=4000, top_k=2, seed=3)[0]
     first = Counter(h.tokens[0] if h.tokens else END for h in samples)
     assert chi_squared(first, [0.0, 4 / 7, 3 / 7]) < ONCE_IN_A_THOUSAND[1]
 
@@ -88,8 +89,20 @@ def test_frequencies_of_what_top_k_keeps() -> None:
 def test_log_p_is_the_networks_own_whatever_was_drawn_from() -> None:
     table = random_table(7, 8)
     for hypothesis in drawn([table], 6, samples=20, temperature=3.0, top_k=5, min_p=0.01)[0]:
-        tokens = [*hypothesis.tokens, *([END] if hypothesis.finished else [])]
-        assert hypothesis.log_probs == pytest.approx(table.log_prob(tokens), abs=1e-6)
+        expected = table.log_prob([*hypothesis.tokens, END])
+        assert hypothesis.log_probs == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_at_the_limit_only_the_end_is_drawn(temperature: float) -> None:
+    """It is natural where it was the most probable token: after all but 2, by the table."""
+    samples = drawn([HAND_WRITTEN], 2, samples=200, temperature=temperature, min_length=1)[0]
+    for hypothesis in samples:
+        (token,) = hypothesis.tokens
+        assert hypothesis.ending == ("limit" if token == 2 else "end")
+        chances = [CHANCES[token], (AFTER_TWO if token == 2 else CHANCES)[END]]
+        assert hypothesis.log_probs == pytest.approx([math.log(p) for p in chances])
+    assert {h.ending for h in samples} == ({"limit", "end"} if temperature else {"limit"})
 
 
 @given(seeds, st.booleans())
@@ -136,10 +149,9 @@ def kept_by_numpy(
 
 @given(
     seed=seeds,
-    size=st.sampled_from([1, 2, 5, 40, 150]),
+    size=st.sampled_from([1, 2, 5, 40, 2 * FIRST_LOOK]),
     sharpness=st.sampled_from([0.0, 0.1, 1.0, 4.0]),
     ties=st.booleans(),
-    width=st.integers(1, 150),
     top_k=st.sampled_from([0, 1, 3, 70, 10_000]),
     top_p=st.one_of(st.just(1.0), st.floats(0.01, 0.999)),
     min_p=st.one_of(st.just(0.0), st.floats(0.001, 1.0)),
@@ -148,102 +160,93 @@ def test_top_k_top_p_and_min_p_equal_numpy(
     *,
     seed: int,
     size: int,
-    width: int,
     sharpness: float,
     ties: bool,
     top_k: int,
     top_p: float,
     min_p: float,
 ) -> None:
-    """However many tokens are sorted, those among them that are kept are the same."""
-    logits_RV = np.random.default_rng(seed).normal(size=(3, size)) * sharpness
+    lots = np.random.default_rng(seed)
+    logits_RV = lots.normal(size=(3, size)) * sharpness * np.array([[1.0], [3.0], [0.3]])
     logits_RV = np.round(logits_RV) if ties else logits_RV
     settings = SearchConfig(method="sampling", top_k=top_k, top_p=top_p, min_p=min_p)
-    tokens_RK, kept_RK = keep(torch.from_numpy(logits_RV), settings, min(width, size))
-    for row, logits_V in enumerate(logits_RV):
+    kept_RV = keep(torch.from_numpy(logits_RV), settings).numpy()
+    for logits_V, kept_V in zip(logits_RV, kept_RV, strict=True):
         expected, probs_V = kept_by_numpy(logits_V, top_k, top_p, min_p)
         sums = np.cumsum(np.sort(probs_V)[::-1])
         # A sum or share that is p itself, but for rounding, may fall on either side.
         assume(abs(sums - top_p).min() > 1e-12 or top_p == 1)
         assume(abs(probs_V / probs_V.max() - min_p).min() > 1e-12 or min_p == 1)
-        kept = kept_RK[row] > -math.inf
-        assert tokens_RK[row][kept].tolist() == expected[:width]
-        assert kept_RK[row][kept].tolist() == logits_V[expected[:width]].tolist()
+        masked = np.full(size, -np.inf)
+        masked[expected] = logits_V[expected]
+        assert kept_V.tolist() == masked.tolist()
+
+
+def test_a_row_may_keep_more_than_is_sorted_at_first() -> None:
+    """Rows of one batch may need different ways of sorting, and neither harms the other."""
+    lots = np.random.default_rng(1)
+    logits_RV = np.stack([lots.normal(size=3 * FIRST_LOOK) * scale for scale in (9.0, 0.3)])
+    kept_RV = keep(torch.from_numpy(logits_RV), SearchConfig(method="sampling", top_p=0.9))
+    counts = (kept_RV > -math.inf).sum(dim=1).tolist()
+    assert counts == [len(kept_by_numpy(logits_V, 0, 0.9, 0.0)[0]) for logits_V in logits_RV]
+    assert counts[0] < FIRST_LOOK < counts[1]
 
 
 def test_top_p_of_1_keeps_even_what_a_sum_cannot_hold() -> None:
     logits_RV = torch.tensor([[0.0, -60.0, -70.0]], dtype=torch.float64)
-    _, kept_RK = keep(logits_RV, SearchConfig(method="sampling", top_k=3), width=3)
-    assert kept_RK.tolist() == logits_RV.tolist()
+    kept_RV = keep(logits_RV, SearchConfig(method="sampling", top_k=3))
+    assert kept_RV.tolist() == logits_RV.tolist()
 
 
-@pytest.mark.parametrize("rules", [{"top_p": 0.9}, {"min_p": 0.2}, {"top_p": 0.99, "min_p": 0.1}])
-def test_a_row_that_keeps_more_than_was_sorted_loses_nothing(rules: dict[str, float]) -> None:
-    """One row of a flat distribution among sharp ones: every token that it keeps can be drawn."""
-    size, count = 3 * FIRST_LOOK, 6000
-    kinds = [np.random.default_rng(seed).normal(size=size) * 0.3 * 30**seed for seed in (0, 1)]
-    rows = np.arange(count) % 8 == 0
-    logits_RV = torch.from_numpy(np.stack(kinds)[rows.astype(int)]).log_softmax(-1)
-    drawing = Drawing(job_of([1]), SearchConfig(method="sampling", samples=count, **rules))
-    tokens_R = drawing(logits_RV, torch.arange(count), 0).numpy()
-    flat, sharp = (
-        kept_by_numpy(logits_V, 0, rules.get("top_p", 1.0), rules.get("min_p", 0.0))[0]
-        for logits_V in kinds
-    )
-    assert set(tokens_R[rows].tolist()) <= set(sharp)
-    assert set(tokens_R[~rows].tolist()) <= set(flat)
-    assert len(sharp) < FIRST_LOOK < 0.95 * len(flat) < len(set(tokens_R[~rows].tolist()))
-
-
-@given(
-    st.lists(st.integers(-3, 3), min_size=1, max_size=9),
-    st.floats(0, 1, exclude_max=True),
-    st.integers(0, 8),
-)
-def test_a_draw_is_where_the_sum_passes_the_number(
-    logits: list[int], uniform: float, impossible: int
-) -> None:
-    weights = [math.exp(logit) for logit in logits]
-    weights = [0.0 if place == impossible else weight for place, weight in enumerate(weights)]
+@given(st.lists(st.sampled_from([0.0, 0.1, 1.0, 2.0, 5.0]), min_size=1, max_size=8))
+def test_numbers_spread_evenly_draw_every_token_by_its_share(weights: list[float]) -> None:
+    """All ways down the tree, on a fine grid of numbers for each fork."""
     assume(sum(weights) > 0)
-    sums = np.cumsum(weights) / sum(weights)
-    assume(abs(sums - uniform).min() > 1e-12)
-    logits_RK = torch.tensor([weights], dtype=torch.float64).log()
-    place = int(draw(logits_RK, torch.tensor([uniform], dtype=torch.float64)))
-    assert place == int((sums <= uniform).sum())
-    assert weights[place] > 0
+    grid, depth = 24, forks(len(weights))
+    each = [(i + 0.5) / grid for i in range(grid)]
+    uniform_RF = torch.tensor(list(product(each, repeat=depth)), dtype=torch.float64)
+    logits_V = torch.tensor(weights, dtype=torch.float64).log()
+    tokens_R = draw(logits_V.expand(grid**depth, -1), uniform_RF.view(grid**depth, depth))
+    shares = tokens_R.bincount(minlength=len(weights)) / grid**depth
+    expected = [weight / sum(weights) for weight in weights]
+    assert shares.tolist() == pytest.approx(expected, abs=0.5 * max(depth, 1) / grid)
+    assert all(shares[token] == 0 for token, weight in enumerate(weights) if weight == 0)
 
 
-def test_a_draw_with_the_number_0_is_the_first_that_is_possible() -> None:
-    logits_RK = torch.tensor([[-math.inf, -math.inf, -2.0, 0.0], [-5.0, -math.inf, 0.0, 0.0]])
-    assert draw(logits_RK, torch.zeros(2, dtype=torch.float64)).tolist() == [2, 0]
-
-
-def test_a_draw_with_the_highest_number_is_the_last_that_is_possible() -> None:
-    highest = torch.tensor([1 - 2.0**-53], dtype=torch.float64)
-    for seed in range(200):
-        generator = torch.Generator().manual_seed(seed)
-        logits_RK = torch.randn(1, 40, generator=generator, dtype=torch.float64)
-        logits_RK[:, 30:] = -math.inf
-        assert int(draw(logits_RK, highest)) < 30
+@pytest.mark.parametrize("number", [0.0, 0.5, 1 - 2.0**-53])
+def test_no_number_draws_what_is_impossible(number: float) -> None:
+    lots = torch.Generator().manual_seed(4)
+    logits_RV = torch.randn(400, 37, generator=lots)
+    logits_RV[torch.rand(400, 37, generator=lots) < 0.9] = -math.inf
+    logits_RV[:, 20] = torch.where(logits_RV.amax(dim=1) == -math.inf, 0.0, logits_RV[:, 20])
+    tokens_R = draw(logits_RV, torch.full((400, forks(37)), number, dtype=torch.float64))
+    assert bool(logits_RV.gather(1, tokens_R[:, None]).isfinite().all())
+    assert len(set(tokens_R.tolist())) > 5
 
 
 def test_random_numbers_are_those_of_splitmix64() -> None:
     """The reference outputs for the state 1234567 that implementations compare themselves with."""
     published = [6457827717110365317, 3203168211198807973, 9817491932198370423]
     state = np.array([1234567], dtype=np.uint64)
-    for step, word in enumerate(published):
-        assert uniforms(state, step).tolist() == [(word >> 11) / 2**53]
+    assert uniforms(state, 0, 3).tolist() == [[(word >> 11) / 2**53 for word in published]]
 
 
-@pytest.mark.parametrize("varied", ["seed", "key", "sample", "step"])
+def test_every_step_and_fork_has_a_number_of_its_own() -> None:
+    state = np.array([1234567], dtype=np.uint64)
+    by_step = np.concatenate([uniforms(state, step, FORKS) for step in range(3)], axis=1)
+    assert by_step.tolist() == uniforms(state, 0, 3 * FORKS).tolist()
+    assert forks(2**FORKS) == FORKS, "more than any vocabulary needs"
+
+
+@pytest.mark.parametrize("varied", ["seed", "key", "sample", "step", "fork"])
 def test_random_numbers_are_even_in_whatever_is_varied(varied: str) -> None:
     count = 6400
     numbers = {
-        "seed": lambda: [uniforms(streams(i, 7, 1), 3)[0] for i in range(count)],
-        "key": lambda: [uniforms(streams(7, i, 1), 3)[0] for i in range(count)],
-        "sample": lambda: uniforms(streams(7, 7, count), 3).tolist(),
-        "step": lambda: [uniforms(streams(7, 7, 1), i)[0] for i in range(count)],
+        "seed": lambda: [uniforms(streams(i, 7, 1), 3, 1)[0, 0] for i in range(count)],
+        "key": lambda: [uniforms(streams(7, i, 1), 3, 1)[0, 0] for i in range(count)],
+        "sample": lambda: uniforms(streams(7, 7, count), 3, 1)[:, 0].tolist(),
+        "step": lambda: [uniforms(streams(7, 7, 1), i, 1)[0, 0] for i in range(count)],
+        "fork": lambda: uniforms(streams(7, 7, 1), 3, count)[0].tolist(),
     }[varied]()
     bins = Counter(int(64 * number) for number in numbers)
     assert chi_squared(bins, [1 / 64] * 64) < ONCE_IN_A_THOUSAND[63]
@@ -305,14 +308,14 @@ def test_without_keys_the_place_in_the_batch_is_the_key() -> None:
 
 
 @given(seeds, st.integers(1, 5))
-def test_the_best_come_first_and_those_the_network_ended_before_all(seed: int, n_best: int) -> None:
+def test_the_best_come_first_however_they_ended(seed: int, n_best: int) -> None:
     tables = [random_table(seed, 5), random_table(seed + 1, 5)]
     every = drawn(tables, 4, samples=5, seed=seed)
     best = drawn(tables, 4, samples=5, n_best=n_best, seed=seed)
     for all_of_it, found in zip(every, best, strict=True):
         assert found == all_of_it[:n_best]
-        keys = [(hypothesis.finished, hypothesis.score) for hypothesis in all_of_it]
-        assert keys == sorted(keys, reverse=True)
+        scores = [hypothesis.score for hypothesis in all_of_it]
+        assert scores == sorted(scores, reverse=True)
 
 
 def test_a_source_leaves_when_its_last_sample_has_ended() -> None:
@@ -331,14 +334,15 @@ def test_the_recorded_tree_has_every_sample_once() -> None:
     found = sampling(start(tables), job_of([4, 4]), settings, recorder)
     assert found == sampling(start(tables), job_of([4, 4]), settings, None)
     for tree, hypotheses in zip(recorder.trees(), found, strict=True):
-        assert tree.stopped == "full"
+        longest = max(len(h.tokens) for h in hypotheses)
+        last = {h.ending for h in hypotheses if len(h.tokens) == longest}
+        assert tree.stopped == ("limit" if "limit" in last else "end")
         assert len({(node.parent, node.token) for node in tree.nodes}) == len(tree.nodes)
         for number, hypothesis in zip(tree.results, hypotheses, strict=True):
             path = [tree.nodes[each] for each in tree.path(number)]
-            end = (END,) if hypothesis.finished else ()
-            assert tuple(node.token for node in path) == hypothesis.tokens + end
+            assert tuple(node.token for node in path) == (*hypothesis.tokens, END)
             assert tuple(node.log_prob for node in path) == hypothesis.log_probs
-            assert path[-1].status == ("finished" if hypothesis.finished else "cut")
+            assert path[-1].status == "finished"
             assert path[-1].score == pytest.approx(hypothesis.score)
             assert all(node.status == "kept" for node in path[:-1])
         assert any(node.status == "dropped" for node in tree.nodes)

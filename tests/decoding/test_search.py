@@ -61,11 +61,11 @@ def test_every_method_keeps_the_rules(method: str, data: st.DataObject) -> None:
         for hypothesis in each:
             assert hypothesis.tokens[: len(prefix)] == prefix
             assert not {BEGIN, END, 2} & set(hypothesis.tokens)
-            assert len(hypothesis.log_probs) == len(hypothesis.tokens) + hypothesis.finished
-            assert len(hypothesis.log_probs) <= limit
-            assert len(hypothesis.tokens) >= min(shortest, limit)
+            assert len(hypothesis.log_probs) == len(hypothesis.tokens) + 1 <= limit
+            assert len(hypothesis.tokens) >= shortest
+            assert hypothesis.ending in ("end", "limit")
             if hypothesis.ending == "limit":
-                assert len(hypothesis.tokens) == limit
+                assert len(hypothesis.tokens) == limit - 1
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -100,7 +100,7 @@ def test_finished_hypotheses_never_change() -> None:
     for limit in range(1, 8):
         job = Job.plain(torch.tensor([limit]), begin=BEGIN, end=END)
         [found] = search(start([table]), job, wanted, None)
-        now = {h.tokens: h.log_probs for h in found if h.finished}
+        now = {h.tokens: h.log_probs for h in found}
         assert all(now[tokens] == ended[tokens] for tokens in ended if tokens in now)
         assert len(now) >= len(ended)
         ended = now

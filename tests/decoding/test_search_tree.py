@@ -60,13 +60,13 @@ def check(tree: SearchTree, table: Table, found: list[Hypothesis], wanted: Searc
             score = sum(table.log_prob(tokens)) / penalty(len(tokens), wanted)
             assert node.score == pytest.approx(score, abs=1e-5)
         assert (node.status == "finished") <= (node.token == END)
+        assert node.status != "cut"  # nothing here is long enough to go in circles
     assert len(tree.results) == len(found)
     for number, hypothesis in zip(tree.results, found, strict=True):
         nodes = [tree.nodes[n] for n in tree.path(number)]
-        assert nodes[-1].status == ("finished" if hypothesis.finished else "cut")
+        assert nodes[-1].status == "finished"
         assert nodes[-1].score == pytest.approx(hypothesis.score, abs=1e-9)
-        end = [END] if hypothesis.finished else []
-        assert [node.token for node in nodes] == [*hypothesis.tokens, *end]
+        assert [node.token for node in nodes] == [*hypothesis.tokens, END]
         assert [node.log_prob for node in nodes] == pytest.approx(list(hypothesis.log_probs))
 
 
@@ -121,7 +121,7 @@ def test_a_beam_keeps_and_drops_what_it_should() -> None:
         (2, 4): "kept",
         (3, 2): "kept",
     }
-    assert tree.stopped in ("full", "bound")
+    assert tree.stopped == "bound"
 
 
 def words_only(prefix: tuple[int, ...]) -> list[float]:
@@ -131,20 +131,26 @@ def words_only(prefix: tuple[int, ...]) -> list[float]:
 def test_why_a_search_stopped() -> None:
     plain = {"n_best": 1, "length_penalty": 0.0}
     sure = written({(): {END: 0.9, 2: 0.1}}, 4)
-    two = written({(): {END: 0.5, 2: 0.3, 3: 0.2}, (2,): {END: 0.9, 3: 0.1}}, 4)
+    two = written({(): {2: 0.6, 3: 0.4}}, 4)
     endless = Table(words_only)
     cases: list[tuple[Table, dict[str, Any], int, str]] = [
         (sure, {"beam": 2, **plain}, 9, "bound"),
-        (sure, {"beam": 1, **plain}, 9, "full"),
-        (two, {"beam": 2, "n_best": 2, "length_penalty": 0.0}, 9, "full"),
+        (sure, {"beam": 1, **plain}, 9, "end"),
+        (two, {"beam": 2, "n_best": 2, "length_penalty": 0.0}, 9, "end"),
+        (two, {"beam": 2, "n_best": 2, "length_penalty": 0.0}, 2, "end"),
+        (two, {"beam": 2, "n_best": 2, "length_penalty": 0.0}, 1, "limit"),
         (endless, {"beam": 1, **plain}, 9, "limit"),
+        (endless, {"beam": 2, **plain}, 9, "limit"),
         (endless, {"beam": 1, **plain}, 90, "loop"),
         (sure, {"method": "greedy"}, 9, "end"),
         (endless, {"method": "greedy"}, 9, "limit"),
+        (two, {"method": "greedy"}, 2, "end"),
     ]
     for table, how, limit, reason in cases:
         _, [tree] = recorded([table], job_of([limit]), SearchConfig(**how))
-        assert tree.stopped == reason, how
+        assert tree.stopped == reason, (how, limit)
+        status = "cut" if reason == "loop" else "finished"
+        assert tree.nodes[tree.results[0]].status == status
 
 
 def test_a_full_beam_records_every_translation_there_is() -> None:

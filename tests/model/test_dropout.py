@@ -8,10 +8,15 @@ import torch
 from translucid.model.dropout import Dropout, dropout_mask
 
 
+def scaled_mask(x: torch.Tensor, share: float) -> torch.Tensor:
+    keep, scale = dropout_mask(x, share)
+    return keep.to(x.dtype) * scale
+
+
 @pytest.mark.parametrize("share", [0.001, 0.1, 0.3, 0.5, 0.9, 0.999])
 def test_the_share_and_the_scale(share: float) -> None:
     torch.manual_seed(0)
-    mask = dropout_mask(torch.empty(1000, 1001), share)
+    mask = scaled_mask(torch.empty(1000, 1001), share)
     dropped = (mask == 0).double().mean().item()
     deviation = (share * (1 - share) / mask.numel()) ** 0.5
     assert abs(dropped - share) < 5 * deviation + 1 / 65536
@@ -22,7 +27,7 @@ def test_the_share_and_the_scale(share: float) -> None:
 def test_elements_are_independent() -> None:
     """Neighbours, which may share a draw, are dropped together as often as chance would have it."""
     torch.manual_seed(0)
-    dropped = (dropout_mask(torch.empty(400_000), 0.3) == 0).double()
+    dropped = (scaled_mask(torch.empty(400_000), 0.3) == 0).double()
     for distance in (1, 2, 3, 4, 64):
         together = (dropped[:-distance] * dropped[distance:]).mean().item()
         assert together == pytest.approx(0.09, abs=5 * (0.09 / 400_000) ** 0.5)
@@ -34,7 +39,7 @@ def test_any_shape_and_the_gradient_is_the_mask(shape: tuple[int, ...]) -> None:
     torch.manual_seed(5)
     dropped = Dropout(0.5).train()(x)
     torch.manual_seed(5)
-    mask = dropout_mask(x, 0.5)
+    mask = scaled_mask(x, 0.5)
     assert torch.equal(dropped, x * mask)
     dropped.sum().backward()
     assert x.grad is not None
@@ -46,3 +51,17 @@ def test_evaluation_and_zero_return_the_input_itself() -> None:
     assert Dropout(0.5).eval()(x) is x
     assert Dropout(0.0).train()(x) is x
     assert repr(Dropout(0.25)) == "Dropout(0.25)"
+
+
+def test_backward_remembers_a_byte_for_each_element() -> None:
+    """Memory for the masks of a deep network counts: they are not kept in the type of the input."""
+    kept: list[torch.Tensor] = []
+
+    def remember(tensor: torch.Tensor) -> torch.Tensor:
+        kept.append(tensor)
+        return tensor
+
+    x = torch.randn(8, 16, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(remember, lambda tensor: tensor):
+        Dropout(0.5).train()(x)
+    assert [(tensor.dtype, tensor.numel()) for tensor in kept] == [(torch.bool, 128)]

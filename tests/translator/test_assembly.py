@@ -22,14 +22,14 @@ def hypothesis(score: float, ending: str = "end", tokens: tuple[int, ...] = ()) 
 
 
 HYPOTHESES = st.builds(
-    hypothesis, st.sampled_from([-4.0, -2.0, -1.0, -0.5]), st.sampled_from(["end", "limit"])
+    hypothesis, st.sampled_from([-4.0, -2.0, -1.0, -0.5]), st.sampled_from(["end", "limit", "loop"])
 )
 
 
 @given(st.lists(st.lists(HYPOTHESES, min_size=1, max_size=3), max_size=4), st.integers(1, 5))
 def test_the_best_combinations_are_those_of_all(found: list[list[Hypothesis]], n_best: int) -> None:
     def rank(way: tuple[Hypothesis, ...]) -> tuple[int, float]:
-        return sum(not h.finished for h in way), -math.fsum(h.score for h in way)
+        return sum(h.ending == "loop" for h in way), -math.fsum(h.score for h in way)
 
     ranks = sorted(map(rank, itertools.product(*found)))
     assert list(map(rank, best_combinations(found, n_best))) == ranks[:n_best]
@@ -37,7 +37,7 @@ def test_the_best_combinations_are_those_of_all(found: list[list[Hypothesis]], n
 
 @given(st.lists(st.lists(HYPOTHESES, min_size=1, max_size=3), max_size=4))
 def test_the_best_takes_the_first_of_every_part(found: list[list[Hypothesis]]) -> None:
-    ranked = [sorted(part, key=lambda h: (not h.finished, -h.score)) for part in found]
+    ranked = [sorted(part, key=lambda h: (h.ending == "loop", -h.score)) for part in found]
     assert best_combinations(ranked, 1) == [tuple(part[0] for part in ranked)]
 
 

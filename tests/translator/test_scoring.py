@@ -13,22 +13,44 @@ from small_translators import sentences, write_random_model
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.text.interface import BOS, EOS
-from translucid.translator import Translator, load
+from translucid.translator import Translation, Translator, load
 from translucid.translator.scoring import MAX_SCORED_TOKENS, Pair, score_pairs
 
 
 def test_scores_are_those_of_the_search(taught: Translator) -> None:
     sources = sentences(40, seed=3)
     found = taught.translate(sources, search=SearchConfig(beam=4, n_best=3))
-    for rank in range(3):
-        ended = [one for one in found if one.n_best[rank].ending == "end"]
-        scored = taught.score(
-            [one.source for one in ended], [one.n_best[rank].text for one in ended], batch_size=7
+    check_scores(taught, found)
+
+
+def check_scores(translator: Translator, found: list[Translation]) -> None:
+    for rank in range(max(len(one.n_best) for one in found)):
+        listed = [one for one in found if len(one.n_best) > rank]
+        scored = translator.score(
+            [one.source for one in listed], [one.n_best[rank].text for one in listed], batch_size=7
         )
-        for one, score in zip(ended, scored, strict=True):
+        for one, score in zip(listed, scored, strict=True):
             assert score.log_prob == pytest.approx(one.n_best[rank].log_prob, abs=1e-4)
             assert score.log_probs == pytest.approx(one.n_best[rank].log_probs, abs=1e-4)
             assert score.tokens == one.n_best[rank].tokens
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        SearchConfig(method="greedy", max_length=2),
+        SearchConfig(beam=4, n_best=3, max_length=2),
+        SearchConfig(method="diverse", beam=4, groups=2, n_best=2, max_length=2),
+        SearchConfig(method="sampling", samples=2, n_best=2, max_length=2),
+    ],
+    ids=lambda search: str(search.method),
+)
+def test_scores_of_what_was_cut_short_are_those_of_the_search(
+    taught: Translator, search: SearchConfig
+) -> None:
+    found = taught.translate(sentences(40, seed=3), search=search)
+    assert {c.ending for one in found for c in one.n_best} == {"end", "limit"}
+    check_scores(taught, found)
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "relative"])
@@ -47,8 +69,7 @@ def test_scores_of_tokens_are_those_of_the_search_for_untrained_networks(
             pairs.append(Pair(request.source, hypothesis.tokens))
             expected.append(hypothesis)
     for scored, hypothesis in zip(score_pairs(translator.members, pairs), expected, strict=True):
-        length = len(hypothesis.log_probs)  # one cut short has no end symbol
-        assert scored[:length] == pytest.approx(hypothesis.log_probs, abs=1e-4)
+        assert scored == pytest.approx(hypothesis.log_probs, abs=1e-4)
     assert tokenizer.vocab_size > 300
 
 

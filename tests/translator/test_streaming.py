@@ -148,11 +148,11 @@ def test_a_live_tree_knows_what_may_still_win() -> None:
     tree.add(0, first, 3, -0.9, -1.0, "finished")
     third = tree.add(0, second, 5, -0.2, -0.7, "kept")
     assert tree.contenders() == [(8, 5), (7,)]
-    tree.cut(0, third, -0.1)  # cut short ranks below what has ended, whatever its score
+    tree.cut(0, third, -0.1)  # what went in circles ranks below what has ended, whatever its score
     assert tree.contenders() == [(7,)]
 
 
-def test_of_what_was_cut_short_the_best_stays_while_nothing_has_ended() -> None:
+def test_of_what_went_in_circles_the_best_stays_while_nothing_has_ended() -> None:
     tree = LiveTree()
     root = tree.root(0, 2)
     nodes = [tree.add(0, root, token, -1.0, -1.0, "kept") for token in (7, 8, 9)]

@@ -207,8 +207,38 @@ def test_long_translations_are_flagged(taught: Translator) -> None:
     assert found.text == "sleeps black"
     assert found.flags.truncated
     assert found.n_best[0].ending == "limit"
+    assert len(found.log_probs) == len(found.tokens) + 1
     (found,) = taught.translate(["chat noir dort"])
     assert not found.flags.truncated
+
+
+def test_a_translation_that_just_fits_is_not_truncated(taught: Translator) -> None:
+    for method in ("greedy", "beam"):
+        search = SearchConfig(method=method, max_length=3)  # type: ignore[arg-type]
+        (found,) = taught.translate(["chat noir dort"], search=search)
+        assert (found.text, found.n_best[0].ending) == ("sleeps black cat", "end")
+        assert not found.flags.truncated
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_with_a_tight_limit_n_best_lists_no_text_twice_and_nothing_beyond(
+    taught: Translator, length: int
+) -> None:
+    search = SearchConfig(beam=4, n_best=4, max_length=length)
+    for found in taught.translate(sentences(20, seed=5), search=search):
+        assert len({candidate.text for candidate in found.n_best}) == len(found.n_best) == 4
+        for candidate in found.n_best:
+            assert len(candidate.tokens) <= length
+            assert len(candidate.log_probs) == len(candidate.tokens) + 1
+        scores = [candidate.score for candidate in found.n_best]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_a_beam_cut_short_says_what_it_can(taught: Translator) -> None:
+    """Not the empty translation, which ends by itself and is less probable."""
+    (found,) = taught.translate(["chat noir dort"], search=SearchConfig(max_length=2))
+    assert found.tokens
+    assert found.flags.truncated
 
 
 def test_loops_are_flagged(tmp_path: Path) -> None:

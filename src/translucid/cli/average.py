@@ -56,6 +56,7 @@ def average(
     """
     from translucid.checkpoint.average import average_checkpoints
     from translucid.cli.progress import stderr_console
+    from translucid.cli.training_alignment import keep_heads
     from translucid.cli.training_display import in_words
     from translucid.training.model_output import ModelOutput
     from translucid.training.run_folder import RunFolder, read_record
@@ -71,6 +72,7 @@ def average(
     scores = _scores(record, prepared, weights, steps[-1])
     made = ModelOutput(record.model, record.training, prepared, RunFolder(run))
     made.write(output, weights, _facts(RunFolder(run), steps, scores))
+    keep_heads([output], prepared)
     console = stderr_console()
     console.print(f"mean of the checkpoints after steps {', '.join(f'{s:,}' for s in steps)}")
     if scores is not None:

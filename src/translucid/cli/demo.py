@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
 
     from translucid.data.shards import PreparedData
     from translucid.events import Stopped
+    from translucid.translator import Translator
 
 SEED = 0
 VOCABULARY = 4000
@@ -51,6 +51,7 @@ def demo(
     Ctrl-C, the same command goes on where it was.
     """
     from translucid.cli.progress import stderr_console
+    from translucid.translator import load
 
     console = stderr_console()
     began = time.monotonic()
@@ -61,13 +62,17 @@ def demo(
     if _trained(data, run).cause == "interrupted":
         raise typer.Exit(130)
     _say(console, f"3. Measuring it on {_pairs(data, 'test')} sentences that it has never seen")
-    _measured(data, run / "best")
+    model = load(run / "best")
+    _measured(data, model)
     _say(console, "4. Translating")
-    _translated(run / "best")
+    _translated(model)
     console.print(
         f"\n{_minutes(time.monotonic() - began)}. The model is in {run / 'best'}; its README.md "
-        "tells how it was made.",
+        f"tells how it was made.\nYours to try:  translucid translate -m {run / 'best'} "
+        '"Le chat dort."',
         soft_wrap=True,
+        markup=False,
+        highlight=False,
     )
 
 
@@ -114,13 +119,14 @@ def _prepared(console: Console, output: Path) -> PreparedData:
 
 def _trained(data: PreparedData, run: Path) -> Stopped:
     """Train with live progress; a run that is there goes on."""
+    from translucid.cli.training_alignment import keep_heads
     from translucid.cli.training_session import Session
     from translucid.presets import find_preset
     from translucid.training.recipe import Settings, complete, of_preset
 
     layers = [of_preset(find_preset(PRESET)), Settings(MODEL, TRAINING)]
     recipe = complete(layers, data.manifest.tokenizer.vocab_size)
-    return Session(
+    session = Session(
         recipe=recipe,
         data=data,
         run=run,
@@ -128,17 +134,21 @@ def _trained(data: PreparedData, run: Path) -> Stopped:
         going_on=True,
         fit_memory=False,
         tensorboard=False,
-    ).train()
+    )
+    stopped = session.train()
+    if stopped.cause != "interrupted":
+        keep_heads(session.models, data)
+    return stopped
 
 
-def _measured(data: PreparedData, model: Path) -> None:
+def _measured(data: PreparedData, model: Translator) -> None:
     """Translate the test set, and print its scores on stdout."""
     from translucid.events import Sample
     from translucid.training.validation import score
 
     test = data.split("test")
     sources, references = ([test.text(lang, i) for i in range(len(test))] for lang in ("fr", "en"))
-    translations = _translations(model, sources)
+    translations = [translation.text for translation in model.translate(sources)]
     samples = [Sample(*row) for row in zip(sources, references, translations, strict=True)]
     found = score(samples, "en")
     exact = sum(sample.translation == sample.reference for sample in samples)
@@ -146,15 +156,6 @@ def _measured(data: PreparedData, model: Path) -> None:
     typer.echo(f"{found.signatures[0]}")
 
 
-def _translated(model: Path) -> None:
-    for sentence, translation in zip(SENTENCES, _translations(model, SENTENCES), strict=True):
-        typer.echo(f"{sentence}\n  → {translation}")
-
-
-def _translations(model: Path, texts: Sequence[str]) -> list[str]:
-    from translucid.checkpoint import load_model
-    from translucid.text.tokenizer import load_tokenizer
-    from translucid.training.validation import translate
-
-    tokenizer = load_tokenizer(model / "tokenizer.model")
-    return translate(load_model(model), tokenizer, texts, tag=None)
+def _translated(model: Translator) -> None:
+    for translation in model.translate(SENTENCES):
+        typer.echo(f"{translation.source}\n  → {translation.text}")

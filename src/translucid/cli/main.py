@@ -7,6 +7,7 @@ Each command lives in a file of its own, whose module level imports nothing heav
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from translucid.cli import (
     demo,
     evaluate,
     fetch,
+    heads,
     info,
     prepare,
     score,
@@ -26,6 +28,8 @@ from translucid.cli import (
     translate,
 )
 from translucid.errors import TranslucidError
+
+SPINS = "2000"  # some microseconds: longer than the pause between two operations of a step
 
 app = typer.Typer(
     name="translucid",
@@ -61,6 +65,7 @@ app.command("compare")(compare.compare)
 app.command("demo")(demo.demo)
 app.command("evaluate")(evaluate.evaluate)
 app.command("fetch")(fetch.fetch)
+app.command("heads")(heads.heads)
 app.command("info")(info.info)
 app.command("prepare", cls=prepare.PrepareCommand)(prepare.prepare)
 app.command("score")(score.score)
@@ -68,8 +73,20 @@ app.command("train")(train.train)
 app.command("translate")(translate.translate)
 
 
+def _share_the_processor() -> None:
+    """Let PyTorch's threads wait for each other asleep, after a moment of spinning.
+
+    Left alone they spin for long, and when another program holds one of the cores, each of the many
+    waits of a training step lasts until the system takes the core from the spinning thread, which
+    made training seven times slower (docs/results.md). It must be set before PyTorch is loaded.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
+
+
 def main() -> None:
     """Run the command line; a TranslucidError becomes its message on stderr and its exit code."""
+    _share_the_processor()
     try:
         app()
     except TranslucidError as error:

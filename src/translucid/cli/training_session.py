@@ -62,8 +62,13 @@ class Session:
     @property
     def result(self) -> Path:
         """The model directory that the run has left: the best one or, without dev set, the last."""
+        return self.models[0]
+
+    @property
+    def models(self) -> list[Path]:
+        """The model directories that the run has left: the best one, if there is one, and last."""
         folder = RunFolder(self.run)
-        return folder.best if folder.best.is_dir() else folder.model
+        return [model for model in (folder.best, folder.model) if model.is_dir()]
 
     def train(self) -> Stopped:
         """Train until the end, or until a signal asks for it; show what happens on stderr."""

@@ -57,7 +57,6 @@ def translate(
       translucid translate -m model -i test.fr --beam 5 --n-best 5
       translucid translate -m model "Bonjour." --sample --temperature 0.8 --seed 7
     """
-    from translucid.cli.forbidden_tokens import forbidding
     from translucid.cli.line_files import ERRORS, survey
     from translucid.cli.model_choice import loaded
     from translucid.cli.search_options import one_of, search_of
@@ -73,7 +72,7 @@ def translate(
     )
     terminology = None if terms is None else read_terms(terms)
     facts = None if places.file is None else survey(places.file, handling)
-    translator = forbidding(loaded(models, threads), forbid or ())
+    translator = loaded(models, threads)
     given = {
         "method": method,
         "beam": beam,

@@ -96,6 +96,7 @@ class Run:
             target=wishes.target,
             search=wishes.search,
             terms=wishes.terms,
+            forbidden=wishes.forbid,
             prefixes=None if wishes.prefix is None else [wishes.prefix] * len(texts),
             alignment=self.form.alignment,
             batch_size=wishes.batch_size,

@@ -16,6 +16,7 @@
     terminology.py  a beam whose translations must have given terms in them
 
     constraints.py  what may not come next
+    limits.py       at the limit of length, nothing but the end symbol
     loops.py        translations that go in circles
     penalties.py    what makes translations of different lengths comparable
     found.py        what has ended so far

@@ -1,10 +1,11 @@
 """Beam search: several hypotheses side by side, the most probable of which are followed.
 
 Each step takes the best continuations of all rows of a source. Those that write the end symbol, and
-rank among the first `beam`, have ended; the best `beam` others go on. A source is done when `beam`
-hypotheses have ended, at its limit of length, or as soon as nothing under way can change the result
-(`cannot_be_beaten`); then it leaves the batch. Only log P decides what is followed, as all rows are
-equally long; the penalties decide how what has ended ranks.
+rank among the first `beam`, have ended; the best `beam` others go on. A source is done at its limit
+of length, where all rows end, when no row is left, or as soon as nothing under way can change the
+result (`cannot_be_beaten`); then it leaves the batch. That `beam` hypotheses have ended is no
+reason to stop: they may be improbable ones, such as the empty translation. Only log P decides what
+is followed, as all rows are equally long; the penalties decide how what has ended ranks.
 
 With several groups this is diverse beam search (Vijayakumar et al. 2016): the rows are divided, and
 what one group has just written costs the groups after it. With terms to be used, see
@@ -28,6 +29,7 @@ from translucid.decoding.candidates import Choice, choose, choose_in_groups
 from translucid.decoding.constraints import Filter, apply, filters_of
 from translucid.decoding.found import Found
 from translucid.decoding.job import Job
+from translucid.decoding.limits import Limits
 from translucid.decoding.loops import LoopGuard, loop_guard_of
 from translucid.decoding.penalties import (
     coverage_penalty,
@@ -45,15 +47,14 @@ from translucid.errors import InputError
 class Beam:
     """The hypotheses under way, all of the same length; a dead row has the total −∞.
 
-    `ended_BG` counts what has ended so far; `looked_NS` is the attention of all steps together,
-    where it matters, and `nodes_BW` the place of each row in the search tree, where one is built.
+    `looked_NS` is the attention of all steps together, where it matters, and `nodes_BW` the place
+    of each row in the search tree, where one is built.
     """
 
     sources_B: Tensor
     totals_BW: Tensor
     tokens_NT: Tensor
     log_probs_NT: Tensor
-    ended_BG: Tensor
     looked_NS: Tensor | None
     nodes_BW: Tensor | None
 
@@ -73,8 +74,9 @@ class Beam:
         return self.sources_B.repeat_interleave(self.width)
 
 
-Choose = Callable[[Tensor, Beam], Choice]
-"""From log P of the next tokens as (N, V), which it may write into, and the beam: what goes on."""
+Choose = Callable[[Tensor, Beam], tuple[Choice, Tensor | None]]
+"""From log P of the next tokens as (N, V), which it may write into, and the beam: what goes on, and
+as (N,) which rows the limit of length cuts short; None where no source is at its limit."""
 
 
 def beam_search(
@@ -87,7 +89,7 @@ def beam_search(
             "= 'beam', or leave the terms out"
         )
     groups = settings.groups if settings.method == "diverse" else 1
-    chooser = BestOfAll(filters_of(job, settings), job.end, groups, settings.diversity)
+    chooser = BestOfAll.of(job, settings, groups)
     search = BeamSearch(start(settings.beam), job, settings, chooser, recorder)
     return search.run(settings.beam, groups)
 
@@ -97,19 +99,31 @@ class BestOfAll:
     """The plain choice: what is most probable, all rows of a group compared."""
 
     filters: tuple[Filter, ...]
+    limits: Limits
     end: int
     groups: int
     diversity: float
 
-    def __call__(self, log_probs_NV: Tensor, beam: Beam) -> Choice:
+    @classmethod
+    def of(cls, job: Job, settings: SearchConfig, groups: int) -> BestOfAll:
+        """Return the choice of a job."""
+        filters = filters_of(job, settings)
+        return cls(filters, Limits(job), job.end, groups, settings.diversity)
+
+    def __call__(self, log_probs_NV: Tensor, beam: Beam) -> tuple[Choice, Tensor | None]:
         """Choose what goes on after the filters have had their say."""
-        log_probs_NV = apply(self.filters, log_probs_NV, beam.tokens_NT, beam.row_sources)
+
+        def rules(log_probs_NV: Tensor) -> Tensor:
+            return apply(self.filters, log_probs_NV, beam.tokens_NT, beam.row_sources)
+
+        log_probs_NV, cut_N = self.limits(rules, log_probs_NV, beam.tokens_NT, beam.row_sources)
         log_probs_BWV = log_probs_NV.view(*beam.totals_BW.shape, -1)
         if self.groups == 1:
-            return choose(log_probs_BWV, beam.totals_BW, self.end, None)
-        return choose_in_groups(
+            return choose(log_probs_BWV, beam.totals_BW, self.end, None), cut_N
+        choice = choose_in_groups(
             log_probs_BWV, beam.totals_BW, self.end, self.groups, self.diversity
         )
+        return choice, cut_N
 
 
 def cannot_be_beaten(best_B: Tensor, to_beat_B: Tensor, longest_B: Tensor) -> Tensor:
@@ -118,13 +132,12 @@ def cannot_be_beaten(best_B: Tensor, to_beat_B: Tensor, longest_B: Tensor) -> Te
     `best_B` is the highest log P under way, `to_beat_B` the score of the n_best-th hypothesis that
     has ended (−∞ with fewer), `longest_B` the length penalty at the source's limit of length.
 
-    Proof. Let p ≤ 0 be log P of a row. Whatever it still becomes, a translation of n tokens, n at
-    most the limit, has log P = q ≤ p, as no token has log P above 0. Its score is q / lp(n) + c,
+    Proof. Let p ≤ 0 be log P of a row. Whatever it still becomes has n ≤ limit tokens, its end
+    symbol counted, and log P = q ≤ p, as no token has log P above 0. Its score is q / lp(n) + c,
     with coverage c ≤ 0. As lp grows with n and q ≤ 0, q / lp(n) ≤ q / lp(limit) ≤ p / lp(limit).
     So no row can exceed max p / lp(limit); where that is not above the score to beat, no row can
-    enter the n_best, for of equal scores the one found earlier ranks first, and what is cut short
-    ranks below all that has ended. Each inequality holds for rounded numbers too, since rounding
-    never turns ≤ into >.
+    enter the n_best: of equal scores the one found earlier ranks first, and what goes in circles
+    ranks last. Each inequality holds for rounded numbers too, since rounding never turns ≤ into >.
     """
     return (to_beat_B > -math.inf) & (best_B / longest_B <= to_beat_B)
 
@@ -147,7 +160,6 @@ class BeamSearch:
         self.recorder = recorder
         self.found = [Found() for _ in range(job.sources)]
         self._guard: LoopGuard | None = loop_guard_of(job, settings)
-        self._limits = set(job.limits_B.tolist())
         self._longest_B = longest_penalty(job.limits_B, settings)
         self._to_beat_B = torch.full_like(self._longest_B, -math.inf)
 
@@ -159,8 +171,8 @@ class BeamSearch:
         while beam.sources_B.numel():
             log_probs_NV = self.stepper.step(last_N)
             beam = self._look(beam)
-            choice = self.chooser(log_probs_NV, beam)
-            beam = self._follow(beam, choice)
+            choice, cut_N = self.chooser(log_probs_NV, beam)
+            beam = self._follow(beam, choice, cut_N)
             last_N = beam.tokens_NT[:, -1]
         return [found.best(self.settings.n_best) for found in self.found]
 
@@ -179,7 +191,6 @@ class BeamSearch:
             totals_BW=totals_BW,
             tokens_NT=sources_B.new_empty(sources * width, 0),
             log_probs_NT=torch.empty(sources * width, 0, device=sources_B.device),
-            ended_BG=sources_B.new_zeros(sources, groups),
             looked_NS=None,
             nodes_BW=nodes_BW,
         )
@@ -192,26 +203,27 @@ class BeamSearch:
         looked_NS = newest_NS if beam.looked_NS is None else beam.looked_NS + newest_NS
         return replace(beam, looked_NS=looked_NS)
 
-    def _follow(self, beam: Beam, choice: Choice) -> Beam:
+    def _follow(self, beam: Beam, choice: Choice, cut_N: Tensor | None) -> Beam:
         """Take what ends, let the rest go on, and let sources that are done leave."""
         nodes_BK = self._record(beam, choice)
-        self._take_ended(beam, choice, nodes_BK)
+        self._take_ended(beam, choice, cut_N, nodes_BK)
         grown, rows_BW = self._grow(beam, choice, nodes_BK)
-        alive = grown
+        alive_BW = grown.totals_BW
         grown = self._cut_loops(grown)
-        if grown.length in self._limits:
-            at_limit_B = self.job.limits_B[grown.sources_B] == grown.length
-            grown = self._cut(grown, at_limit_B[:, None].expand_as(grown.totals_BW), "limit")
         done_B = self._done(grown)
         if bool(done_B.any()):
-            self._note_stops(alive, grown, done_B)
+            if self.recorder is not None:
+                cut_BW = None if cut_N is None else cut_N.view_as(alive_BW)
+                self._note_stops(self.recorder, grown, alive_BW, cut_BW, done_B)
             grown, rows_BW = _only(grown, rows_BW, (~done_B).nonzero()[:, 0])
         rows_N = rows_BW.reshape(-1)
         if rows_N.numel() and not _is_identity(rows_N, beam.totals_BW.numel()):
             self.stepper.reorder(rows_N)
         return grown
 
-    def _take_ended(self, beam: Beam, choice: Choice, nodes_BK: Tensor | None) -> None:
+    def _take_ended(
+        self, beam: Beam, choice: Choice, cut_N: Tensor | None, nodes_BK: Tensor | None
+    ) -> None:
         """Keep the hypotheses that wrote the end symbol in this step."""
         at = choice.ended_BK.nonzero(as_tuple=True)
         if not at[0].numel():
@@ -222,7 +234,7 @@ class BeamSearch:
             beam.tokens_NT[rows_E],
             torch.cat([beam.log_probs_NT[rows_E], newest_E1], dim=1),
             self._scores(beam, rows_E, choice.totals_BK[at], beam.length + 1),
-            "end",
+            _endings(rows_E, cut_N),
         )
         sources_E = beam.sources_B[at[0]]
         self._keep(sources_E, found, None if nodes_BK is None else nodes_BK[at])
@@ -234,18 +246,13 @@ class BeamSearch:
         first_B = torch.arange(0, beam.totals_BW.numel(), beam.width, device=beam.sources_B.device)
         rows_BW = first_B[:, None] + choice.parents_BK.gather(1, choice.kept_BW)
         rows_N = rows_BW.view(-1)
-        ended_BG = beam.ended_BG + choice.ended_BK.view(*beam.ended_BG.shape, -1).sum(dim=-1)
-        full_BG1 = (ended_BG >= self.settings.beam // ended_BG.size(1))[:, :, None]
-        totals_BW = choice.totals_BK.gather(1, choice.kept_BW)
-        totals_BGw = totals_BW.view(*ended_BG.shape, -1).masked_fill(full_BG1, -math.inf)
         tokens_N1 = choice.tokens_BK.gather(1, choice.kept_BW).view(-1, 1)
         log_probs_N1 = choice.log_probs_BK.gather(1, choice.kept_BW).view(-1, 1)
         grown = Beam(
             sources_B=beam.sources_B,
-            totals_BW=totals_BGw.view(totals_BW.shape),
+            totals_BW=choice.totals_BK.gather(1, choice.kept_BW),
             tokens_NT=torch.cat([beam.tokens_NT[rows_N], tokens_N1], dim=1),
             log_probs_NT=torch.cat([beam.log_probs_NT[rows_N], log_probs_N1], dim=1),
-            ended_BG=ended_BG,
             looked_NS=None if beam.looked_NS is None else beam.looked_NS[rows_N],
             nodes_BW=None if nodes_BK is None else nodes_BK.gather(1, choice.kept_BW),
         )
@@ -258,16 +265,15 @@ class BeamSearch:
         looping_N = self._guard(beam.tokens_NT, beam.row_sources)
         if looping_N is None:
             return beam
-        return self._cut(beam, looping_N.view_as(beam.totals_BW), "loop")
-
-    def _cut(self, beam: Beam, which_BW: Tensor, ending: Ending) -> Beam:
-        """Keep these rows as they are, cut short, and let them die."""
-        which_BW = which_BW & (beam.totals_BW > -math.inf)
+        which_BW = looping_N.view_as(beam.totals_BW) & (beam.totals_BW > -math.inf)
         rows_E = which_BW.view(-1).nonzero()[:, 0]
-        if not rows_E.numel():
-            return beam
+        return self._cut(beam, which_BW, rows_E) if rows_E.numel() else beam
+
+    def _cut(self, beam: Beam, which_BW: Tensor, rows_E: Tensor) -> Beam:
+        """Keep these rows as they are, without an end symbol, and let them die."""
         scores_E = self._scores(beam, rows_E, beam.totals_BW.view(-1)[rows_E], beam.length)
-        found = _hypotheses(beam.tokens_NT[rows_E], beam.log_probs_NT[rows_E], scores_E, ending)
+        endings: list[Ending] = ["loop"] * rows_E.numel()
+        found = _hypotheses(beam.tokens_NT[rows_E], beam.log_probs_NT[rows_E], scores_E, endings)
         sources_E = beam.row_sources[rows_E]
         nodes_E = None if beam.nodes_BW is None else beam.nodes_BW.reshape(-1)[rows_E]
         self._keep(sources_E, found, nodes_E)
@@ -326,30 +332,44 @@ class BeamSearch:
         nodes_BK[at] = nodes_BK.new_tensor(nodes)
         return nodes_BK
 
-    def _note_stops(self, alive: Beam, beam: Beam, done_B: Tensor) -> None:
-        """Tell the recorder why sources are done; `alive` is the beam before any row was cut."""
-        if self.recorder is None:
-            return
+    def _note_stops(
+        self,
+        recorder: Recorder,
+        beam: Beam,
+        alive_BW: Tensor,
+        cut_BW: Tensor | None,
+        done_B: Tensor,
+    ) -> None:
+        """Tell the recorder why sources are done.
+
+        `alive_BW` are the totals before rows in circles were cut, `cut_BW` says which rows the
+        limit cut short.
+        """
         for place in done_B.nonzero()[:, 0].tolist():
-            source = int(beam.sources_B[place])
-            found = self.found[source]
             reason: Stop = "end"
             if bool((beam.totals_BW[place] > -math.inf).any()):
                 reason = "bound"
-            elif bool((alive.totals_BW[place] > -math.inf).any()):
-                at_limit = int(self.job.limits_B[source]) == beam.length
-                reason = "limit" if at_limit else "loop"
-            elif bool((beam.ended_BG[place] >= self.settings.beam // beam.ended_BG.size(1)).all()):
-                reason = "full"
-            self.recorder.stop(source, found.nodes(self.settings.n_best), reason)
+            elif bool((alive_BW[place] > -math.inf).any()):
+                reason = "loop"
+            elif cut_BW is not None and bool(cut_BW[place].any()):
+                reason = "limit"
+            source = int(beam.sources_B[place])
+            recorder.stop(source, self.found[source].nodes(self.settings.n_best), reason)
+
+
+def _endings(rows_E: Tensor, cut_N: Tensor | None) -> list[Ending]:
+    """Return how rows end that have just written the end symbol."""
+    if cut_N is None:
+        return ["end"] * rows_E.numel()
+    return ["limit" if cut else "end" for cut in cut_N[rows_E].tolist()]
 
 
 def _hypotheses(
-    tokens_ET: Tensor, log_probs_ET: Tensor, scores_E: Tensor, ending: Ending
+    tokens_ET: Tensor, log_probs_ET: Tensor, scores_E: Tensor, endings: list[Ending]
 ) -> list[Hypothesis]:
     """Return rows as hypotheses."""
-    parts = zip(tokens_ET.tolist(), log_probs_ET.tolist(), scores_E.tolist(), strict=True)
-    return [Hypothesis(tuple(t), tuple(p), ending, score) for t, p, score in parts]
+    parts = (tokens_ET.tolist(), log_probs_ET.tolist(), endings, scores_E.tolist())
+    return [Hypothesis(tuple(t), tuple(p), e, score) for t, p, e, score in zip(*parts, strict=True)]
 
 
 def _only(beam: Beam, rows_BW: Tensor, places_B: Tensor) -> tuple[Beam, Tensor]:
@@ -361,7 +381,6 @@ def _only(beam: Beam, rows_BW: Tensor, places_B: Tensor) -> tuple[Beam, Tensor]:
         totals_BW=beam.totals_BW[places_B],
         tokens_NT=beam.tokens_NT[rows_N],
         log_probs_NT=beam.log_probs_NT[rows_N],
-        ended_BG=beam.ended_BG[places_B],
         looked_NS=None if beam.looked_NS is None else beam.looked_NS[rows_N],
         nodes_BW=None if beam.nodes_BW is None else beam.nodes_BW[places_B],
     )

@@ -8,8 +8,9 @@
     │ row 1: log P  …   │  ───▶ │ 1: 5 </s> │   the row  ───▶  └──── w live ────┘
     └───────────────────┘       └───────────┘                  an end among the first w is finished
 
-Of w rows no more than w + 1 tokens each can matter: w that go on, and the end symbol. Totals are
-float64, so that adding up loses nothing; equal ones are ordered by row, then by token.
+Of w rows no more than w + 1 tokens each can matter: w that go on, and the end symbol. A row that is
+alone does not go on once it has ended: a beam of one is greedy search. Totals are float64, so that
+adding up loses nothing; equal ones are ordered by row, then by token.
 
 Shapes: B sources, W rows a source (w in one group of them), N = B × W, V vocabulary, K candidates,
 L lines, C columns and R rest of a vocabulary laid out as a table.
@@ -21,6 +22,7 @@ import math
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 LINES = 16  # of the table that the vocabulary is laid out as
@@ -109,7 +111,22 @@ def choose(log_probs_BwV: Tensor, totals_Bw: Tensor, end: int, price_BV: Tensor 
     ended_BK = ends_BK & (totals_BK > -math.inf)
     ended_BK[:, width:] = False
     kept_Bw = ends_BK.to(torch.uint8).argsort(dim=1, stable=True)[:, :width]
-    return Choice(parents_BK, tokens_BK, log_probs_BK, totals_BK, kept_Bw, ended_BK)
+    choice = Choice(parents_BK, tokens_BK, log_probs_BK, totals_BK, kept_Bw, ended_BK)
+    return _one_or_the_other(choice) if width == 1 else choice
+
+
+def _one_or_the_other(choice: Choice) -> Choice:
+    """Let a row that is alone end or go on, not both: after its end comes what is no candidate."""
+    none = choice.tokens_BK.size(1)
+    ended_B1 = choice.ended_BK.any(dim=1, keepdim=True)
+    return Choice(
+        parents_BK=F.pad(choice.parents_BK, (0, 1)),
+        tokens_BK=F.pad(choice.tokens_BK, (0, 1)),
+        log_probs_BK=F.pad(choice.log_probs_BK, (0, 1), value=-math.inf),
+        totals_BK=F.pad(choice.totals_BK, (0, 1), value=-math.inf),
+        kept_BW=choice.kept_BW.masked_fill(ended_B1, none),
+        ended_BK=F.pad(choice.ended_BK, (0, 1)),
+    )
 
 
 def choose_in_groups(

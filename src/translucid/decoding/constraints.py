@@ -12,6 +12,7 @@ has just received from the network and owns.
 
 How the rules rank, the strongest first::
 
+    limit of length     at the last position nothing but the end symbol: see `limits.py`
     forced prefix       nothing but its next token, whatever the rules below say
     one is possible     a row that the rules below leave empty may end
     forbidden           never; the start symbol is always among them, the end symbol never is

@@ -72,7 +72,7 @@ def expected_utilities(
 ) -> dict[int, float]:
     """Return the expected chrF of each different text among some samples, by a row that wrote it.
 
-    Where several rows wrote it, that is one which the network ended, the most probable of them.
+    Where several rows wrote it, that is the best of them.
     """
     by_text: dict[str, list[int]] = {}
     for number in rows:
@@ -84,7 +84,7 @@ def expected_utilities(
 
 
 def _ranking(found: Sequence[Hypothesis], utility: Mapping[int, float]) -> list[int]:
-    """Return rows best first: those that the network ended, by utility, then those cut short."""
+    """Return rows best first, by utility; those that went in circles come last."""
     return sorted(utility, key=lambda n: (not found[n].finished, -utility[n], -found[n].score, n))
 
 

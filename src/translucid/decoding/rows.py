@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -24,6 +25,7 @@ from torch import Tensor
 from translucid.decoding.candidates import top_tokens
 from translucid.decoding.constraints import apply, filters_of
 from translucid.decoding.job import Job
+from translucid.decoding.limits import Limits
 from translucid.decoding.loops import loop_guard_of
 from translucid.decoding.penalties import score_of
 from translucid.decoding.settings import SearchConfig
@@ -40,7 +42,7 @@ Choose = Callable[[Tensor, Tensor, int], Tensor]
 Seen = dict[int, list[list[tuple[int, float]]]]
 """For each row and step the likeliest tokens that were allowed, and log P of each."""
 
-SHOWN = 5  # tokens of each step that a recorded tree shows, beside the chosen one
+SHOWN = 5  # likeliest tokens of each step that a recorded tree shows
 _ENDINGS: tuple[Ending | None, ...] = (None, "end", "limit", "loop")
 _OPEN, _END, _LIMIT, _LOOP = range(4)
 
@@ -63,18 +65,20 @@ def follow(
             f"the method {settings.method!r} cannot promise terms: only a beam search can, of any "
             "width; set method = 'beam', or leave the terms out"
         )
-    filters, guard = filters_of(job, settings), loop_guard_of(job, settings)
+    filters, limits = filters_of(job, settings), Limits(job)
+    guard = loop_guard_of(job, settings)
     rows = _Rows(job, settings, copies)
     last_R = job.limits_B.new_full(rows.numbers_R.shape, job.begin)
     for step in range(int(job.limits_B.max())):
         written_RT = rows.tokens_RT[:, :step]
-        log_probs_RV = apply(filters, stepper.step(last_R), written_RT, rows.sources_R)
+        rules = partial(apply, filters, tokens_NT=written_RT, sources_N=rows.sources_R)
+        log_probs_RV, cut_R = limits(rules, stepper.step(last_R), written_RT, rows.sources_R)
         last_R = choose(log_probs_RV, rows.numbers_R, step)
         if seen is not None:
             rows.show(log_probs_RV, seen)
         rows.write(step, last_R, log_probs_RV.gather(1, last_R[:, None])[:, 0])
         looping_R = None if guard is None else guard(rows.tokens_RT[:, : step + 1], rows.sources_R)
-        rows.end(step, last_R, looping_R)
+        rows.end(last_R, cut_R, looping_R)
         staying = rows.staying()
         if staying is None:
             continue
@@ -104,7 +108,6 @@ class _Rows:
             (count, longest), dtype=torch.float64, device=limits_B.device
         )
         self._lengths_R = torch.zeros_like(self.numbers_R)
-        self._limits_R = limits_B.repeat_interleave(copies)
         self._end, self._settings, self._copies = job.end, settings, copies
         self._found: dict[int, Hypothesis] = {}
 
@@ -114,12 +117,13 @@ class _Rows:
         self._log_probs_RT[:, step] = log_probs_R
         self._lengths_R += self.endings_R == _OPEN
 
-    def end(self, step: int, tokens_R: Tensor, looping_R: Tensor | None) -> None:
+    def end(self, tokens_R: Tensor, cut_R: Tensor | None, looping_R: Tensor | None) -> None:
         """Note which rows have just ended, and why."""
-        why_R = (self._limits_R <= step + 1) * _LIMIT
+        why_R = (tokens_R == self._end) * _END
         if looping_R is not None:
-            why_R = why_R.masked_fill(looping_R, _LOOP)
-        why_R = why_R.masked_fill(tokens_R == self._end, _END)
+            why_R = why_R.masked_fill(looping_R & (why_R == _OPEN), _LOOP)
+        if cut_R is not None:
+            why_R = why_R.masked_fill(cut_R, _LIMIT)
         self.endings_R = why_R.where(self.endings_R == _OPEN, self.endings_R)
 
     def staying(self) -> Tensor | None:
@@ -143,7 +147,7 @@ class _Rows:
         self.numbers_R, self.sources_R = self.numbers_R[staying], self.sources_R[staying]
         self.tokens_RT, self.endings_R = self.tokens_RT[staying], self.endings_R[staying]
         self._log_probs_RT = self._log_probs_RT[staying]
-        self._lengths_R, self._limits_R = self._lengths_R[staying], self._limits_R[staying]
+        self._lengths_R = self._lengths_R[staying]
 
     def show(self, log_probs_RV: Tensor, seen: Seen) -> None:
         """Note the likeliest next tokens of every row that has not ended."""
@@ -166,7 +170,7 @@ class _Rows:
         ending = _ENDINGS[code]
         assert ending is not None
         return Hypothesis(
-            tokens=tuple(tokens[: length - (ending == "end")]),
+            tokens=tuple(tokens[: length - (ending != "loop")]),
             log_probs=tuple(log_probs[:length]),
             ending=ending,
             score=score_of(math.fsum(log_probs[:length]), length, self._settings),

@@ -54,9 +54,11 @@ Ending = Literal["end", "limit", "loop"]
 class Hypothesis:
     """One translation: its tokens without the end symbol, and how probable each of them is.
 
-    `log_probs` holds log P of every token, and last that of the end symbol where it was written.
-    `ending` says why it ends: by the end symbol, at the limit of length, or because it went in
-    circles. `score` is what the search ranked it by: `log_prob` after the penalties.
+    `log_probs` holds log P of every token, and last that of the end symbol; only what went in
+    circles has none. `ending` says why it ends: "end" where the end symbol was the network's own
+    choice; "limit" where it had to come at the limit of length although another token was more
+    probable; "loop" where it went in circles. `score` is what the search ranked it by: `log_prob`
+    after the penalties.
     """
 
     tokens: tuple[int, ...]
@@ -71,8 +73,8 @@ class Hypothesis:
 
     @property
     def finished(self) -> bool:
-        """Whether the network itself ended it."""
-        return self.ending == "end"
+        """Whether it has its end symbol, as all have that did not go in circles."""
+        return self.ending != "loop"
 
 
 def length_limits(source_BS: Tensor, config: ModelConfig) -> Tensor:

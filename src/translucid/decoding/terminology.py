@@ -15,8 +15,7 @@ row, a source has as many rows more than `beam` as its terms have tokens. And as
 be whole at the limit, a token that leaves too little room for what is missing, one term after the
 other, may not come.
 
-Terms outrank the no-repeat rule. Where a term's tokens may not come even so, the limit ends a
-translation without it.
+Terms outrank the no-repeat rule.
 
 Shapes: B sources, W rows a source, N = B × W, V vocabulary, K candidates of a source.
 """
@@ -25,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -34,6 +34,7 @@ from translucid.decoding.beam import Beam, BeamSearch
 from translucid.decoding.candidates import Choice, top_tokens
 from translucid.decoding.constraints import DEMANDED, Filter, apply, filters_of
 from translucid.decoding.job import Job, Tokens
+from translucid.decoding.limits import Limits
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import Hypothesis, Stepper
 from translucid.decoding.tree import Recorder
@@ -149,16 +150,18 @@ class BestOfBanks:
     def __init__(self, job: Job, filters: tuple[Filter, ...], width: int) -> None:
         self._job = job
         self._filters = filters
+        self._limits = Limits(job)
         self._width = width
-        self._limits: list[int] = job.limits_B.tolist()
+        self._longest: list[int] = job.limits_B.tolist()
         self._known: dict[tuple[int, Tokens], Progress] = {
             (source, ()): _progress(terms, ()) for source, terms in enumerate(job.terms)
         }
 
-    def __call__(self, log_probs_NV: Tensor, beam: Beam) -> Choice:
+    def __call__(self, log_probs_NV: Tensor, beam: Beam) -> tuple[Choice, Tensor | None]:
         """Choose what goes on in every source, bank by bank."""
         rows = self._rows(beam)
-        log_probs_NV = self._filtered(log_probs_NV, beam, rows)
+        rules = partial(self._filtered, beam=beam, rows=rows)
+        log_probs_NV, cut_N = self._limits(rules, log_probs_NV, beam.tokens_NT, beam.row_sources)
         tables = self._tables(log_probs_NV, rows, beam)
         picked: list[Picked] = []
         self._known = {}
@@ -169,7 +172,7 @@ class BestOfBanks:
             for candidate in (table[number] for number in kept):
                 tokens = (*candidate.row.tokens, candidate.token)
                 self._known[source, tokens] = candidate.progress
-        return _as_tensors(tables, picked, beam)
+        return _as_tensors(tables, picked, beam), cut_N
 
     def _rows(self, beam: Beam) -> list[Row]:
         """Return the rows that are alive."""
@@ -212,18 +215,22 @@ class BestOfBanks:
     def _in_time(self, source: int, table: list[Candidate], length: int) -> list[Candidate]:
         """Return, best first, the candidates after which what is missing still fits.
 
-        Where there is none, all stay: the limit will end them. A prefix is not asked, for there is
-        room for the rest after it.
+        There always is one, the next token of the term begun: it leaves one token less missing. So
+        at the limit, where nothing but the end symbol comes, nothing is missing. A prefix is not
+        asked, for there is room for the rest after it.
         """
         table = sorted(table, key=lambda c: (-c.total, c.row.number, c.token))
         if length <= len(self._job.prefixes[source]):
             return table
-        room = self._limits[source] - length - 1
-        return [c for c in table if c.progress.missing <= max(0, room)] or table
+        room = self._longest[source] - length - 1
+        return [c for c in table if c.progress.missing <= max(0, room)]
 
 
 def _pick(table: list[Candidate], slots: int, end: int) -> Picked:
-    """Share the slots out among the banks; what a bank leaves goes to the best of all others."""
+    """Share the slots out among the banks; what a bank leaves goes to the best of all others.
+
+    A row that is alone does not go on once it has ended: a beam of one is greedy search.
+    """
     banks: dict[int, list[int]] = {}
     for number, candidate in enumerate(table):
         banks.setdefault(candidate.progress.missing, []).append(number)
@@ -235,6 +242,8 @@ def _pick(table: list[Candidate], slots: int, end: int) -> Picked:
         going = [number for number in banks[missing] if table[number].token != end]
         kept += going[:room]
         ended += [number for number in banks[missing][:room] if table[number].token == end]
+    if slots == 1 and ended:
+        return Picked([], ended)
     others = set(range(len(table))).difference(kept)
     rest = [number for number in sorted(others) if table[number].token != end]
     return Picked(sorted(kept + rest[: slots - len(kept)]), sorted(ended))

@@ -17,12 +17,12 @@ from typing import Any, Literal
 
 Status = Literal["kept", "dropped", "finished", "cut"]
 """What became of a candidate: followed further, not followed, ended by the end symbol, or ended by
-the limit of length or the loop guard."""
+the loop guard."""
 
-Stop = Literal["end", "full", "bound", "limit", "loop"]
-"""Why a search stopped: its only row wrote the end symbol; as many hypotheses ended as the beam is
-wide; nothing under way could still beat what was found; the limit of length; or all that was left
-went in circles."""
+Stop = Literal["end", "bound", "limit", "loop"]
+"""Why a search stopped: all that was under way wrote the end symbol; nothing under way could still
+beat what was found; the limit of length cut something short; or all that was left went in
+circles."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Recorder:
         return len(nodes) - 1
 
     def cut(self, source: int, number: int, score: float) -> None:
-        """Note that a kept candidate was ended by the limit of length or the loop guard."""
+        """Note that a kept candidate was ended by the loop guard."""
         self._nodes[source][number] = replace(
             self._nodes[source][number], status="cut", score=score
         )

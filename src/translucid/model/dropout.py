@@ -7,8 +7,11 @@ third of the time; the share is thereby rounded to a multiple of 1/65,536.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 _LEVELS = 1 << 16
@@ -27,18 +30,34 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu":
             return F.dropout(x, self.share)
-        return x * dropout_mask(x, self.share)
+        return _Dropped.apply(x, self.share)  # type: ignore[no-untyped-call]
 
     def extra_repr(self) -> str:
         """Say the share where a network is printed."""
         return f"{self.share}"
 
 
-def dropout_mask(x: Tensor, share: float) -> Tensor:
-    """Return a mask like x (section 5.4): 0 with probability `share`, else 1 / (1 − share)."""
+class _Dropped(torch.autograd.Function):
+    """Dropout that remembers a byte for each element: whether it was kept."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, share: float) -> Tensor:
+        keep, scale = dropout_mask(x, share)
+        ctx.save_for_backward(keep)
+        ctx.scale = scale
+        return x * keep.to(x.dtype).mul_(scale)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (keep,) = ctx.saved_tensors
+        return grad * keep.to(grad.dtype).mul_(ctx.scale), None
+
+
+def dropout_mask(x: Tensor, share: float) -> tuple[Tensor, float]:
+    """Return what is kept of x (section 5.4), each with probability 1 − `share`, and its scale."""
     count = x.numel()
     draws = torch.empty((count + 3) // 4, dtype=torch.int64).random_(-(1 << 63), None)
     quarters = draws.view(torch.int16)[:count].view(x.shape)
     dropped = min(round(share * _LEVELS), _LEVELS - 1)  # of the values a quarter may have
-    keep = quarters >= dropped - _LEVELS // 2
-    return keep.to(x.dtype).mul_(_LEVELS / (_LEVELS - dropped))
+    return quarters >= dropped - _LEVELS // 2, _LEVELS / (_LEVELS - dropped)

@@ -28,20 +28,19 @@ def best_combinations(
 ) -> list[tuple[Hypothesis, ...]]:
     """Return the best ways to take one hypothesis of each part, best first.
 
-    Ways with fewer hypotheses that were cut come first, then those with the higher sum of scores,
-    then those whose parts come earlier in their own lists. Adding parts one by one, no more than
-    `n_best` ways need to be kept: a way that is not among the best of the parts so far cannot
-    become so by what follows. A way is kept as (cut, -score, choices, the way before): a chain, for
-    a text may have thousands of parts.
+    Ways with fewer hypotheses that went in circles come first, then those with the higher sum of
+    scores, then those whose parts come earlier in their own lists. Adding parts one by one, no more
+    than `n_best` ways need to be kept: a way that is not among the best of the parts so far cannot
+    become so by what follows. A way is a chain, for a text may have thousands of parts.
     """
     ways: list[_Way] = [_Way(0, 0.0, None, None)]
     for hypotheses in found:
         longer = [
-            _Way(way.cut + (not h.finished), way.score + h.score, h, way)
+            _Way(way.looped + (not h.finished), way.score + h.score, h, way)
             for way in ways
             for h in hypotheses
         ]
-        ways = heapq.nsmallest(n_best, longer, key=lambda way: (way.cut, -way.score))
+        ways = heapq.nsmallest(n_best, longer, key=lambda way: (way.looped, -way.score))
     return [way.choices() for way in ways]
 
 
@@ -49,9 +48,9 @@ class _Way:
     """A hypothesis for each part so far, as a chain from the last to the first."""
 
     def __init__(
-        self, cut: int, score: float, chosen: Hypothesis | None, before: _Way | None
+        self, looped: int, score: float, chosen: Hypothesis | None, before: _Way | None
     ) -> None:
-        self.cut, self.score, self.chosen, self.before = cut, score, chosen, before
+        self.looped, self.score, self.chosen, self.before = looped, score, chosen, before
 
     def choices(self) -> tuple[Hypothesis, ...]:
         """Return the chosen hypotheses, from the first part to the last."""

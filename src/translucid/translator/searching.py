@@ -56,11 +56,7 @@ class Searcher:
             stepper = self._start(requests, copies)
             return stepper if wrap is None else wrap(stepper)
 
-        found = search(start, self.job(requests), self.settings, recorder)
-        return [
-            [_without_overhang(hypothesis, self._longest(request)) for hypothesis in hypotheses]
-            for request, hypotheses in zip(requests, found, strict=True)
-        ]
+        return search(start, self.job(requests), self.settings, recorder)
 
     def without(self, tokens: Tokens) -> Searcher:
         """Return a searcher that writes none of these tokens either."""
@@ -102,23 +98,11 @@ class Searcher:
 
     def _limit(self, request: Request) -> int:
         """Return the most tokens that the search may write, the end symbol counted."""
-        return min(self._longest(request) + 1, *(member.positions for member in self.members))
-
-    def _longest(self, request: Request) -> int:
-        """Return the most tokens that a translation may have, the end symbol not counted."""
-        if self.settings.max_length is not None:
-            return self.settings.max_length
-        demanded = len(request.prefix) + sum(map(len, request.terms))
-        return max(len(request.source) - 1, demanded) + self.settings.extra_length
-
-
-def _without_overhang(hypothesis: Hypothesis, longest: int) -> Hypothesis:
-    """Take off the token that a search wrote at its limit, where the end symbol had its place."""
-    if hypothesis.ending != "limit" or len(hypothesis.tokens) <= longest:
-        return hypothesis
-    return replace(
-        hypothesis, tokens=hypothesis.tokens[:longest], log_probs=hypothesis.log_probs[:longest]
-    )
+        longest = self.settings.max_length
+        if longest is None:
+            demanded = len(request.prefix) + sum(map(len, request.terms))
+            longest = max(len(request.source) - 1, demanded) + self.settings.extra_length
+        return min(longest + 1, *(member.positions for member in self.members))
 
 
 def key(request: Request) -> int:

@@ -78,7 +78,7 @@ class LiveTree(Recorder):
         return number
 
     def cut(self, source: int, number: int, score: float) -> None:
-        """Note that a candidate was ended by the limit of length or the loop guard."""
+        """Note that a candidate was ended by the loop guard."""
         super().cut(source, number, score)
         self._end(False, score, self._live.pop(number))
 

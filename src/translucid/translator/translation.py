@@ -54,7 +54,7 @@ class Alignment:
 class Flags:
     """What a reader of the translation should be warned of."""
 
-    truncated: bool = False  # it reached the limit of length before its end
+    truncated: bool = False  # the limit of length ended it where it would have gone on
     unknown: bool = False  # the source has characters that the vocabulary cannot spell
     looped: bool = False  # it went in circles, and was ended
     split: bool = False  # a line was too long, and was translated in several parts
@@ -64,9 +64,9 @@ class Flags:
 class Candidate:
     """One translation of a text.
 
-    `log_probs` holds log P of each token, and last that of the end symbol where it was written;
-    `log_prob` is their sum, `score` what the search ranked by. For a text translated in several
-    parts, tokens are joined and scores are summed.
+    `log_probs` holds log P of each token, and last that of the end symbol, which only what went in
+    circles has not; `log_prob` is their sum, `score` what the search ranked by. For a text
+    translated in several parts, tokens are joined and scores are summed.
     """
 
     text: str
