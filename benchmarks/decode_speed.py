@@ -4,10 +4,11 @@
     .venv/bin/python benchmarks/decode_speed.py --data FOLDER --source FILE [--preset tiny …]
     .venv/bin/python benchmarks/decode_speed.py --data FOLDER --source FILE --model MODEL
 
-FOLDER is prepared data, whose tokenizer is used; FILE holds sentences, of which the first 1,000 are
-translated. Without --model the weights are random, and every contender is made to write exactly as
-many tokens as the source has, so that all do the same work. MODEL is a trained model whose network
-the others can hold too: post-norm, `positions = "sinusoidal-halves"`, `attention_bias = true`.
+FOLDER is prepared data, whose tokenizer is used; FILE holds sentences, of which the first 1,000
+(--sentences) are translated. Without --model the weights are random, and every contender is made
+to write exactly as many tokens as the longest source of the batch has, so that all do the same
+work. MODEL is a trained model whose network the others can hold too: post-norm, `positions =
+"sinusoidal-halves"`, `attention_bias = true`.
 
 Each contender lives in a process of its own; they take turns, three rounds, and the median counts.
 Float32 and two threads, batches of 64 sentences of similar length, for all.
@@ -34,12 +35,18 @@ from translucid.decoding.settings import SearchConfig
 from translucid.model import Transformer
 from translucid.presets import find_preset
 from translucid.text.tokenizer import BOS, EOS, PAD, load_tokenizer
+from translucid.translator.threads import side_by_side
 
 THREADS = 2
 ROUNDS = 3
 BATCH = 64
-SENTENCES = 1000
-CONTENDERS = ("translucid", "generate", "CTranslate2 float32", "CTranslate2 int8")
+CONTENDERS = (
+    "translucid",
+    "generate",
+    "CTranslate2 float32, threads share a batch",
+    "CTranslate2 float32, a batch a thread",
+    "CTranslate2 int8, a batch a thread",
+)
 BEAMS = (5, 1)
 
 Rows = list[list[int]]
@@ -65,22 +72,24 @@ def batches_of(rows: Rows) -> list[Tensor]:
 
 
 def translucid(model: Transformer, rows: Rows, beam: int, fixed: bool) -> Callable[[], float]:
+    def translate(source_BS: Tensor) -> None:
+        lengths_B = (source_BS != PAD).sum(dim=1)
+        shortest = int(source_BS.size(1)) if fixed else 0
+        settings = SearchConfig(
+            method="beam" if beam > 1 else "greedy",
+            beam=beam,
+            length_penalty=1.0,
+            length_form="plain",
+            min_length=shortest,
+            loop_guard=not fixed,
+        )
+        limits_B = torch.full_like(lengths_B, shortest + 1) if fixed else lengths_B + 50
+        nothing = ((),) * len(lengths_B)
+        job = Job(limits_B, BOS, EOS, prefixes=nothing, terms=nothing, forbidden=(PAD, BOS))
+        search(lambda copies: model.start(source_BS, copies), job, settings, None)
+
     def work() -> float:
-        for source_BS in batches_of(rows):
-            lengths_B = (source_BS != PAD).sum(dim=1)
-            shortest = int(source_BS.size(1)) if fixed else 0
-            settings = SearchConfig(
-                method="beam" if beam > 1 else "greedy",
-                beam=beam,
-                length_penalty=1.0,
-                length_form="plain",
-                min_length=shortest,
-                loop_guard=not fixed,
-            )
-            limits_B = torch.full_like(lengths_B, shortest + 1) if fixed else lengths_B + 50
-            nothing = ((),) * len(lengths_B)
-            job = Job(limits_B, BOS, EOS, prefixes=nothing, terms=nothing, forbidden=(PAD, BOS))
-            search(lambda copies, s=source_BS: model.start(s, copies), job, settings, None)
+        list(side_by_side(translate, batches_of(rows)))
         return len(rows)
 
     return work
@@ -109,28 +118,34 @@ def generate(model: Transformer, rows: Rows, beam: int, fixed: bool) -> Callable
 
 
 def ctranslate2(
-    model: Transformer, rows: Rows, beam: int, fixed: bool, kind: str
+    model: Transformer, rows: Rows, beam: int, fixed: bool, name: str
 ) -> Callable[[], float]:
     import ctranslate2 as ct2
 
+    kind, shared = name.split()[1].strip(","), name.endswith("share a batch")
     with tempfile.TemporaryDirectory() as folder:
         write_ctranslate2(model, Path(folder) / "model", kind)
         engine = ct2.Translator(
             str(Path(folder) / "model"),
             device="cpu",
             compute_type=kind,
-            inter_threads=1,
-            intra_threads=THREADS,
+            inter_threads=1 if shared else THREADS,
+            intra_threads=THREADS if shared else 1,
         )
 
     def work() -> float:
+        waiting = []
         for source_BS in batches_of(rows):
             tokens = [[str(t) for t in row if t != PAD] for row in source_BS.tolist()]
             lengths: dict[str, Any] = {"max_decoding_length": source_BS.size(1) + 50}
             if fixed:
                 count = source_BS.size(1)
                 lengths = {"min_decoding_length": count, "max_decoding_length": count + 1}
-            engine.translate_batch(tokens, max_batch_size=BATCH, beam_size=beam, **lengths)
+            waiting += engine.translate_batch(
+                tokens, max_batch_size=BATCH, beam_size=beam, asynchronous=True, **lengths
+            )
+        for result in waiting:
+            result.result()
         return len(rows)
 
     return work
@@ -271,7 +286,7 @@ def make(name: str, preset: str, vocab: int, path: Path | None, rows: Rows, beam
             case "generate":
                 work = generate(model, rows, beam, fixed)
             case _:
-                work = ctranslate2(model, rows, beam, fixed, name.split()[1])
+                work = ctranslate2(model, rows, beam, fixed, name)
     return work
 
 
@@ -283,16 +298,16 @@ def show(preset: str, vocab: int, model: Path | None, rows: Rows, beam: int) -> 
     for name, values in speeds.items():
         middle = statistics.median(values)
         print(
-            f"{preset:7} {'greedy' if beam == 1 else f'beam {beam}':7} {name:20} "
+            f"{preset:7} {'greedy' if beam == 1 else f'beam {beam}':7} {name:42} "
             f"{middle:8,.1f} ({min(values):,.1f}-{max(values):,.1f})  {ours / middle:5.2f}  "
             f"{rounds[-1][name].memory:7,.0f} MB",
             flush=True,
         )
 
 
-def source_rows(data: Path, source: Path) -> tuple[Rows, int]:
+def source_rows(data: Path, source: Path, count: int) -> tuple[Rows, int]:
     tokenizer = load_tokenizer(data / "tokenizer.model")
-    lines: Sequence[str] = source.read_text(encoding="utf-8").split("\n")[:SENTENCES]
+    lines: Sequence[str] = source.read_text(encoding="utf-8").split("\n")[:count]
     return [[*ids, EOS] for ids in tokenizer.encode_batch(lines)], tokenizer.vocab_size
 
 
@@ -301,11 +316,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="prepared data")
     parser.add_argument("--source", type=Path, required=True, help="sentences to translate")
     parser.add_argument("--preset", action="append", choices=["tiny", "small", "base"])
+    parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--model", type=Path, help="a trained model in place of a preset")
     arguments = parser.parse_args()
-    rows, vocab = source_rows(arguments.data, arguments.source)
+    rows, vocab = source_rows(arguments.data, arguments.source, arguments.sentences)
     print(f"torch {torch.__version__}, {THREADS} threads, {len(rows)} sentences, {ROUNDS} rounds")
-    print("network search  engine               sentences/s, median     ours/it  peak memory")
+    print(f"{'network':7} {'search':7} {'engine':42} sentences/s, median   ours/it   peak memory")
     for preset in ["trained"] if arguments.model else arguments.preset or ["tiny", "base"]:
         for beam in BEAMS:
             show(preset, vocab, arguments.model, rows, beam)

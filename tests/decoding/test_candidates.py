@@ -15,6 +15,7 @@ from translucid.decoding.candidates import (
     SMALLEST_WIDTH,
     choose,
     choose_in_groups,
+    first_highest,
     top_tokens,
 )
 
@@ -27,6 +28,21 @@ def by_sorting(values_NV: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 LARGE = LINES * SMALLEST_WIDTH
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from([1, 63, 64, 65, 128, 191, LARGE + 15]),
+    st.sampled_from([0.3, 3.0, 1000.0]),
+    st.integers(0, 10**6),
+)
+def test_of_equal_highest_values_the_first_is_found(
+    vocabulary: int, spread: float, seed: int
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    values_NV = torch.randn(7, vocabulary, generator=generator).mul(spread).round()
+    _, first_N1 = by_sorting(values_NV, 1)
+    assert torch.equal(first_highest(values_NV), first_N1[:, 0])
 
 
 @settings(max_examples=60, deadline=None)

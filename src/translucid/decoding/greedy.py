@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from translucid.decoding.candidates import first_highest
 from translucid.decoding.job import Job
 from translucid.decoding.rows import Seen, follow, record
 from translucid.decoding.settings import SearchConfig
@@ -32,4 +33,4 @@ def greedy(
 def most_probable(log_probs_RV: Tensor, numbers_R: Tensor, step: int) -> Tensor:
     """Choose the most probable token of every row; of equals, the lowest id."""
     del numbers_R, step
-    return log_probs_RV.argmax(dim=-1)
+    return first_highest(log_probs_RV)

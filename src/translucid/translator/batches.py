@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from translucid.translator.threads import side_by_side
+
 Result = TypeVar("Result")
 
 _TOKENS_A_PLACE = 256  # a batch of very long items has fewer of them
@@ -29,10 +31,19 @@ def batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
 
 
 def in_batches(
-    lengths: Sequence[int], size: int, work: Callable[[list[int]], Sequence[Result]]
+    lengths: Sequence[int],
+    size: int,
+    work: Callable[[list[int]], Sequence[Result]],
+    progress: Callable[[int], None] | None = None,
 ) -> list[Result]:
-    """Do some work on items in batches of similar length; return its results in their order."""
+    """Do some work on items in batches of similar length; return its results in their order.
+
+    Batches are worked on side by side. `progress` is told how many items are done.
+    """
     results: dict[int, Result] = {}
-    for numbers in batches(lengths, size):
-        results.update(zip(numbers, work(numbers), strict=True))
+    each = list(batches(lengths, size))
+    for numbers, found in zip(each, side_by_side(work, each), strict=True):
+        results.update(zip(numbers, found, strict=True))
+        if progress is not None:
+            progress(len(results))
     return [results[item] for item in range(len(lengths))]

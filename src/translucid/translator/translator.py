@@ -198,18 +198,14 @@ class Translator:
             for request in one.requests:
                 searcher.check_room(number, request)
         requests = [request for one in asked for request in one.requests]
-        done = 0
-
-        def work(numbers: list[int]) -> list[list[Hypothesis]]:
-            nonlocal done
-            results = searcher.find([requests[number] for number in numbers], None)
-            done += len(numbers)
-            emit(Progress("translate", done, len(requests), "sentences"))
-            return results
-
-        lengths = [len(request.source) for request in requests]
-        each = iter(in_batches(lengths, batch_size, work))
-        return [[next(each) for _ in one.requests] for one in asked]
+        each = in_batches(
+            [len(request.source) for request in requests],
+            batch_size,
+            lambda numbers: searcher.find([requests[number] for number in numbers], None),
+            lambda done: emit(Progress("translate", done, len(requests), "sentences")),
+        )
+        found = iter(each)
+        return [[next(found) for _ in one.requests] for one in asked]
 
     def _translations(
         self,
