@@ -8,8 +8,10 @@
     for translation in translator.translate(["Le chat dort."]):
         print(translation.text)
 
-Importing this package is cheap: it loads neither PyTorch nor any optional package, until `load` or
-`Translator` is asked for. The network of "Attention Is All You Need" is in :mod:`translucid.model`.
+    trace = translucid.explain(translator, "Le chat dort.")     # every number on the way
+
+Importing this package is cheap: it loads neither PyTorch nor any optional package, until one of
+these is asked for. The network of "Attention Is All You Need" is in :mod:`translucid.model`.
 """
 
 from __future__ import annotations
@@ -18,18 +20,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from translucid.interpret import Trace, explain
     from translucid.translator import Translator, load
 
 __version__ = "0.1.0"
-__all__ = ["Translator", "__version__", "load"]
+__all__ = ["Trace", "Translator", "__version__", "explain", "load"]
 
-_LAZY = ("Translator", "load")
+_LAZY = {
+    "Trace": "translucid.interpret",
+    "Translator": "translucid.translator",
+    "explain": "translucid.interpret",
+    "load": "translucid.translator",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Load the translator, and PyTorch with it, when it is first asked for."""
     if name in _LAZY:
-        return getattr(importlib.import_module("translucid.translator"), name)
+        return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -47,14 +47,16 @@ def run(folder: Path) -> Result:
 def test_the_whole_way(tmp_path: Path) -> None:
     done = run(tmp_path / "demo")
     assert done.exit_code == 0, done.output
-    score, signature, *translations = done.stdout.splitlines()
+    score, signature, *translations, picture, page = done.stdout.splitlines()
     assert score.startswith("BLEU ")
     assert score.endswith(" of 13 exact")
     assert "tok:13a" in signature
     assert [line for line in translations if not line.startswith("  →")] == list(demo.SENTENCES)
     assert len(translations) == 2 * len(demo.SENTENCES)
-    for heading in ("1. The lesson", "2. Training", "3. Measuring", "4. Translating"):
+    for heading in ("1. The lesson", "2. Training", "3. Measuring", "4. Translating", "5. Looking"):
         assert heading in done.stderr
+    assert Path(picture).read_text(encoding="utf-8").startswith("<svg")
+    assert "<svg" in Path(page).read_text(encoding="utf-8")
     assert load_model(tmp_path / "demo" / "run" / "best").config.d_model == 16
     heads = json.loads((tmp_path / "demo" / "run" / "best" / "alignment.json").read_bytes())
     assert heads["links"] > 0

@@ -351,6 +351,27 @@ def test_a_closed_pipe_ends_it_quietly(taught: Path, tmp_path: Path) -> None:
     assert running.returncode == 141
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is full, of Linux")
+@pytest.mark.parametrize("to_file", [True, False])
+def test_a_full_disk_is_told_in_a_sentence(taught: Path, to_file: bool) -> None:
+    words = ["-m", taught, "chat noir", "-q", *(["-o", "/dev/full"] if to_file else [])]
+    with (
+        Path("/dev/full").open("wb") as full,
+        process(*words, stdout=full, stderr=subprocess.PIPE) as running,
+    ):
+        assert running.stderr is not None
+        told = running.stderr.read().decode()
+    place = "-o /dev/full" if to_file else "standard output"
+    assert told == f"error: {place} cannot be written: No space left on device\n"
+    assert running.returncode == 1
+
+
+def test_a_closed_standard_output_is_told(taught: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    with pytest.raises(InputError, match="standard output is closed; give a file with -o FILE"):
+        app(["-m", str(taught), "chat noir"], standalone_mode=False)
+
+
 # Going on.
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -168,6 +169,18 @@ def test_a_line_longer_than_any_buffer(pipe) -> None:  # type: ignore[no-untyped
     os.close(writing)
     (line,) = lines.take(64)
     assert line.text == "x" * 60_000 + "y" * 60_000
+
+
+def test_a_pipe_that_does_not_block_is_waited_for() -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with os.fdopen(reading, "rb", buffering=0) as stream:
+        lines = LiveLines(stream, HERE, "strict")
+        time.sleep(0.1)  # the pipe was looked into, and there was nothing yet
+        os.write(writing, b"one\n")
+        os.close(writing)
+        assert [line.text for line in lines.take(64)] == ["one"]
+        assert lines.take(64) == []
 
 
 def test_a_stream_that_cannot_be_read() -> None:

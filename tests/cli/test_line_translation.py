@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from translucid.cli.line_files import Line, ReadyLines
 from translucid.cli.line_translation import Way, translate_lines, windows, windows_after
 from translucid.cli.translation_output import Form
-from translucid.events import Emit, Event, Progress
+from translucid.errors import InputError
+from translucid.events import Emit, Event, Progress, silent
 from translucid.translator import Candidate, Flags, Translation
 
 PLAIN = Form("text", n_best=False, alignment=False, word_scores=False)
@@ -91,3 +93,14 @@ def test_progress_is_told_in_lines_inside_a_window_too() -> None:
     assert {(event.stage, event.total) for event in events if isinstance(event, Progress)} == {
         ("translating", 30)
     }
+
+
+def test_an_error_in_a_text_says_which_lines_were_translated() -> None:
+    def refuse(texts: Sequence[str], emit: Emit) -> list[Translation]:
+        del texts, emit
+        raise InputError("text 2: it does not fit")
+
+    lines = (Line(number, "a", "\n", False) for number in range(31, 36))
+    way = Way(ReadyLines(lines), refuse, PLAIN, Kept(), windows(4), None)
+    with pytest.raises(InputError, match="lines 31 to 34, of which 31 is text 1: text 2: it does"):
+        translate_lines(way, silent)

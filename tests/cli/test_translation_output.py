@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from small_tokenizers import ALL_KINDS, small_tokenizer
 from translucid.cli.line_files import Line
-from translucid.cli.translation_output import Form, one_field, one_line, rendered
+from translucid.cli.translation_output import Form, one_field, rendered
 from translucid.cli.translation_summary import Tally
 from translucid.cli.word_scores import word_scores
 from translucid.errors import InputError
 from translucid.text.interface import FIRST_PIECE
+from translucid.text.normalize import one_line
 from translucid.translator import Alignment, Candidate, Flags, Translation
 from translucid.translator.translation import Block
 
@@ -47,6 +48,12 @@ def form(format_name: Any = "text", **wanted: bool) -> Form:
 def test_a_line_of_text_ends_as_the_source_line_does(ending: str) -> None:
     written = rendered(line(ending=ending), translation(BEST), form())
     assert written == f"The cats sleep.{ending}".encode()
+
+
+@pytest.mark.parametrize(("ending", "written"), [("\n", b"\n"), ("\r\n", b"\r\n"), ("", b"\n")])
+def test_a_line_that_became_nothing_is_still_a_line(ending: str, written: bytes) -> None:
+    """A last line without an end would vanish, and the output have a line less than the input."""
+    assert rendered(line(ending=ending), translation(candidate("", -1.0)), form()) == written
 
 
 def test_alignment_and_word_scores_are_fields_of_their_own() -> None:

@@ -16,12 +16,11 @@ from translucid.evaluation.outputs import (
     Outputs,
     given_outputs,
     model_outputs,
-    one_line,
     reference_likelihood,
 )
 from translucid.evaluation.reference_set import ReferenceSet
 from translucid.events import Event, Notice, Progress, silent
-from translucid.translator import Flags, Translator, load
+from translucid.translator import Candidate, Flags, Translation, Translator, load
 
 SCORING = Scoring("fr", "en", None, False, 20)
 SOURCES = tuple(sentences(12, seed=5))
@@ -40,7 +39,7 @@ def scored(texts: list[str], references: list[str], sources: list[str] | None = 
 
 def test_a_model_that_writes_the_references_has_full_marks(translator: Translator) -> None:
     found = translator.translate(SOURCES, search=SEARCH)
-    given = ReferenceSet("x", SOURCES, (tuple(one_line(one.text) for one in found),))
+    given = ReferenceSet("x", SOURCES, (model_outputs(found, None).texts,))
     result = evaluate("random", given, model_outputs(found, None), SCORING, None, silent)
     assert result.flagged()["exact"] == len(SOURCES)
     assert result.worst(3) == ()
@@ -75,6 +74,21 @@ def test_perplexity_is_that_of_each_reference_by_itself(translator: Translator) 
 def test_there_is_no_perplexity_of_blank_lines(translator: Translator) -> None:
     given = ReferenceSet("x", ("", "a"), (("b", " "),))
     assert reference_likelihood(translator, given, None, 2, silent) is None
+
+
+def test_a_pair_too_long_to_be_scored_is_left_out_and_told(tmp_path: Path) -> None:
+    """It was translated in parts; the scores of all others must not be lost for it."""
+    learned = load(write_random_model(tmp_path / "m", positions="learned", max_positions=12))
+    long = "a b c d e f g h i j k l"
+    given = ReferenceSet("x", ("a", "b", long), (("c", long, "d"),))
+    events: list[Event] = []
+    found = reference_likelihood(learned, given, None, 2, events.append)
+    assert found is not None
+    assert found.pairs == 1
+    assert found.log_prob == pytest.approx(learned.score(["a"], ["c"])[0].log_prob)
+    assert [event.message for event in events if isinstance(event, Notice)] == [
+        "perplexity leaves out 2 pairs too long to be scored at once"
+    ]
 
 
 def test_a_hopeless_model_has_a_finite_perplexity() -> None:
@@ -140,7 +154,10 @@ def test_there_must_be_a_translation_for_each_sentence() -> None:
 
 
 def test_a_translation_is_one_line() -> None:
-    assert one_line("a\nb\r\nc") == "a b c"
+    translation = Translation(
+        "a", (Candidate("a\nb\r\nc\rd", (), (), 0.0, 0.0, "end"),), Flags(), None
+    )
+    assert model_outputs([translation], None).texts == ("a b c d",)
 
 
 def test_of_a_file_only_the_text_is_known() -> None:

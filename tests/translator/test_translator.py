@@ -320,6 +320,11 @@ def test_terms_may_be_longer_than_the_source(taught: Translator) -> None:
             {"noir": "old red tree"},
             "text 2: its prefix of 0 tokens and its terms of 3 do not",
         ),
+        (
+            ["", "dog"],
+            {"noir": "old tree"},
+            "text 2: its prefix of 1 tokens and its terms of 2 do not",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(

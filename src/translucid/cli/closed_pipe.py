@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import IO, Any
 
 import typer
 
@@ -18,8 +19,13 @@ def ended_quietly() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        # What is still in a buffer must go somewhere when Python ends, or it would complain.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in (sys.stdout, sys.stderr):
-            os.dup2(nowhere, stream.fileno())
+            into_nowhere(stream)
         raise typer.Exit(CLOSED_PIPE) from None
+
+
+def into_nowhere(stream: IO[Any]) -> None:
+    """Let what is still in a buffer go nowhere, or closing it would fail once more."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

@@ -66,6 +66,8 @@ def demo(
     _measured(data, model)
     _say(console, "4. Translating")
     _translated(model)
+    _say(console, "5. Looking inside")
+    _drawn(model, output)
     console.print(
         f"\n{_minutes(time.monotonic() - began)}. The model is in {run / 'best'}; its README.md "
         f"tells how it was made.\nYours to try:  translucid translate -m {run / 'best'} "
@@ -159,3 +161,18 @@ def _measured(data: PreparedData, model: Translator) -> None:
 def _translated(model: Translator) -> None:
     for translation in model.translate(SENTENCES):
         typer.echo(f"{translation.source}\n  → {translation.text}")
+
+
+def _drawn(model: Translator, output: Path) -> None:
+    """Write pictures of how one of the sentences was translated, and print where they are."""
+    from translucid.atomic import new_file
+    from translucid.interpret.explain import explain
+    from translucid.interpret.figures import page
+    from translucid.interpret.figures.alignment import alignment
+
+    trace = explain(model, SENTENCES[1])
+    pictures = {"cross-attention.svg": alignment(trace).svg, "inside.html": page(trace)}
+    for name, content in pictures.items():
+        with new_file(output / name) as file:
+            file.write(content.encode())
+        typer.echo(output / name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,6 +18,7 @@ from translucid.cli.line_files import LineSource
 from translucid.cli.resumable_output import Output
 from translucid.cli.translation_output import Form, rendered
 from translucid.cli.translation_summary import Tally
+from translucid.errors import InputError
 from translucid.events import Emit, Event, Progress
 
 if TYPE_CHECKING:
@@ -69,9 +71,9 @@ def translate_lines(way: Way, emit: Emit) -> Tally:
         if not lines:
             break
         begin = time.monotonic()
-        translations = way.translate(
-            [line.text for line in lines], _in_lines(tell, tally.lines, len(lines))
-        )
+        consume = _in_lines(tell, tally.lines, len(lines))
+        with _placed(lines[0].number, lines[-1].number):
+            translations = way.translate([line.text for line in lines], consume)
         tally.seconds += time.monotonic() - begin
         results = [
             rendered(line, translation, way.form)
@@ -81,6 +83,17 @@ def translate_lines(way: Way, emit: Emit) -> Tally:
         tally.add(lines, translations)
         tell(tally.lines)
     return tally
+
+
+@contextmanager
+def _placed(first: int, last: int) -> Iterator[None]:
+    """Say of an error that counts the texts of a window which lines these are."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(
+            f"lines {first:,} to {last:,}, of which {first:,} is text 1: {error}"
+        ) from error
 
 
 def _in_lines(tell: Callable[[int], None], before: int, window: int) -> Emit:

@@ -6,6 +6,7 @@ import io
 import queue
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Protocol
 
@@ -22,7 +23,10 @@ class ByteStream(Protocol):
     """Something to read bytes from, which gives what is there rather than wait for all."""
 
     def read(self, size: int, /) -> bytes | None:
-        """Return at most so many bytes, as soon as there are any; none: the end."""
+        """Return at most so many bytes, as soon as there are any; no bytes: the end.
+
+        None: a stream that does not block has nothing yet.
+        """
 
 
 class LiveLines:
@@ -64,8 +68,11 @@ class LiveLines:
 def _pump(stream: ByteStream, chunks: queue.Queue[bytes | OSError]) -> None:
     """Hand over what a stream gives, and at last nothing, or the error that ended it."""
     try:
-        while chunk := stream.read(_CHUNK):
-            chunks.put(chunk)
+        while (chunk := stream.read(_CHUNK)) != b"":
+            if chunk is None:
+                time.sleep(PAUSE)
+            else:
+                chunks.put(chunk)
     except OSError as error:
         chunks.put(error)
     else:

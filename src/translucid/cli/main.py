@@ -19,6 +19,7 @@ from translucid.cli import (
     compare,
     demo,
     evaluate,
+    explain,
     fetch,
     heads,
     info,
@@ -64,6 +65,7 @@ app.command("average")(average.average)
 app.command("compare")(compare.compare)
 app.command("demo")(demo.demo)
 app.command("evaluate")(evaluate.evaluate)
+app.command("explain")(explain.explain)
 app.command("fetch")(fetch.fetch)
 app.command("heads")(heads.heads)
 app.command("info")(info.info)

@@ -16,12 +16,12 @@ and three bars in a row, which divide the fields, as ``&#124;&#124;&#124;`` wher
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from translucid.cli.word_scores import word_scores
 from translucid.errors import InputError
+from translucid.text.normalize import one_line
 
 if TYPE_CHECKING:
     from translucid.cli.line_files import Line
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 Format = Literal["text", "jsonl"]
 FORMATS: tuple[Format, ...] = ("text", "jsonl")
-_BREAK = re.compile(r"\r\n|\r|\n")
 _DIGITS = 6  # of numbers in JSON
 
 
@@ -59,13 +58,9 @@ def rendered(line: Line, translation: Translation, form: Form) -> bytes:
             f"{_n_best_fields(line, candidate, form)}\n" for candidate in translation.n_best
         )
     else:
-        text = _best_fields(translation, form) + line.ending
+        text = _best_fields(translation, form)
+        text += line.ending or ("" if text else "\n")  # a last line of nothing would be no line
     return text.encode("utf-8", "replace")
-
-
-def one_line(text: str) -> str:
-    """Return a text whose line breaks, if it has any, are spaces."""
-    return _BREAK.sub(" ", text)
 
 
 def one_field(text: str) -> str:

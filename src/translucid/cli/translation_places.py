@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from translucid.cli.closed_pipe import into_nowhere
 from translucid.cli.line_files import (
     Errors,
     LineSource,
@@ -21,7 +22,7 @@ from translucid.cli.line_files import (
 )
 from translucid.cli.live_lines import STANDARD_INPUT, LiveLines, opened_pipe, standard_input
 from translucid.cli.progress import shown, stderr_console
-from translucid.errors import InputError
+from translucid.errors import InputError, TranslucidError
 from translucid.events import Emit, silent
 
 ARGUMENTS = Path("TEXT")
@@ -117,28 +118,38 @@ def lines_of_texts(texts: Sequence[str], errors: Errors) -> LineSource:
 class StreamOutput:
     """Results that go on to a program, a person or a plain file as soon as they are there."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, name: str) -> None:
         self._stream = stream
+        self._name = name
 
     def write(self, results: bytes, lines: int) -> None:
         """Hand over the results."""
         del lines
-        self._stream.write(results)
-        self._stream.flush()
+        try:
+            self._stream.write(results)
+            self._stream.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            into_nowhere(self._stream)
+            reason = error.strerror or error
+            raise TranslucidError(f"{self._name} cannot be written: {reason}") from error
 
 
 @contextmanager
 def stream_output(path: Path | None) -> Iterator[StreamOutput]:
     """Give standard output, or a file that is written anew."""
     if path is None:
-        yield StreamOutput(sys.stdout.buffer)
+        if sys.stdout is None:
+            raise InputError("standard output is closed; give a file with -o FILE")
+        yield StreamOutput(sys.stdout.buffer, "standard output")
         return
     try:
         file = path.open("wb")
     except OSError as error:
         raise InputError(f"-o {path} cannot be written: {error.strerror or error}") from error
     with file:
-        yield StreamOutput(file)
+        yield StreamOutput(file, f"-o {path}")
 
 
 @contextmanager

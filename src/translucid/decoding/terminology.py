@@ -100,13 +100,18 @@ def check_room(job: Job) -> None:
     """Raise InputError where prefix, terms and end symbol of a source do not fit its limit."""
     for source, limit in enumerate(job.limits_B.tolist()):
         prefix = job.prefixes[source]
-        missing = _progress(job.terms[source], prefix).missing
+        missing = tokens_missing(job.terms[source], prefix)
         if len(prefix) + missing + 1 > limit:
             raise InputError(
                 f"the terms of source {source} need {missing} tokens after a prefix of "
                 f"{len(prefix)}, and with the end symbol at most {limit} fit: give fewer terms, or "
                 "raise the limit"
             )
+
+
+def tokens_missing(terms: Sequence[Tokens], prefix: Tokens) -> int:
+    """Return how many tokens terms need after a prefix, in which some of them may stand already."""
+    return _progress(terms, prefix).missing
 
 
 def _progress(terms: Sequence[Tokens], tokens: Sequence[int]) -> Progress:

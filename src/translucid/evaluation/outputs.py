@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from translucid.evaluation.reference_set import ReferenceSet
-from translucid.events import Emit, Progress
+from translucid.events import Emit, Notice, Progress
+from translucid.text.normalize import one_line
 from translucid.translator import Translation, Translator
 from translucid.translator.translation import Flags
 
@@ -20,7 +21,7 @@ class Likelihood:
 
     `perplexity` is that of a token of the model's vocabulary, the end symbol counted; models with
     different vocabularies can be compared by `bits_per_character` only. Pairs with a blank side
-    are left out.
+    are left out, and those too long to be scored at once.
     """
 
     log_prob: float
@@ -64,11 +65,6 @@ def model_outputs(translations: Sequence[Translation], likelihood: Likelihood | 
     )
 
 
-def one_line(text: str) -> str:
-    """Return a text without line ends, so that a line of a file holds it."""
-    return text.replace("\r\n", " ").replace("\n", " ")
-
-
 def _confidence(translation: Translation) -> float | None:
     log_probs = translation.log_probs
     return math.exp(math.fsum(log_probs) / len(log_probs)) if log_probs else None
@@ -77,12 +73,8 @@ def _confidence(translation: Translation) -> float | None:
 def reference_likelihood(
     translator: Translator, given: ReferenceSet, target: str | None, batch_size: int, emit: Emit
 ) -> Likelihood | None:
-    """Measure the probability of the first references, or None where all pairs are blank."""
-    pairs = [
-        (source, reference)
-        for source, reference in zip(given.sources, given.references[0], strict=True)
-        if source.strip() and reference.strip()
-    ]
+    """Measure the probability of the first references, or None where no pair can be scored."""
+    pairs = _scorable_pairs(translator, given, target, emit)
     log_probs: list[float] = []
     tokens = 0
     for begin in range(0, len(pairs), _PAIRS_AT_A_TIME):
@@ -96,3 +88,24 @@ def reference_likelihood(
         return None
     characters = sum(len(reference) + 1 for _, reference in pairs)
     return Likelihood(math.fsum(log_probs), tokens, characters, len(pairs))
+
+
+def _scorable_pairs(
+    translator: Translator, given: ReferenceSet, target: str | None, emit: Emit
+) -> list[tuple[str, str]]:
+    """Return the pairs without a blank side; tell of those that are too long, and leave them out.
+
+    Their translations were made in parts, which references are not in.
+    """
+    pairs = [
+        (source, reference)
+        for source, reference in zip(given.sources, given.references[0], strict=True)
+        if source.strip() and reference.strip()
+    ]
+    short = [pair for pair in pairs if translator.can_score(*pair, target=target)]
+    if too_long := len(pairs) - len(short):
+        plural = "" if too_long == 1 else "s"
+        emit(
+            Notice(f"perplexity leaves out {too_long:,} pair{plural} too long to be scored at once")
+        )
+    return short

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+
+_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def nfc(text: str) -> str:
     """Return the text in Unicode's composed form (NFC), so that é is always one character."""
     return unicodedata.normalize("NFC", text)
+
+
+def one_line(text: str) -> str:
+    """Return a text that a line of a file holds: its breaks, if it has any, are spaces.
+
+    >>> one_line("a\\r\\nb\\rc")
+    'a b c'
+    """
+    return _BREAK.sub(" ", text)
 
 
 class _Erasure(dict[int, int | None]):

@@ -45,18 +45,36 @@ def score_texts(
     each = [
         list(_pairs(number, *pair, tokenizer, tag)) for number, pair in enumerate(texts, start=1)
     ]
-    longest = min(MAX_SCORED_TOKENS, *(member.positions for member in members))
+    longest = most_tokens(members)
     for number, pairs in enumerate(each, start=1):
         for pair in pairs:
             _check_length(number, pair, longest)
     flat = [pair for pairs in each for pair in pairs]
-    lengths = [max(len(pair.source), len(pair.target) + 1) for pair in flat]
+    lengths = [_length(pair) for pair in flat]
     found = iter(
         in_batches(
             lengths, batch_size, lambda numbers: score_pairs(members, [flat[n] for n in numbers])
         )
     )
     return [_scored(pairs, [next(found) for _ in pairs], tokenizer) for pairs in each]
+
+
+def most_tokens(members: Sequence[Member]) -> int:
+    """Return how long a line of either side may be to be scored, its symbols counted."""
+    return min(MAX_SCORED_TOKENS, *(member.positions for member in members))
+
+
+def fits(
+    members: Sequence[Member], tokenizer: Tokenizer, tag: Tokens, source: str, target: str
+) -> bool:
+    """Tell whether no line of a text and its translation is too long to be scored."""
+    longest = most_tokens(members)
+    return all(_length(p) <= longest for p in _pairs(1, source, target, tokenizer, tag))
+
+
+def _length(pair: Pair) -> int:
+    """Return the tokens of the longer side, its symbols counted."""
+    return max(len(pair.source), len(pair.target) + 1)
 
 
 def _pairs(number: int, source: str, target: str, tokenizer: Tokenizer, tag: Tokens) -> list[Pair]:
@@ -79,7 +97,7 @@ def _pairs(number: int, source: str, target: str, tokenizer: Tokenizer, tag: Tok
 
 
 def _check_length(number: int, pair: Pair, longest: int) -> None:
-    if max(len(pair.source), len(pair.target) + 1) > longest:
+    if _length(pair) > longest:
         raise InputError(
             f"pair {number} has {len(pair.source)} source and {len(pair.target) + 1} target tokens "
             f"in a line, and at most {longest} can be scored at once: divide the line on both sides"

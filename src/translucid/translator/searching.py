@@ -14,6 +14,7 @@ from translucid.decoding.job import Job, Tokens
 from translucid.decoding.search import search
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import Hypothesis, Stepper
+from translucid.decoding.terminology import tokens_missing
 from translucid.decoding.tree import Recorder
 from translucid.errors import InputError
 from translucid.text.interface import BOS, EOS, FIRST_PIECE, Tokenizer
@@ -87,9 +88,8 @@ class Searcher:
 
     def check_room(self, text: int, request: Request) -> None:
         """Refuse a prefix or terms that do not fit; `text` is the number of the text, from 0."""
-        room, terms = self._limit(request) - 1, sum(map(len, request.terms))
-        # Terms that stand in the prefix already need no room: that is for the search to tell.
-        if len(request.prefix) > room or (not request.prefix and terms > room):
+        room, terms = self._limit(request) - 1, tokens_missing(request.terms, request.prefix)
+        if len(request.prefix) + terms > room:
             raise InputError(
                 f"text {text + 1}: its prefix of {len(request.prefix)} tokens and its terms of "
                 f"{terms} do not fit into a translation of at most {room}: shorten them, or raise "

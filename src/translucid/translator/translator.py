@@ -20,7 +20,7 @@ from translucid.translator.assembly import best_combinations, candidate, flags
 from translucid.translator.batches import in_batches
 from translucid.translator.forbidding import forbidden_tokens
 from translucid.translator.member import Member
-from translucid.translator.scoring import score_texts
+from translucid.translator.scoring import fits, score_texts
 from translucid.translator.searching import Searcher, never_written
 from translucid.translator.streaming import grow
 from translucid.translator.translation import Partial, Scored, Translation
@@ -148,6 +148,10 @@ class Translator:
         check_pairs(sources, targets, batch_size)
         texts = list(zip(sources, targets, strict=True))
         return score_texts(self.members, self.tokenizer, self.tag(target), texts, batch_size)
+
+    def can_score(self, source: str, translation: str, *, target: str | None = None) -> bool:
+        """Tell whether a pair is short enough for `score`, which refuses longer ones."""
+        return fits(self.members, self.tokenizer, self.tag(target), source, translation)
 
     def tag(self, target: str | None) -> Tokens:
         """Return what a source begins with to be translated into a language."""

@@ -1,0 +1,132 @@
+"""What ``translucid explain`` writes: which form a file name asks for, and how it is made."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from translucid.errors import InputError
+
+if TYPE_CHECKING:
+    from translucid.interpret.figures.drawing import Drawing
+    from translucid.interpret.figures.panels import Choice, Material
+
+FORMS = (".html", ".svg", ".png", ".json", ".safetensors")
+PICTURES = (".html", ".svg", ".png")
+USUAL = "alignment"  # the panel of a picture where none is named
+
+
+@dataclass(frozen=True)
+class Form:
+    """A file to write: its path, what its name ends in, and the panel it shows (None: all)."""
+
+    path: Path
+    suffix: str
+    panel: str | None
+
+
+def form_of(output: Path | None, panel: str | None) -> Form:
+    """Return what is to be written, or raise InputError that says what can be."""
+    from translucid.interpret.figures.panels import panel_of
+
+    if output is None:
+        raise InputError(f"no file to write: give one with -o FILE, ending in {' '.join(FORMS)}")
+    suffix = output.suffix.lower()
+    if suffix not in FORMS:
+        raise InputError(f"-o {output}: the name must end in {', '.join(FORMS)}")
+    if not output.resolve().parent.is_dir():
+        raise InputError(f"-o {output}: there is no folder {output.parent}")
+    if panel is not None:
+        panel_of(panel)
+        if suffix not in PICTURES:
+            raise InputError(
+                f"--panel {panel}: a {suffix} file holds the whole trace; leave --panel out, or "
+                f"write {', '.join(PICTURES)}"
+            )
+    elif suffix in (".svg", ".png"):
+        panel = USUAL
+    return Form(output, suffix, panel)
+
+
+def chosen(
+    form: Form,
+    side: str | None,
+    layer: int | None,
+    head: int | None,
+    step: int | None,
+) -> Choice:
+    """Return which part of the network is shown; for a file that shows none, nothing may be."""
+    from translucid.interpret.attention_head import SIDES
+    from translucid.interpret.figures.panels import Choice, check_choice
+
+    names = dict(zip(SIDES, SIDES, strict=True))
+    if side is not None and side not in names:
+        raise InputError(f"--side {side}: must be {', '.join(SIDES)}")
+    choice = Choice(None if side is None else names[side], layer, head, step)
+    if form.suffix not in PICTURES and choice.given():
+        raise InputError(
+            f"--{choice.given()[0]} chooses what a picture shows, and a {form.suffix} file holds "
+            "the whole trace: leave it out"
+        )
+    if form.panel is not None:
+        check_choice(form.panel, choice)
+    elif choice.side is not None:
+        raise InputError("--side chooses one attention, and the page shows all three: add --panel")
+    return choice
+
+
+def list_panels() -> None:
+    """Print every panel with what it shows and the options that it takes."""
+    from translucid.interpret.figures.panels import PANELS
+
+    width = max(map(len, PANELS))
+    for name, panel in PANELS.items():
+        takes = " ".join(f"--{option}" for option in panel.options)
+        typer.echo(f"{name:{width}}  {panel.about}{f'  ({takes})' if takes else ''}")
+
+
+def write(form: Form, material: Material, choice: Choice) -> None:
+    """Write the file that was asked for."""
+    from translucid.interpret.figures.page import page
+    from translucid.interpret.figures.panels import draw
+
+    if form.suffix == ".safetensors":
+        material.trace.save(form.path)
+        told(form.path)
+    elif form.suffix == ".json":
+        content = json.dumps(material.trace.to_json(), ensure_ascii=False, indent=2)
+        write_bytes(form.path, f"{content}\n".encode())
+    elif form.panel is None:
+        write_bytes(form.path, page(material.trace, material, choice).encode())
+    else:
+        write_drawing(form, draw(form.panel, material, choice))
+
+
+def write_drawing(form: Form, drawing: Drawing) -> None:
+    """Write one picture as HTML, SVG or PNG."""
+    from translucid.interpret.figures.page import panel_page
+    from translucid.interpret.figures.png import png
+
+    if form.suffix == ".png":
+        write_bytes(form.path, png(drawing))
+    else:
+        text = panel_page(drawing) if form.suffix == ".html" else drawing.svg
+        write_bytes(form.path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, and tell its name."""
+    from translucid.atomic import new_file
+
+    with new_file(path) as file:
+        file.write(content)
+    told(path)
+
+
+def told(path: Path) -> None:
+    """Tell which file was written."""
+    typer.echo(f"{path}")

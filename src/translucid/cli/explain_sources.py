@@ -1,0 +1,184 @@
+"""Where ``translucid explain`` gets its trace from: a model, a file, the checkpoints of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from translucid.cli.explain_output import Form, write_drawing
+from translucid.errors import InputError
+
+if TYPE_CHECKING:
+    from translucid.decoding.settings import SearchConfig
+    from translucid.interpret.figures.film_strip import Frame
+    from translucid.interpret.figures.panels import Material
+    from translucid.interpret.figures.run_curve import Course
+    from translucid.interpret.trace import Trace
+    from translucid.translator import Translator
+
+MOST_FRAMES = 24  # of a film strip; of more checkpoints, as many are taken evenly
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What was asked for on the command line."""
+
+    text: str | None
+    given: str | None
+    level: str | None
+    force: bool
+    target: str | None
+    trace_file: Path | None
+    run: Path | None
+    model: bool
+    search: bool
+
+
+def material_of(
+    wishes: Wishes,
+    form: Form,
+    network: Callable[[], Translator],
+    how: Callable[[Translator], SearchConfig],
+) -> Material:
+    """Return the trace, and with it what its pictures need."""
+    from translucid.interpret.figures.panels import Material
+
+    _check(wishes)
+    if wishes.trace_file is not None:
+        translator = network() if wishes.model else None
+        return Material(_read(wishes.trace_file, translator), translator)
+    translator = network()
+    search = how(translator)
+    trace = _recorded(wishes, translator, search)
+    if (
+        wishes.run is None
+        or form.panel not in (None, "film")
+        or form.suffix in (".json", ".safetensors")
+    ):
+        return Material(trace, translator)
+    frames = _frames(wishes, wishes.run, translator, search)
+    return Material(trace, translator, frames, course_of(wishes.run))
+
+
+def _check(wishes: Wishes) -> None:
+    """Refuse what does not go together, all of it in one message."""
+    if wishes.trace_file is None:
+        if wishes.text is None:
+            raise InputError("nothing to look at: give a TEXT, or a saved trace with --trace FILE")
+        return
+    already = {
+        "TEXT": wishes.text is not None,
+        "--given": wishes.given is not None,
+        "--level": wishes.level is not None,
+        "--force": wishes.force,
+        "--to": wishes.target is not None,
+        "--run": wishes.run is not None,
+        "options of the search": wishes.search,
+    }
+    if wrong := [name for name, there in already.items() if there]:
+        raise InputError(
+            f"{', '.join(wrong)}: a saved trace (--trace) has all of this inside; leave it out"
+        )
+
+
+def _read(path: Path, translator: Translator | None) -> Trace:
+    from translucid.interpret.trace import Trace
+
+    if not path.is_file():
+        raise InputError(f"--trace {path}: there is no such file")
+    return Trace.load(path, translator)
+
+
+def _recorded(wishes: Wishes, translator: Translator, search: SearchConfig) -> Trace:
+    from translucid.cli.search_options import one_of
+    from translucid.interpret.explain import explain
+    from translucid.interpret.tensor_shapes import Level
+
+    assert wishes.text is not None
+    level = "full" if wishes.level is None else wishes.level
+    return explain(
+        translator,
+        wishes.text,
+        target=wishes.target,
+        search=search,
+        level=one_of("--level", level, get_args(Level)),
+        given=wishes.given,
+        force=wishes.force,
+    )
+
+
+def _frames(
+    wishes: Wishes, run: Path, translator: Translator, search: SearchConfig
+) -> tuple[Frame, ...]:
+    """Return a frame for each checkpoint of a run, of many an even choice."""
+    from translucid.cli.progress import shown, stderr_console
+    from translucid.interpret.figures.film_strip import film
+
+    assert wishes.text is not None
+    checkpoints = checkpoints_of(run, translator)
+    with shown(stderr_console()) as emit:
+        return film(checkpoints, wishes.text, target=wishes.target, search=search, emit=emit)
+
+
+def checkpoints_of(run: Path, like: Translator) -> list[tuple[int, Translator]]:
+    """Return the networks of a run's checkpoints, with the tokenizer and heads of its model."""
+    import torch
+
+    from translucid.checkpoint.average import WEIGHTS
+    from translucid.interpret.network import with_network
+    from translucid.model import Transformer
+    from translucid.training.run_folder import RunFolder, read_record
+
+    config = read_record(run).model
+    if config != like.members[0].model.config:
+        raise InputError(f"the model is not of the run {run}: they have different settings")
+    store = RunFolder(run).checkpoints
+    steps = evenly_chosen(store.steps(), MOST_FRAMES)
+    if not steps:
+        raise InputError(f"{run} has no checkpoints: training keeps training.keep_checkpoints")
+    found = []
+    for step in steps:
+        model = Transformer(config).eval()
+        weights = store.open(step).tensors(WEIGHTS)
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                parameter.copy_(weights[name])
+        found.append((step, with_network(like, model, f"{like.name} after step {step}")))
+    return found
+
+
+def evenly_chosen(steps: list[int], most: int) -> list[int]:
+    """Return at most so many of the steps, evenly spread, the first and the last among them."""
+    if len(steps) <= most:
+        return steps
+    return [steps[round(place * (len(steps) - 1) / (most - 1))] for place in range(most)]
+
+
+def course_of(run: Path) -> Course:
+    """Return the losses and the learning rate of a run."""
+    from translucid.events import Trained, Validated
+    from translucid.interpret.figures.run_curve import Course
+    from translucid.training.metrics import read_metrics
+    from translucid.training.report import curves_of
+    from translucid.training.run_folder import RunFolder, read_record
+
+    read_record(run)
+    curves = curves_of(
+        event
+        for event in read_metrics(RunFolder(run).metrics.path)
+        if isinstance(event, Trained | Validated)
+    )
+    return Course(run.resolve().name, curves.training, curves.dev, curves.learning_rate)
+
+
+def only_the_curve(form: Form, run: Path | None, more: str | Path | None) -> None:
+    """Write the course of a run, for which no text is needed."""
+    from translucid.interpret.figures.run_curve import run_curve
+
+    if run is None:
+        raise InputError("the panel curve needs the folder of a run: give it with --run RUN")
+    if more is not None:
+        raise InputError(f"{more}: the panel curve shows a run, not a translation; leave it out")
+    write_drawing(form, run_curve(course_of(run)))

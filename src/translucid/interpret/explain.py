@@ -1,0 +1,302 @@
+"""From a text to its trace: search for the translation, then record how the network came to it.
+
+::
+
+    text ─ tokens ─ search on the served network ─ the translation chosen ─ recording twin ─ Trace
+                    (tree, rows of each step)      or one that was given    (every number)
+
+The search is the one that `Translator.translate` makes, so the translation is the same. What the
+trace will take is known before anything is recorded, and too much is refused.
+
+Shapes: S source, T target, N rows under way, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import get_args
+
+from torch import Tensor
+
+from translucid.config import ModelConfig
+from translucid.decoding.job import Tokens
+from translucid.decoding.penalties import score_of
+from translucid.decoding.settings import SearchConfig
+from translucid.decoding.stepper import AttendingStepper, Hypothesis, Stepper
+from translucid.decoding.tree import Recorder, SearchTree
+from translucid.errors import InputError
+from translucid.interpret.cache_account import cache_account
+from translucid.interpret.model_hash import model_hash
+from translucid.interpret.network import network_of
+from translucid.interpret.recording import Recording, record
+from translucid.interpret.tensor_shapes import Level, trace_bytes
+from translucid.interpret.trace import VERSION, Step, TopToken, Trace, TraceToken
+from translucid.text.interface import BOS, EOS, UNK, Tokenizer
+from translucid.text.normalize import nfc
+from translucid.translator import Flags, Translator
+from translucid.translator.searching import Request
+from translucid.translator.translator import MAX_SOURCE_TOKENS
+
+MAX_BYTES = 256_000_000  # of a trace that nobody insists on
+
+
+def explain(
+    translator: Translator,
+    text: str,
+    *,
+    target: str | None = None,
+    search: SearchConfig | None = None,
+    level: Level = "full",
+    given: str | None = None,
+    force: bool = False,
+) -> Trace:
+    """Translate one sentence and return everything that the network did.
+
+    `target` is the language to translate into, needed where the model has several. With `given`,
+    that translation is looked at instead of one that is searched for. `level` is 'full', every
+    number, or 'light': tokens, attention and the likeliest tokens of each step. A trace that would
+    be large is refused, and its size told, unless `force` is set.
+
+    White space around the text is left out. The text is read as one sentence even where
+    `translate` would divide it, which is from 257 tokens on.
+    """
+    model = network_of(translator)
+    asked = _asked(translator, text, target, search, level)
+    room = _Room(model.config, asked, force)
+    positions = translator.members[0].positions
+    room.check_source(positions)
+    if given is None:
+        found = _search(translator, asked)
+    else:
+        found = _given(translator.tokenizer, given, positions)
+    room.check(len(found.written))
+    return _trace(translator, asked, found, record(model, asked.source, found.written, level))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A sentence, the tokens of it, and how it is to be translated and traced."""
+
+    sentence: str
+    tag: Tokens
+    tokens: Tokens
+    settings: SearchConfig
+    level: Level
+
+    @property
+    def source(self) -> Tokens:
+        """What the encoder reads."""
+        return (*self.tag, *self.tokens, EOS)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A translation, and how it came to be.
+
+    `written` is all that was written, with the end symbol last if it was. `hypothesis` and `tree`
+    are the search's, `rows` counts the rows of each of its steps; a given translation is one row.
+    """
+
+    written: Tokens
+    hypothesis: Hypothesis | None
+    tree: SearchTree | None
+    rows: tuple[int, ...]
+
+
+def _asked(
+    translator: Translator,
+    text: str,
+    target: str | None,
+    search: SearchConfig | None,
+    level: Level,
+) -> _Asked:
+    if level not in get_args(Level):
+        raise InputError(f"level = {level!r}: must be one of {', '.join(get_args(Level))}")
+    sentence = _one_line("text", text)
+    tokens = tuple(translator.tokenizer.encode(sentence))
+    settings = search or translator.default_search
+    return _Asked(sentence, translator.tag(target), tokens, settings, level)
+
+
+def _one_line(name: str, text: str) -> str:
+    """Return a text normalised and without white space around it; it must be a single line."""
+    if not isinstance(text, str):
+        raise InputError(f"the {name} is {text!r}, {type(text).__name__}: give a string")
+    line = nfc(text).strip()
+    if not line:
+        raise InputError(f"the {name} is blank, {text!r}: give a sentence")
+    if "\n" in line:
+        raise InputError(
+            f"the {name} has {line.count(chr(10)) + 1} lines, and a trace shows one sentence: "
+            "trace each line by itself"
+        )
+    return line
+
+
+def _search(translator: Translator, asked: _Asked) -> _Found:
+    """Search on the served network, with a recorder of the tree and a counter of rows."""
+    recorder = Recorder()
+    rows: list[int] = []
+    ((best, *_),) = translator.searcher(asked.settings).find(
+        [Request(source=asked.source, prefix=(), terms=())],
+        recorder,
+        lambda stepper: _RowCounter(stepper, rows),
+    )
+    ended = len(best.log_probs) > len(best.tokens)
+    (tree,) = recorder.trees()
+    return _Found((*best.tokens, EOS) if ended else best.tokens, best, tree, tuple(rows))
+
+
+def _given(tokenizer: Tokenizer, given: str, positions: int) -> _Found:
+    """Take a translation that is given, as if it had been written token by token."""
+    written = (*tokenizer.encode(_one_line("given translation", given)), EOS)
+    if len(written) > positions:
+        raise InputError(
+            f"the given translation has {len(written)} tokens with its end symbol, and this "
+            f"network can write {positions} (max_positions): shorten it"
+        )
+    return _Found(written, None, None, (1,) * len(written))
+
+
+class _RowCounter:
+    """Stands between search and network, and counts the rows of each step."""
+
+    def __init__(self, stepper: Stepper, rows: list[int]) -> None:
+        self._stepper, self._rows = stepper, rows
+
+    def step(self, last_ids_N: Tensor) -> Tensor:
+        """Feed the newest token of every row; return log P(next token) as (N, V)."""
+        self._rows.append(last_ids_N.numel())
+        return self._stepper.step(last_ids_N)
+
+    def reorder(self, rows_N: Tensor) -> None:
+        """Continue with these rows, in this order."""
+        self._stepper.reorder(rows_N)
+
+    @property
+    def attention_NS(self) -> Tensor:  # noqa: N802
+        """Where the newest step looked; asked for only where the stepper tells."""
+        assert isinstance(self._stepper, AttendingStepper)
+        return self._stepper.attention_NS
+
+
+@dataclass(frozen=True)
+class _Room:
+    """Whether the trace of what was asked for may be made."""
+
+    config: ModelConfig
+    asked: _Asked
+    force: bool
+
+    def check_source(self, positions: int) -> None:
+        """Refuse what is too large whatever the translation will be, before any work is done."""
+        length = len(self.asked.source)
+        if length > positions:
+            raise InputError(
+                f"the text has {length} tokens with its symbols, and this network can read "
+                f"{positions} (max_positions): shorten it"
+            )
+        too_long = self.asked.level == "full" and len(self.asked.tokens) > MAX_SOURCE_TOKENS
+        if not self.force and (too_long or self._bytes(1) > MAX_BYTES):
+            size = _megabytes(self._bytes(length))
+            raise self._refusal(f"about {size}, if the translation is as long")
+
+    def check(self, target: int) -> None:
+        """Refuse a trace that is too large, given the tokens of the translation."""
+        if not self.force and self._bytes(target) > MAX_BYTES:
+            size = _megabytes(self._bytes(target))
+            raise self._refusal(f"{size}, with the {target} tokens of the translation")
+
+    def _bytes(self, target: int) -> int:
+        return trace_bytes(self.config, len(self.asked.source), target, self.asked.level)
+
+    def _refusal(self, size: str) -> InputError:
+        length, level = len(self.asked.source), self.asked.level
+        light = _megabytes(trace_bytes(self.config, length, length, "light"))
+        instead = f"take the level 'light' (about {light}), " if level == "full" else ""
+        return InputError(
+            f"a {level!r} trace of {length} source tokens would take {size}. Without force, a "
+            f"trace may take {_megabytes(MAX_BYTES)}, and a full one may have {MAX_SOURCE_TOKENS} "
+            f"source tokens: {instead}shorten the text, or insist (force=True; --force on the "
+            "command line)"
+        )
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:,.0f} MB"
+
+
+def _trace(translator: Translator, asked: _Asked, found: _Found, recording: Recording) -> Trace:
+    """Put together what was asked, found and recorded."""
+    (member,) = translator.members
+    hypothesis, tokenizer = found.hypothesis, translator.tokenizer
+    written, translation = _written(found.written, tokenizer)
+    log_prob = math.fsum(reading.log_prob for reading in recording.readings)
+    score = score_of(log_prob, len(written), asked.settings)
+    ending = "end" if hypothesis is None else hypothesis.ending
+    return Trace(
+        version=VERSION,
+        level=asked.level,
+        model_name=translator.name,
+        model_hash=model_hash(translator),
+        model=member.model.config,
+        search=asked.settings,
+        origin="given" if hypothesis is None else "search",
+        source=asked.sentence,
+        translation=translation,
+        source_tokens=_source_tokens(asked, tokenizer),
+        target_tokens=(TraceToken(BOS, tokenizer.piece(BOS), 0, 0), *written[:-1]),
+        steps=tuple(_steps(written, recording, tokenizer)),
+        tree=found.tree,
+        flags=Flags(
+            truncated=ending == "limit", unknown=UNK in asked.source, looped=ending == "loop"
+        ),
+        log_prob=log_prob if hypothesis is None else hypothesis.log_prob,
+        score=score if hypothesis is None else hypothesis.score,
+        alignment_heads=member.heads.heads,
+        alignment_row=member.heads.row,
+        cache=cache_account(
+            member.model.config,
+            len(asked.source),
+            found.rows,
+            next(member.model.parameters()).element_size(),
+        ),
+        tensors=recording.tensors,
+    )
+
+
+def _source_tokens(asked: _Asked, tokenizer: Tokenizer) -> tuple[TraceToken, ...]:
+    """Return what the encoder read, with the characters of the sentence that it stands for."""
+    end = len(asked.sentence)
+    offsets = tokenizer.encode_with_offsets(asked.sentence).offsets
+    spans = [*((0, 0) for _ in asked.tag), *offsets, (end, end)]
+    return tuple(
+        TraceToken(token, tokenizer.piece(token), *span)
+        for token, span in zip(asked.source, spans, strict=True)
+    )
+
+
+def _written(written: Tokens, tokenizer: Tokenizer) -> tuple[tuple[TraceToken, ...], str]:
+    """Return what was written, with the characters that each token added; and the whole text.
+
+    They are found by decoding one token more each time. The later bytes of a character add
+    nothing, and share its span.
+    """
+    tokens: list[TraceToken] = []
+    end = 0
+    for count, token in enumerate(written, start=1):
+        before = end
+        end = max(before, len(tokenizer.decode(written[:count])))
+        start = end if token == EOS else min(before, max(0, end - 1))
+        tokens.append(TraceToken(token, tokenizer.piece(token), start, end))
+    return tuple(tokens), tokenizer.decode(written)
+
+
+def _steps(
+    written: tuple[TraceToken, ...], recording: Recording, tokenizer: Tokenizer
+) -> Iterator[Step]:
+    for token, reading in zip(written, recording.readings, strict=True):
+        top = tuple(TopToken(one, tokenizer.piece(one), value) for one, value in reading.top)
+        yield Step(token, reading.log_prob, reading.rank, reading.entropy, top)

@@ -1,0 +1,252 @@
+"""A trace: everything that one translation did inside the network, as one immutable result.
+
+::
+
+    trace = translucid.explain(translator, "Le chat noir dort.")
+    trace.steps[0].top                        # what the network held for likely at the first step
+    trace.attention("cross", layer=2)         # weights (H, T, S)
+    trace.tensor("encoder.0.self_attention.q")
+
+The decoder reads `target_tokens` and in row t predicts `steps[t]`::
+
+    source_tokens    ▁Le   ▁chat  ▁dort  </s>             S of them, with a tag before
+    target_tokens    <s>   ▁The   ▁cat   ▁sleeps          T of them
+    steps            ▁The  ▁cat   ▁sleeps  </s>           T of them
+
+Shapes: S source, T target, L queries, M keys, D d_model, H heads, K size of a query or key in one
+head, W of a value, F d_ff, V vocabulary.
+
+======================================================  ========================================
+tensor (l: layer from 0; batch of one, left out)        shape
+======================================================  ========================================
+encoder.{l}.self_attention.weights                      (H, S, S)
+decoder.{l}.self_attention.weights                      (H, T, T)
+decoder.{l}.cross_attention.weights                     (H, T, S)
+------------------------------------------------------  ----------------------------------------
+*and at the level "full"*, of each attention a
+{a}.q {a}.k {a}.v                                       (H, L, K), (H, M, K), (H, M, W); after
+                                                        rotation, where positions turn them
+{a}.raw_scores {a}.scaled_scores                        (H, L, M): q kᵀ, and that / √d_k
+{a}.mask                                                (L, M): what is added, 0 or −∞; with
+                                                        relative positions (H, L, M), their bias
+{a}.heads {a}.output                                    (H, L, W), and after W^O (L, D)
+{x}.residual_before {x}.residual_after                  (L, D): the stream before a sublayer x, and
+                                                        after its Add & Norm
+{stack}.{l}.feed_forward.inner, .output                 (L, F), (L, D)
+{stack}.{l}.output                                      (L, D): what a layer hands on
+source.embedding source.positions source.sum            (S, D); positions that are not added: zeros
+target.embedding target.positions target.sum            (T, D)
+memory, decoder.states                                  (S, D), (T, D): after the final norm, if any
+logits, log_probs                                       (T, V)
+======================================================  ========================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch import Tensor
+
+from translucid.config import ModelConfig
+from translucid.decoding.settings import SearchConfig
+from translucid.decoding.tree import SearchTree
+from translucid.errors import InputError, nearest
+from translucid.interpret.cache_account import CacheAccount
+from translucid.interpret.tensor_shapes import Level, Shape, tensor_shapes, trace_bytes
+from translucid.translator.alignment_heads import Row
+from translucid.translator.translation import Flags
+
+if TYPE_CHECKING:
+    from translucid.translator import Translator
+
+VERSION = 1
+
+Side = Literal["encoder", "decoder", "cross"]
+"""The three attentions: the encoder's own, the decoder's own, and the decoder's to the source."""
+
+Origin = Literal["search", "given"]
+"""Whether the translation was searched for, or given by the user."""
+
+_ATTENTIONS: dict[str, str] = {
+    "encoder": "encoder.{}.self_attention",
+    "decoder": "decoder.{}.self_attention",
+    "cross": "decoder.{}.cross_attention",
+}
+
+
+@dataclass(frozen=True)
+class TraceToken:
+    """A token, and the characters [start, end) of the text that it stands for.
+
+    Of a source token that is the source text, of a target token the translation. Symbols stand for
+    no text: start == end.
+    """
+
+    id: int
+    piece: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class TopToken:
+    """A token that could have come next, and log P of it."""
+
+    id: int
+    piece: str
+    log_prob: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """What was written at one step, and what the network held for likely there.
+
+    `rank` is the place of the token by the network's own probability, 1 for the most probable;
+    `entropy` is that of the whole softmax, in nats; `top` are the ten most probable tokens, best
+    first. The last step is the end symbol's, unless the translation went in circles and was ended.
+    """
+
+    token: TraceToken
+    log_prob: float
+    rank: int
+    entropy: float
+    top: tuple[TopToken, ...]
+
+
+class FrozenTensors(Mapping[str, Tensor]):
+    """Named tensors that nobody can change: whoever asks for one gets a copy of it."""
+
+    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+        self._tensors = dict(tensors)
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._tensors[name].clone()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tensors)
+
+    def __len__(self) -> int:
+        return len(self._tensors)
+
+    @property
+    def shapes(self) -> dict[str, Shape]:
+        """The shape of each."""
+        return {name: tuple(tensor.shape) for name, tensor in self._tensors.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One translation of one text by one network, with every number on the way.
+
+    Nothing in it changes. The tensors are float32 on the CPU. `score` is what the search ranked
+    by; of a given translation, what it would have ranked by. `alignment_heads` are (layer, head) of
+    the cross-attention heads that align words; `alignment_row` says whether the row that predicts
+    or the one that reads a token shows where it looked.
+    """
+
+    version: int
+    level: Level
+    model_name: str
+    model_hash: str
+    model: ModelConfig
+    search: SearchConfig
+    origin: Origin
+    source: str
+    translation: str
+    source_tokens: tuple[TraceToken, ...]
+    target_tokens: tuple[TraceToken, ...]
+    steps: tuple[Step, ...]
+    tree: SearchTree | None
+    flags: Flags
+    log_prob: float
+    score: float
+    alignment_heads: tuple[tuple[int, int], ...]
+    alignment_row: Row
+    cache: CacheAccount
+    tensors: FrozenTensors
+
+    def attention(self, side: Side, layer: int) -> Tensor:
+        """Return the weights of all heads of one attention: (H,S,S), (H,T,T) or (H,T,S)."""
+        return self.tensor(f"{self.attention_name(side, layer)}.weights")
+
+    def attention_name(self, side: Side, layer: int) -> str:
+        """Return what the tensors of one attention begin with, such as encoder.0.self_attention."""
+        if side not in _ATTENTIONS:
+            raise InputError(f"no attention is called {side!r}; {nearest(side, _ATTENTIONS)}")
+        layers = self.layers(side)
+        if not 0 <= layer < layers:
+            raise InputError(
+                f"layer {layer} of {side} does not exist: there are {layers}, 0 to {layers - 1}"
+            )
+        return _ATTENTIONS[side].format(layer)
+
+    def layers(self, side: Side) -> int:
+        """Return how many layers have this attention."""
+        return self.model.encoder_layers if side == "encoder" else self.model.decoder_layers
+
+    def tensor(self, name: str) -> Tensor:
+        """Return a tensor by its name (see the table of this file)."""
+        if name in self.tensors:
+            return self.tensors[name]
+        sizes = len(self.source_tokens), len(self.target_tokens)
+        if self.level == "light" and name in tensor_shapes(self.model, *sizes, "full"):
+            raise InputError(
+                f"this trace has the level 'light' and so no tensor {name!r}: record it again "
+                "with the level 'full'"
+            )
+        raise InputError(f"the trace has no tensor {name!r}; {nearest(name, self.tensors)}")
+
+    def alignment(self) -> Tensor:
+        """Return how much each token of the translation looked at each source token, (T − 1, S).
+
+        It is the mean of the alignment heads; row t is that of `target_tokens[t + 1]`.
+        """
+        weights = [self.attention("cross", layer)[head] for layer, head in self.alignment_heads]
+        mean_TS = torch.stack(weights).mean(dim=0)
+        return mean_TS[:-1] if self.alignment_row == "predicts" else mean_TS[1:]
+
+    @property
+    def bytes(self) -> int:
+        """What all tensors take together."""
+        sizes = len(self.source_tokens), len(self.target_tokens)
+        return trace_bytes(self.model, *sizes, self.level)
+
+    def save(self, path: str | Path) -> None:
+        """Write the trace as one safetensors file, replacing an older one at once."""
+        from translucid.interpret.trace_file import write_trace
+
+        write_trace(Path(path), self)
+
+    @classmethod
+    def load(cls, path: str | Path, model: Translator | None = None) -> Trace:
+        """Read a trace from its file; given a model, refuse one that another model has made."""
+        from translucid.interpret.trace_file import read_trace
+
+        return read_trace(Path(path), model)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all but the tensors as plain values that JSON can hold; of tensors, the shapes."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {
+            **plain,
+            "model": self.model.model_dump(),
+            "search": self.search.model_dump(),
+            "source_tokens": [asdict(token) for token in self.source_tokens],
+            "target_tokens": [asdict(token) for token in self.target_tokens],
+            "steps": [asdict(step) for step in self.steps],
+            "tree": None if self.tree is None else self.tree.to_json(),
+            "flags": asdict(self.flags),
+            "alignment_heads": [list(head) for head in self.alignment_heads],
+            "cache": asdict(self.cache),
+            "tensors": {name: list(shape) for name, shape in self.tensors.shapes.items()},
+        }
+
+    def _repr_html_(self) -> str:
+        """Show the trace in a notebook: the page of all panels."""
+        from translucid.interpret.figures.page import notebook
+
+        return notebook(self)

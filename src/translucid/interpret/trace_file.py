@@ -1,0 +1,183 @@
+"""A trace as one file: safetensors, with all but the tensors as JSON in its header.
+
+::
+
+    8 bytes     length of the header
+    header      JSON: {"__metadata__": {"translucid_trace": "…"}, name → type, shape, place, …}
+    tensors     float32, little-endian, in the order of the network
+
+Any reader of safetensors can open it. Nothing in it is ever executed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from translucid.atomic import new_file
+from translucid.config import ModelConfig
+from translucid.decoding.settings import SearchConfig
+from translucid.decoding.tree import Node, SearchTree
+from translucid.errors import DataError
+from translucid.interpret.cache_account import CacheAccount, CacheStep
+from translucid.interpret.model_hash import model_hash
+from translucid.interpret.tensor_shapes import Shape, tensor_shapes
+from translucid.interpret.trace import VERSION, FrozenTensors, Step, TopToken, Trace, TraceToken
+from translucid.translator.translation import Flags
+
+if TYPE_CHECKING:
+    from translucid.translator import Translator
+
+KEY = "translucid_trace"
+_AGAIN = "Make the trace again with `translucid explain`."
+
+
+def write_trace(path: Path, trace: Trace) -> None:
+    """Write a trace under a name, replacing an older file at once; tensors one after another."""
+    with new_file(path) as file:
+        file.write(_header(trace))
+        for tensor in trace.tensors.values():
+            file.write(tensor.contiguous().numpy().data)
+
+
+def _header(trace: Trace) -> bytes:
+    facts = json.dumps(trace.to_json(), ensure_ascii=False, separators=(",", ":"))
+    entries: dict[str, Any] = {"__metadata__": {KEY: facts}}
+    place = 0
+    for name, tensor in trace.tensors.items():
+        end = place + tensor.nbytes
+        entries[name] = {"dtype": "F32", "shape": [*tensor.shape], "data_offsets": [place, end]}
+        place = end
+    text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # so that numbers stand at multiples of their size
+    return len(text).to_bytes(8, "little") + text
+
+
+def read_trace(path: Path, model: Translator | None) -> Trace:
+    """Read a trace; given a model, refuse one that another model has made."""
+    if not path.is_file():
+        raise DataError(path, "there is no such file", remedy="Give a file made by `explain`.")
+    try:
+        with safe_open(path, framework="pt") as file:
+            facts = _facts(path, file.metadata() or {})
+            _check_version(path, facts)
+            if model is not None:
+                _check_model(path, facts, model)
+            tensors = _tensors(file)
+    except SafetensorError as error:
+        problem = f"it is truncated, damaged or no trace at all ({error})"
+        raise DataError(path, problem, remedy=_AGAIN) from error
+    try:
+        trace = _trace(facts, tensors)
+        shapes = _expected(trace)
+    except (KeyError, TypeError, ValueError) as error:
+        problem = f"its description does not make a trace: {type(error).__name__} {error}"
+        raise DataError(path, problem, remedy=_AGAIN) from error
+    _check_tensors(path, shapes, tensors)
+    ordered = {name: tensors[name] for name in shapes}
+    return replace(trace, tensors=FrozenTensors(ordered))
+
+
+def _facts(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the header says of the trace."""
+    if KEY not in metadata:
+        raise DataError(path, "these are tensors, but not those of a trace", remedy=_AGAIN)
+    try:
+        facts = json.loads(metadata[KEY])
+    except ValueError as error:
+        raise DataError(
+            path, f"its description is not valid JSON: {error}", remedy=_AGAIN
+        ) from error
+    if not isinstance(facts, dict) or not isinstance(facts.get("version"), int):
+        raise DataError(path, "its description names no version", remedy=_AGAIN)
+    return facts
+
+
+def _check_version(path: Path, facts: Mapping[str, Any]) -> None:
+    version = facts["version"]
+    if not 1 <= version <= VERSION:
+        raise DataError(
+            path,
+            f"it is a trace of version {version}, and this Translucid reads up to {VERSION}",
+            remedy="Update Translucid, or make the trace again with this one.",
+        )
+
+
+def _check_model(path: Path, facts: Mapping[str, Any], model: Translator) -> None:
+    made, given = facts.get("model_hash"), model_hash(model)
+    if made != given:
+        raise DataError(
+            path,
+            f"another model made it: {facts.get('model_name')!r} with the hash {str(made)[:12]}, "
+            f"not {model.name!r} with {given[:12]}",
+            remedy="Load it with the model that made it, or without one; or make it again.",
+        )
+
+
+def _tensors(file: Any) -> dict[str, Tensor]:
+    """Return the tensors, apart from the file, which may change."""
+    return {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+
+
+def _expected(trace: Trace) -> dict[str, Shape]:
+    """Return the shapes of the tensors that the trace of such a network and such tokens has."""
+    sizes = len(trace.source_tokens), len(trace.target_tokens)
+    return tensor_shapes(trace.model, *sizes, trace.level)
+
+
+def _check_tensors(
+    path: Path, expected: Mapping[str, Shape], tensors: Mapping[str, Tensor]
+) -> None:
+    """Refuse tensors that are not those expected."""
+    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    wrong = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
+    if wrong:
+        raise DataError(
+            path,
+            f"tensors are missing, too many or of other shapes: {wrong[0]} is "
+            f"{found.get(wrong[0], 'missing')} instead of {expected.get(wrong[0], 'absent')}"
+            + (f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""),
+            remedy=_AGAIN,
+        )
+
+
+def _trace(facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Trace:
+    """Return the trace of a description, whose parts are plain values."""
+    tree = facts["tree"]
+    heads = tuple((layer, head) for layer, head in facts["alignment_heads"])
+    return Trace(
+        **{
+            **facts,
+            "model": ModelConfig(**facts["model"]),
+            "search": SearchConfig(**facts["search"]),
+            "source_tokens": tuple(TraceToken(**token) for token in facts["source_tokens"]),
+            "target_tokens": tuple(TraceToken(**token) for token in facts["target_tokens"]),
+            "steps": tuple(map(_step, facts["steps"])),
+            "tree": None if tree is None else _tree(tree),
+            "flags": Flags(**facts["flags"]),
+            "alignment_heads": heads,
+            "cache": _cache(facts["cache"]),
+            "tensors": FrozenTensors(tensors),
+        }
+    )
+
+
+def _step(facts: Mapping[str, Any]) -> Step:
+    top = tuple(TopToken(**token) for token in facts["top"])
+    return Step(**{**facts, "token": TraceToken(**facts["token"]), "top": top})
+
+
+def _tree(facts: Mapping[str, Any]) -> SearchTree:
+    nodes = tuple(Node(**node) for node in facts["nodes"])
+    return SearchTree(nodes, tuple(facts["results"]), facts["stopped"])
+
+
+def _cache(facts: Mapping[str, Any]) -> CacheAccount:
+    steps = tuple(CacheStep(**step) for step in facts["steps"])
+    return CacheAccount(**{**facts, "steps": steps})

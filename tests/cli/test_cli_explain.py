@@ -1,0 +1,224 @@
+"""``translucid explain`` as people run it: every form, every source, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from networks import network
+from small_translators import write_random_model, write_taught_model
+from translucid.checkpoint import load_model, weights_of
+from translucid.cli.explain import explain
+from translucid.cli.explain_sources import evenly_chosen
+from translucid.errors import ConfigError, DataError, InputError
+from translucid.events import Trained, Validated
+from translucid.interpret.figures.panels import PANELS
+from translucid.interpret.trace import Trace
+from translucid.training.run_folder import RunFolder, RunRecord
+from translucid.training.settings import TrainingConfig
+from translucid.translator import load
+
+SENTENCE = "chat noir dort"
+app = typer.Typer(pretty_exceptions_enable=False)
+app.command()(explain)
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_taught_model(tmp_path_factory.mktemp("models") / "taught")
+
+
+@pytest.fixture(scope="module")
+def finished(taught: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run whose first checkpoint knew nothing and whose last is the taught one."""
+    folder = tmp_path_factory.mktemp("runs") / "lesson"
+    run = RunFolder(folder)
+    shutil.copytree(taught, run.model)
+    model = load_model(taught)
+    for step, weights in ((100, weights_of(network(model.config))), (200, weights_of(model))):
+        run.checkpoints.save(step, {"model": weights}, {})
+    record = RunRecord(model.config, TrainingConfig(), data="data", fingerprint="0")
+    run.record.write_text(record.to_json(), encoding="utf-8")
+    for step in (100, 200):
+        run.metrics.add(Trained(step, 2.0, 100 / step, 10, 1.0, 1e-3, 1.0, 0))
+        run.metrics.add(Validated(step, 1 / step, 1.0, 1.0, 1.0, (), (), False))
+    return folder
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def made(path: Path, *words: str | Path) -> bytes:
+    """Run the command, which must write this file and say so, and return what is in it."""
+    result = run(*words, "-o", path)
+    assert result.exception is None, result.exception
+    assert result.stdout == f"{path}\n"
+    assert not list(path.parent.glob("*.partial"))
+    return path.read_bytes()
+
+
+def test_every_form_is_written(taught: Path, tmp_path: Path) -> None:
+    words = (SENTENCE, "-m", taught)
+    html = made(tmp_path / "a.html", *words).decode()
+    assert html.startswith("<!DOCTYPE html>")
+    assert html.count("<figure>") > 15
+    svg = ElementTree.fromstring(made(tmp_path / "a.svg", *words))
+    assert svg[0].text == "Alignment"
+    assert made(tmp_path / "a.png", *words).startswith(b"\x89PNG")
+    facts = json.loads(made(tmp_path / "a.json", *words))
+    assert facts["translation"] == "sleeps black cat"
+    assert facts["level"] == "full"
+    made(tmp_path / "a.safetensors", *words)
+    trace = Trace.load(tmp_path / "a.safetensors", load(taught))
+    assert trace.translation == "sleeps black cat"
+    assert trace.level == "full"
+
+
+@pytest.mark.parametrize("name", [name for name in PANELS if name not in ("film", "curve")])
+def test_every_panel_is_a_picture(name: str, taught: Path, tmp_path: Path) -> None:
+    content = made(tmp_path / "panel.svg", SENTENCE, "-m", taught, "--panel", name)
+    assert ElementTree.fromstring(content).get("role") == "img"
+
+
+def test_a_head_and_a_step_are_chosen(taught: Path, tmp_path: Path) -> None:
+    out = tmp_path / "head.svg"
+    text = made(
+        out, SENTENCE, "-m", taught, "--panel", "cross", "--layer", "1", "--head", "2"
+    ).decode()
+    assert "<title>Cross-attention, layer 1, head 2</title>" in text
+    text = made(
+        out,
+        SENTENCE,
+        "-m",
+        taught,
+        "--panel",
+        "attention-steps",
+        "--side",
+        "decoder",
+        "--step",
+        "1",
+    ).decode()
+    assert "what “sleeps” looks at" in text
+    text = made(out, SENTENCE, "-m", taught, "--panel", "softmax", "--step", "2").decode()
+    assert "Softmax of step 2" in text
+
+
+def test_a_given_translation_and_another_search(taught: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a.json"
+    facts = json.loads(made(out, SENTENCE, "-m", taught, "--given", "black cat"))
+    assert (facts["origin"], facts["translation"]) == ("given", "black cat")
+    facts = json.loads(made(out, SENTENCE, "-m", taught, "--method", "greedy", "--level", "light"))
+    assert (facts["search"]["method"], facts["level"]) == ("greedy", "light")
+    assert all(name.endswith(".weights") for name in facts["tensors"])
+
+
+def test_a_saved_trace_draws_the_same_picture(taught: Path, tmp_path: Path) -> None:
+    saved, first, second = (tmp_path / name for name in ("t.safetensors", "1.svg", "2.svg"))
+    made(saved, SENTENCE, "-m", taught)
+    for panel in ("beam", "attention-steps", "cross"):
+        now = made(first, SENTENCE, "-m", taught, "--panel", panel)
+        assert made(second, "--trace", saved, "-m", taught, "--panel", panel) == now
+    assert made(second, "--trace", saved, "--panel", "cross") == now
+    assert made(second, "--trace", saved, "-m", taught, "--panel", "lens")
+
+
+def test_film_and_curve_of_a_run(finished: Path, tmp_path: Path) -> None:
+    film = made(tmp_path / "film.svg", SENTENCE, "--run", finished, "--panel", "film").decode()
+    assert {"step 100", "step 200"} <= set(re.findall(r">(step \d+)<", film))
+    assert "sleeps black cat" in film
+    curve = made(tmp_path / "curve.svg", "--run", finished, "--panel", "curve").decode()
+    assert "Loss and learning rate of lesson" in curve
+    assert "0.005 at step 200" in curve
+    page = made(tmp_path / "page.html", SENTENCE, "--run", finished).decode()
+    assert "checkpoint by checkpoint" in page
+    assert "Loss and learning rate of lesson" in page
+
+
+def test_frames_of_many_checkpoints_are_chosen_evenly() -> None:
+    steps = list(range(100, 10_100, 100))
+    chosen = evenly_chosen(steps, 24)
+    assert len(set(chosen)) == 24
+    assert (chosen[0], chosen[-1]) == (100, 10_000)
+    assert evenly_chosen([1, 2, 3], 24) == [1, 2, 3]
+
+
+def test_the_panels_are_listed() -> None:
+    lines = run("--panels").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == list(PANELS)
+    assert any("--layer --head" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([SENTENCE, "-m", "MODEL"], "no file to write: give one with -o FILE"),
+        ([SENTENCE, "-m", "MODEL", "-o", "OUT/a.pdf"], "must end in .html, .svg, .png, .json"),
+        ([SENTENCE, "-m", "MODEL", "-o", "OUT/no/a.svg"], "there is no folder"),
+        ([SENTENCE, "-o", "OUT/a.svg"], "no model: give one with -m MODEL"),
+        (["-m", "MODEL", "-o", "OUT/a.svg"], "nothing to look at: give a TEXT"),
+        ([SENTENCE, "-o", "OUT/a.svg", "--panel", "bean"], "did you mean 'beam'"),
+        ([SENTENCE, "-o", "OUT/a.json", "--panel", "beam"], "holds the whole trace"),
+        ([SENTENCE, "-o", "OUT/a.json", "--layer", "1"], "--layer chooses what a picture shows"),
+        ([SENTENCE, "-o", "OUT/a.html", "--side", "cross"], "the page shows all three"),
+        ([SENTENCE, "-o", "OUT/a.svg", "--panel", "arcs", "--side", "left"], "must be encoder"),
+        ([SENTENCE, "-o", "OUT/a.svg", "--panel", "beam", "--head", "1"], "--head means nothing"),
+        ([SENTENCE, "-m", "MODEL", "-o", "OUT/a.svg", "--level", "some"], "must be light or full"),
+        ([SENTENCE, "--trace", "x", "-o", "OUT/a.svg"], "TEXT: a saved trace"),
+        (["--trace", "x", "--given", "y", "--force", "-o", "OUT/a.svg"], "--given, --force"),
+        (["--trace", "x", "--beam", "2", "-o", "OUT/a.svg"], "options of the search"),
+        (["--trace", "OUT/none", "-o", "OUT/a.svg"], "there is no such file"),
+        (["--panel", "curve", "-o", "OUT/a.svg"], "give it with --run RUN"),
+        ([SENTENCE, "--panel", "curve", "--run", "x", "-o", "OUT/a.svg"], "shows a run, not a tr"),
+        ([SENTENCE, "-m", "MODEL", "--panel", "film", "-o", "OUT/a.svg"], "give it with --run RUN"),
+        (
+            [SENTENCE, "-m", "MODEL", "--run", "OUT", "--panel", "film", "-o", "OUT/a.svg"],
+            "holds no training run",
+        ),
+        (
+            [SENTENCE, "-m", "MODEL", "-o", "OUT/a.svg", "--panel", "cross", "--layer", "7"],
+            "layer 7: this decoder has 2",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_says_why(
+    words: list[str], message: str, taught: Path, tmp_path: Path
+) -> None:
+    places = {"MODEL": str(taught), "OUT": str(tmp_path)}
+    result = run(*(re.sub("MODEL|OUT", lambda found: places[found[0]], word) for word in words))
+    assert isinstance(result.exception, InputError)
+    assert message in str(result.exception)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_search_that_contradicts_itself_is_refused(taught: Path, tmp_path: Path) -> None:
+    result = run(
+        SENTENCE, "-m", taught, "-o", tmp_path / "a.svg", "--method", "greedy", "--beam", "3"
+    )
+    assert isinstance(result.exception, ConfigError)
+    assert "--beam means nothing to the method greedy" in str(result.exception)
+
+
+def test_a_trace_of_another_model_is_refused(taught: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "t.safetensors"
+    made(saved, SENTENCE, "-m", taught)
+    other = write_random_model(tmp_path / "other", kind="word")
+    result = run("--trace", saved, "-m", other, "-o", tmp_path / "a.svg")
+    assert isinstance(result.exception, DataError | InputError)
+    assert "t.safetensors" in str(result.exception)
+
+
+def test_a_run_of_another_network_is_refused(finished: Path, tmp_path: Path) -> None:
+    other = write_random_model(tmp_path / "other", kind="word")
+    result = run(
+        SENTENCE, "-m", other, "--run", finished, "--panel", "film", "-o", tmp_path / "a.svg"
+    )
+    assert isinstance(result.exception, InputError)
+    assert "the model is not of the run" in str(result.exception)

@@ -1,0 +1,151 @@
+"""Turning heads off by the twin is setting what reads them in W^O to zero."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from networks import ragged
+from small_translators import (
+    reversed_translation,
+    sentences,
+    write_random_model,
+    write_taught_model,
+)
+from translucid.decoding.settings import SearchConfig
+from translucid.errors import InputError
+from translucid.events import Event, Progress
+from translucid.interpret.ablation import ablate, head_importance, without_heads
+from translucid.interpret.attention_head import SIDES, AttentionHead, attentions, heads_of
+from translucid.interpret.explain import explain
+from translucid.interpret.network import network_of, with_network
+from translucid.translator import Translator, load
+
+SEARCH = SearchConfig(method="beam", beam=3, max_length=10)
+SOURCES = sentences(12, seed=8)
+TARGETS = [reversed_translation(source) for source in SOURCES]
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    return load(write_taught_model(tmp_path_factory.mktemp("ablation") / "taught"))
+
+
+@pytest.fixture(scope="module", params=[{}, {"attention_bias": True, "positions": "relative"}])
+def babbling(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Translator:
+    folder = tmp_path_factory.mktemp("ablation") / "model"
+    return load(write_random_model(folder, d_k=6, d_v=10, **request.param))
+
+
+def with_zeros(translator: Translator, *heads: AttentionHead) -> Translator:
+    """Return a translator with a copy of the network in which W^O reads nothing of the heads.
+
+    PyTorch keeps W^O transposed, so the rows of the paper's W^O are columns.
+    """
+    model = copy.deepcopy(network_of(translator))
+    size = model.config.d_v
+    with torch.no_grad():
+        for side, layer, attention in attentions(model):
+            for head in heads:
+                if (side, layer) == head[:2]:
+                    attention.w_o.weight[:, head.head * size : (head.head + 1) * size] = 0
+    return with_network(translator, model, "with zeros")
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize(("layer", "head"), [(0, 0), (1, 3)])
+def test_a_head_that_is_off_is_a_head_that_w_o_does_not_read(
+    babbling: Translator, side: Any, layer: int, head: int
+) -> None:
+    off = AttentionHead(side, layer, head)
+    without, zeros = without_heads(babbling, [off]), with_zeros(babbling, off)
+    vocab = babbling.tokenizer.vocab_size
+    source, target = ragged(4, 7, seed=1, vocab=vocab), ragged(4, 6, seed=2, vocab=vocab)
+    with torch.inference_mode():
+        whole, off_logits, zero_logits = (
+            network_of(one)(source, target) for one in (babbling, without, zeros)
+        )
+    torch.testing.assert_close(off_logits, zero_logits, atol=1e-5, rtol=1e-5)
+    assert (whole - off_logits).abs().max() > 1e-3
+
+
+def test_the_search_and_its_cache_work_without_heads_too(babbling: Translator) -> None:
+    heads = [
+        AttentionHead("decoder", 0, 1),
+        AttentionHead("cross", 1, 2),
+        AttentionHead("encoder", 1, 0),
+    ]
+    texts = ["Le chat dort.", "Bonjour !"]
+    found = without_heads(babbling, heads).translate(texts, search=SEARCH)
+    expected = with_zeros(babbling, *heads).translate(texts, search=SEARCH)
+    assert [one.tokens for one in found] == [one.tokens for one in expected]
+    for one, other in zip(found, expected, strict=True):
+        assert one.log_probs == pytest.approx(other.log_probs, abs=1e-4)
+
+
+def test_parameters_are_shared_and_the_network_goes_on_as_before(taught: Translator) -> None:
+    model = network_of(taught)
+    kernels = [attention.kernel for *_, attention in attentions(model)]
+    before = taught.score(SOURCES, TARGETS)
+    without = without_heads(taught, heads_of(model.config))
+    own = dict(model.named_parameters())
+    assert all(own[name] is p for name, p in network_of(without).named_parameters())
+    assert without.score(SOURCES, TARGETS)[0].log_prob < before[0].log_prob - 1
+    assert taught.score(SOURCES, TARGETS) == before
+    assert [attention.kernel for *_, attention in attentions(model)] == kernels
+
+
+def test_without_no_heads_nothing_changes(taught: Translator) -> None:
+    assert without_heads(taught, []).score(SOURCES, TARGETS) == taught.score(SOURCES, TARGETS)
+
+
+def test_importance_is_what_log_p_loses(taught: Translator) -> None:
+    events: list[Event] = []
+    found = head_importance(taught, SOURCES, TARGETS, emit=events.append)
+    heads = heads_of(network_of(taught).config)
+    assert [one.head for one in found] == list(heads)
+    assert events[-1] == Progress("turning heads off", len(heads), len(heads), "heads")
+    tokens = sum(len(target.split()) + 1 for target in TARGETS)
+    whole = sum(one.log_prob for one in taught.score(SOURCES, TARGETS))
+    for one in found:
+        zeros = sum(s.log_prob for s in with_zeros(taught, one.head).score(SOURCES, TARGETS))
+        assert one.tokens == tokens
+        assert one.loss == pytest.approx((whole - zeros) / tokens, abs=1e-5)
+    assert max(one.loss for one in found) > 0.1
+
+
+def test_what_becomes_of_a_translation(taught: Translator) -> None:
+    trace = explain(taught, "chat noir dort", level="light")
+    cross = [head for head in heads_of(trace.model) if head.side == "cross"]
+    lost = ablate(taught, trace, cross)
+    assert (lost.translation, lost.heads) == ("sleeps black cat", tuple(cross))
+    assert lost.log_prob == pytest.approx(trace.log_prob, abs=1e-4)
+    (scored,) = with_zeros(taught, *cross).score([trace.source], [trace.translation])
+    assert lost.log_prob_without == pytest.approx(scored.log_prob, abs=1e-4)
+    assert lost.log_prob_without < lost.log_prob - 3
+    assert lost.changed
+    assert lost.translation_without != "sleeps black cat"
+    assert not ablate(taught, trace, []).changed
+
+
+def test_heads_that_do_not_exist_are_named(taught: Translator) -> None:
+    wrong = [AttentionHead("cross", 2, 0), AttentionHead("encoder", 0, -1)]
+    with pytest.raises(InputError, match=r"no such head: cross 2\.0, encoder 0\.-1\. .* 2 decoder"):
+        without_heads(taught, [AttentionHead("cross", 1, 3), *wrong])
+
+
+def test_an_ensemble_is_refused(tmp_path: Path) -> None:
+    folder = write_random_model(tmp_path / "one")
+    with pytest.raises(InputError, match="ensemble of 2 models: look into each by itself"):
+        without_heads(load(folder, folder), [])
+
+
+def test_pairs_without_text_measure_nothing(taught: Translator) -> None:
+    with pytest.raises(InputError, match="2 pairs have no text in them"):
+        head_importance(taught, ["", " "], ["", ""])

@@ -1,0 +1,136 @@
+"""A trace as a file: all of it comes back, and what is no such file is refused by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+
+from small_traces import given_trace, random_translator, taught_trace, taught_translator
+from translucid.errors import DataError
+from translucid.interpret.trace import VERSION, Trace
+from translucid.interpret.trace_file import KEY
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "one.safetensors"
+    taught_trace().save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [taught_trace, lambda: taught_trace("light"), lambda: given_trace("cat")],
+    ids=["full", "light", "given"],
+)
+def test_all_of_it_comes_back(trace: Callable[[], Trace], tmp_path: Path) -> None:
+    before, path = trace(), tmp_path / "trace.safetensors"
+    before.save(path)
+    after = Trace.load(path, taught_translator())
+    assert after.to_json() == before.to_json()
+    for name in ("model", "search", "steps", "tree", "flags", "cache", "source_tokens"):
+        assert getattr(after, name) == getattr(before, name)
+    assert after.alignment_heads == before.alignment_heads
+    assert list(after.tensors) == list(before.tensors)
+    assert all(torch.equal(after.tensors[name], t) for name, t in before.tensors.items())
+
+
+def test_any_reader_of_safetensors_reads_it(saved: Path) -> None:
+    tensors = load_file(saved)
+    assert tensors.keys() == taught_trace().tensors.keys()
+    assert all(torch.equal(tensors[name], t) for name, t in taught_trace().tensors.items())
+    with safe_open(saved, framework="pt") as file:
+        assert json.loads(file.metadata()[KEY])["translation"] == "sleeps black cat"
+
+
+def test_saving_replaces_an_older_file_and_leaves_no_other(saved: Path) -> None:
+    taught_trace("light").save(str(saved))
+    assert Trace.load(str(saved)).level == "light"
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.9, 0.9999])
+def test_a_truncated_file_is_refused(saved: Path, share: float) -> None:
+    data = saved.read_bytes()
+    saved.write_bytes(data[: int(len(data) * share)])
+    with pytest.raises(DataError, match=r"truncated, damaged or no trace") as refusal:
+        Trace.load(saved)
+    assert str(saved) in str(refusal.value)
+    assert "Make the trace again" in str(refusal.value)
+
+
+def test_a_file_of_another_model_is_refused(saved: Path) -> None:
+    with pytest.raises(DataError, match="another model made it: 'taught' with the hash") as refusal:
+        Trace.load(saved, random_translator())
+    assert "not 'random' with" in str(refusal.value)
+    assert Trace.load(saved).translation == "sleeps black cat"
+
+
+def rewritten(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change what the header of a file says of the trace."""
+    with safe_open(path, framework="pt") as file:
+        facts = json.loads(file.metadata()[KEY])
+    change(facts)
+    save_file(load_file(path), path, metadata={KEY: json.dumps(facts)})
+
+
+def test_a_file_of_a_newer_version_is_refused(saved: Path) -> None:
+    rewritten(saved, lambda facts: facts.update(version=VERSION + 1, something="new"))
+    with pytest.raises(DataError, match=rf"version {VERSION + 1}, and .* reads up to {VERSION}"):
+        Trace.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda facts: facts.pop("version"), "names no version"),
+        (lambda facts: facts.update(version=0), "a trace of version 0"),
+        (lambda facts: facts.pop("steps"), "does not make a trace: KeyError 'steps'"),
+        (lambda facts: facts.pop("score"), "does not make a trace: TypeError"),
+        (lambda facts: facts["model"].update(heads=0), "does not make a trace: ConfigError"),
+        (
+            lambda facts: facts["source_tokens"].pop(),
+            "of other shapes: source.embedding is (4, 48)",
+        ),
+        (lambda facts: facts.update(level="light"), "(4, 4, 12) instead of absent, and 74 more"),
+    ],
+)
+def test_a_header_that_fits_no_trace_is_refused(saved: Path, change: Any, message: str) -> None:
+    rewritten(saved, change)
+    with pytest.raises(DataError) as refusal:
+        Trace.load(saved)
+    assert message in str(refusal.value)
+
+
+def test_a_missing_tensor_is_named(saved: Path) -> None:
+    with safe_open(saved, framework="pt") as file:
+        metadata = file.metadata()
+    tensors = load_file(saved)
+    del tensors["memory"]
+    save_file(tensors, saved, metadata=metadata)
+    with pytest.raises(DataError, match=r"memory is missing instead of \(4, 48\)"):
+        Trace.load(saved)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    weights, text, folder = tmp_path / "model.safetensors", tmp_path / "a.txt", tmp_path / "folder"
+    save_file({"weight": torch.zeros(3)}, weights)
+    text.write_text("Le chat dort.\n" * 30)
+    folder.mkdir()
+    with pytest.raises(DataError, match="not those of a trace"):
+        Trace.load(weights)
+    with pytest.raises(DataError, match="truncated, damaged or no trace"):
+        Trace.load(text)
+    for missing in (tmp_path / "none.safetensors", folder):
+        with pytest.raises(DataError, match="there is no such file"):
+            Trace.load(missing)
+    save_file({"weight": torch.zeros(3)}, weights, metadata={KEY: "{"})
+    with pytest.raises(DataError, match="its description is not valid JSON"):
+        Trace.load(weights)
