@@ -33,7 +33,17 @@ ARROWS: dict[str, set[str]] = {
         *("evaluation", "interpret", "export", "serving"),
     },
 }
-OPTIONAL = ("lxml", "polib", "ftfy", "py3langid", "pyarrow", "fastapi", "uvicorn", "ctranslate2")
+OPTIONAL = (
+    "lxml",
+    "polib",
+    "ftfy",
+    "py3langid",
+    "pyarrow",
+    "fastapi",
+    "uvicorn",
+    "ctranslate2",
+    "resvg_py",
+)
 HEAVY = {"torch", "numpy", "sentencepiece", "pydantic", *OPTIONAL}
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 from xml.etree import ElementTree
@@ -19,7 +21,7 @@ from translucid.cli.explain import explain
 from translucid.cli.explain_sources import evenly_chosen
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Trained, Validated
-from translucid.interpret.figures.panels import PANELS
+from translucid.interpret.figures.panels import PANELS, Choice, check_choice
 from translucid.interpret.trace import Trace
 from translucid.training.run_folder import RunFolder, RunRecord
 from translucid.training.settings import TrainingConfig
@@ -222,3 +224,29 @@ def test_a_run_of_another_network_is_refused(finished: Path, tmp_path: Path) -> 
     )
     assert isinstance(result.exception, InputError)
     assert "the model is not of the run" in str(result.exception)
+
+
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to-look-inside.md"
+
+
+def test_the_how_to_page_shows_pictures_of_commands_that_exist() -> None:
+    """Every picture is there and sound, and made by a command whose options mean something."""
+    text = HOW_TO.read_text(encoding="utf-8")
+    shown = set(re.findall(r"!\[[^\]]+\]\((pictures/[^)]+)\)", text))
+    drawn = set()
+    for line in re.findall(r"^\$ (translucid explain .*)", text.replace("\\\n", " "), flags=re.M):
+        words = shlex.split(line)
+        options = {name: value for name, value in itertools.pairwise(words) if name[:2] == "--"}
+        numbers = {
+            name: int(options[f"--{name}"])
+            for name in ("layer", "head", "step")
+            if f"--{name}" in options
+        }
+        if panel := options.get("--panel"):
+            check_choice(panel, Choice(side=options.get("--side"), **numbers))  # type: ignore[arg-type]
+            drawn.add(words[words.index("-o") + 1])
+    assert shown == drawn
+    for name in shown:
+        svg = ElementTree.parse(HOW_TO.parent / name).getroot()
+        assert svg.get("role") == "img"
+    assert sum((HOW_TO.parent / name).stat().st_size for name in shown) < 700_000

@@ -28,7 +28,7 @@ from translucid.cli.line_files import LineSplitter
 from translucid.cli.resumable_output import unfinished_folder
 from translucid.cli.translate import translate
 from translucid.errors import ConfigError, DataError, InputError
-from translucid.translator import load
+from translucid.translator import Translation, Translator, load
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command()(translate)
@@ -459,3 +459,24 @@ def test_an_interruption_says_how_to_go_on(taught: Path, tmp_path: Path) -> None
     assert running.returncode == 130
     assert run(*words, "--resume").exit_code == 0
     assert output.read_text() == "black cat\n" * LINES
+
+
+def test_interrupted_before_anything_is_kept_there_is_nothing_to_go_on_with(
+    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older result is still whole then, and --resume would refuse to touch it."""
+
+    def translated(_: Translator, texts: list[str], **options: object) -> list[Translation]:
+        del options
+        if texts != [""]:
+            raise KeyboardInterrupt
+        return []
+
+    monkeypatch.setattr(Translator, "translate", translated)
+    source, output = tmp_path / "in", tmp_path / "out"
+    source.write_text("chat noir")
+    output.write_text("older")
+    done = run("-m", taught, "-i", source, "-o", output)
+    assert done.exit_code == 130
+    assert "--resume" not in done.stderr
+    assert output.read_text() == "older"

@@ -44,12 +44,21 @@ def unfinished_folder(path: Path) -> Path:
     return path.with_name(f"{path.name}.unfinished")
 
 
+def is_unfinished(path: Path) -> bool:
+    """Tell whether there is something to go on with."""
+    return _record_of(path).exists()
+
+
+def _record_of(path: Path) -> Path:
+    return unfinished_folder(path) / "progress.json"
+
+
 class ResumableOutput:
     """A file of results and the record of how far it has come; `lines` of input are done."""
 
     def __init__(self, path: Path, work: Work) -> None:
         self._path = path
-        self._record = unfinished_folder(path) / "progress.json"
+        self._record = _record_of(path)
         self._work = dict(work)
         self._digest = hashlib.sha256()
         self._bytes = 0
@@ -164,7 +173,7 @@ def resumable_output(path: Path, work: Work, *, resume: bool) -> Iterator[Resuma
         with locked(folder):
             output = ResumableOutput(path, work)
             _check(path, folder, resume=resume)
-            if (folder / "progress.json").exists():
+            if is_unfinished(path):
                 output.go_on()
             try:
                 yield output
@@ -178,7 +187,7 @@ def resumable_output(path: Path, work: Work, *, resume: bool) -> Iterator[Resuma
 
 def _check(path: Path, folder: Path, *, resume: bool) -> None:
     """Refuse to throw away unfinished or finished results that were not meant."""
-    begun = (folder / "progress.json").exists()
+    begun = is_unfinished(path)
     if begun and not resume:
         raise InputError(
             f"-o {path} is unfinished: go on with the same command and --resume, or, to begin "

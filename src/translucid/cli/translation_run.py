@@ -16,7 +16,7 @@ from translucid.cli.closed_pipe import ended_quietly
 from translucid.cli.line_files import Survey
 from translucid.cli.line_translation import Way, translate_lines, windows_after
 from translucid.cli.model_choice import fingerprint
-from translucid.cli.resumable_output import ResumableOutput, Work, resumable_output
+from translucid.cli.resumable_output import ResumableOutput, Work, is_unfinished, resumable_output
 from translucid.cli.translation_output import Form
 from translucid.cli.translation_places import Places, StreamOutput, progress_shown, stream_output
 from translucid.cli.translation_summary import Tally
@@ -61,7 +61,7 @@ class Run:
             try:
                 tally = self._translate_all()
             except KeyboardInterrupt:
-                if self.places.resumable:
+                if self.places.output is not None and is_unfinished(self.places.output):
                     typer.echo("Go on:  the same command with --resume", err=True)
                 raise typer.Exit(INTERRUPTED) from None
             for warning in tally.warnings():

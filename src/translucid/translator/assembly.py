@@ -14,15 +14,6 @@ from translucid.translator.translation import Candidate, Flags
 _SEVERITY: dict[Ending, int] = {"end": 0, "limit": 1, "loop": 2}
 
 
-def candidates(
-    divided: Divided, found: Sequence[Sequence[Hypothesis]], n_best: int, tokenizer: Tokenizer
-) -> tuple[Candidate, ...]:
-    """Return the best translations of a text, given the hypotheses of each of its parts."""
-    return tuple(
-        candidate(divided, chosen, tokenizer) for chosen in best_combinations(found, n_best)
-    )
-
-
 def best_combinations(
     found: Sequence[Sequence[Hypothesis]], n_best: int
 ) -> list[tuple[Hypothesis, ...]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from translucid.interpret.figures.cells import WEIGHTS
+from dataclasses import replace
+
+from translucid.interpret.figures.cells import WEIGHTS, upwards
 from translucid.interpret.figures.drawing import Drawing
 from translucid.interpret.figures.lettering import token_labels
 from translucid.interpret.figures.matrix import Matrix, attention_table, matrix
@@ -36,7 +38,11 @@ def alignment(trace: Trace) -> Drawing:
 
 def rollout(trace: Trace, side: Side) -> Drawing:
     """Return attention rollout: how much of each input is in each position after all layers."""
-    shown = attention_table(trace, side, attention_rollout(trace, side))
+    mixed = attention_rollout(trace, side)
+    scale = upwards(mixed.tolist())  # few weights are large after so many mixtures
+    shown = replace(
+        attention_table(trace, side, mixed), scale=scale, ends=("0", f"{scale.high:.2f}")
+    )
     notes = [
         "The attention of all layers multiplied, half of each position staying where it is "
         "(Abnar and Zuidema 2020)."

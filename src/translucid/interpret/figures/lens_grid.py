@@ -29,8 +29,8 @@ def logit_lens_grid(trace: Trace, lens: LogitLens) -> Drawing:
     """Return what each decoder layer would write at each step, the last layer at the top."""
     rows = [(f"layer {n}", cells) for n, cells in reversed(list(enumerate(lens.layers)))]
     note = (
-        "Each decoder layer read as if it were the last: its likeliest token, the stronger the colour the more "
-        "probable. Bottom row: what was written."
+        "Each decoder layer read as if it were the last: its likeliest token; the stronger the "
+        "colour, the more probable; bold: what was written, which is the bottom row."
     )
     parts, width, bottom = _grid(trace, "Logit lens", note, rows)
     words = f"{len(rows)} layers by {len(trace.steps)} steps; {_when(trace, lens)}."

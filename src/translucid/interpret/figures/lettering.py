@@ -32,7 +32,7 @@ def text_width(text: str, size: float = SIZE) -> float:
     """Return about how wide a text is, in pixels; rather too wide than too narrow.
 
     >>> round(text_width("attention", 10))
-    49
+    47
     """
     return size * sum(map(_width, text)) / 1000
 

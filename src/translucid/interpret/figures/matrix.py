@@ -212,8 +212,8 @@ class _Grid:
         if self.together == 1:
             return "Rows look at columns; the stronger the colour, the more."
         return (
-            f"Rows look at columns; the stronger the colour, the more. A square is the largest weight of "
-            f"{self.together} × {self.together} tokens."
+            "Rows look at columns; the stronger the colour, the more. A square is the largest "
+            f"weight of {self.together} × {self.together} tokens."
         )
 
     def layer(self, layer: int, y: float) -> list[str]:

@@ -95,11 +95,11 @@ def thousandths(share: float) -> str:
     """Return a share with three digits; one that they cannot show is not called 0.
 
     >>> thousandths(0.25), thousandths(0.0001), thousandths(0.0)
-    ('0.250', '< 0.001', '0')
+    ('0.250', '<.001', '0')
     """
     if share == 0:
         return "0"
-    return f"{share:.3f}" if share >= 0.0005 else "< 0.001"
+    return f"{share:.3f}" if share >= 0.0005 else "<.001"
 
 
 def steps(trace: Trace) -> Drawing:
