@@ -80,7 +80,7 @@ def _share_the_processor() -> None:
 
     Left alone they spin for long, and when another program holds one of the cores, each of the many
     waits of a training step lasts until the system takes the core from the spinning thread, which
-    made training seven times slower (docs/results.md). It must be set before PyTorch is loaded.
+    made training thirteen times slower (docs/results.md). It must be set before PyTorch is loaded.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
