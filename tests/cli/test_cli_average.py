@@ -86,6 +86,21 @@ def test_five_unless_told_otherwise(finished: Path, tmp_path: Path) -> None:
     assert "steps 8, 10, 12, 14, 16" in done.stderr
 
 
+def test_half_the_size(finished: Path, data: PreparedData, tmp_path: Path) -> None:
+    whole, half = tmp_path / "whole", tmp_path / "half"
+    run("average", finished, "-o", whole)
+    done = run("average", finished, "--half", "-o", half)
+    assert done.exit_code == 0, done.output
+    exact, rounded = read_weights(whole), read_weights(half)
+    for name, weight in exact.items():
+        assert torch.equal(rounded[name], weight.half())
+    model = load_model(half)
+    assert {weight.dtype for weight in weights_of(model).values()} == {torch.float32}
+    card = (half / "README.md").read_text()
+    assert "weights of 16 bits, computed with in 32" in card
+    assert f"| loss | {dev_loss(model, data, 4096):.4f} nats a token |" in card
+
+
 def test_the_best_checkpoints_are_those_of_the_lowest_dev_loss(
     finished: Path, tmp_path: Path
 ) -> None:

@@ -32,6 +32,18 @@ def average_checkpoints(store: CheckpointStore, steps: Sequence[int]) -> dict[st
     return {name: (total / len(steps)).to(types[name]) for name, total in sums.items()}
 
 
+def halved(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return weights rounded to 16 bits; one that 16 bits cannot hold is refused by name."""
+    rounded = {name: weight.half() for name, weight in weights.items()}
+    lost = [name for name, weight in rounded.items() if not weight.isfinite().all()]
+    if lost:
+        raise InputError(
+            f"16 bits hold numbers up to {torch.finfo(torch.float16).max:,.0f}, and these weights "
+            f"have larger ones: {', '.join(lost)}. Keep 32 bits."
+        )
+    return rounded
+
+
 def newest_steps(store: CheckpointStore, count: int) -> list[int]:
     """Return the steps of the newest checkpoints, oldest first."""
     return _so_many(store.steps(), count, f"{store.folder}: ")

@@ -37,6 +37,10 @@ def average(
         int | None,
         typer.Option(metavar="N", help="Average the N checkpoints with the best dev score."),
     ] = None,
+    half: Annotated[
+        bool,
+        typer.Option("--half", help="Write weights of 16 bits: half the size of the model."),
+    ] = False,
     data: Annotated[
         Path | None,
         typer.Option(metavar="DATA", help="Where the run's data is now, if it was moved."),
@@ -52,9 +56,9 @@ def average(
     Examples:
       translucid average run -o model
       translucid average run --last 10 -o model
-      translucid average run --best 3 -o model
+      translucid average run --best 3 --half -o model
     """
-    from translucid.checkpoint.average import average_checkpoints
+    from translucid.checkpoint.average import average_checkpoints, halved
     from translucid.cli.progress import stderr_console
     from translucid.cli.training_alignment import keep_heads
     from translucid.cli.training_display import in_words
@@ -69,9 +73,11 @@ def average(
     prepared = _data(record, data)
     steps = _steps(RunFolder(run), record, last, best)
     weights = average_checkpoints(RunFolder(run).checkpoints, steps)
+    if half:
+        weights = halved(weights)
     scores = _scores(record, prepared, weights, steps[-1])
     made = ModelOutput(record.model, record.training, prepared, RunFolder(run))
-    made.write(output, weights, _facts(RunFolder(run), steps, scores))
+    made.write(output, weights, _facts(RunFolder(run), steps, scores, half))
     keep_heads([output], prepared)
     console = stderr_console()
     console.print(f"mean of the checkpoints after steps {', '.join(f'{s:,}' for s in steps)}")
@@ -147,7 +153,7 @@ def _scores(
     return Validated(step=step, best=False, **vars(found))
 
 
-def _facts(run: RunFolder, steps: list[int], scores: Validated | None) -> Facts:
+def _facts(run: RunFolder, steps: list[int], scores: Validated | None, half: bool) -> Facts:
     """Return what the card tells of the run up to the newest of the checkpoints."""
     from translucid.training.report import Facts
     from translucid.training.state import TrainingState
@@ -161,4 +167,5 @@ def _facts(run: RunFolder, steps: list[int], scores: Validated | None) -> Facts:
         validation=scores,
         command=shlex.join(["translucid", *sys.argv[1:]]),
         averaged=tuple(steps),
+        half=half,
     )

@@ -24,6 +24,7 @@ from translucid.cli import (
     heads,
     info,
     prepare,
+    recipe,
     score,
     train,
     translate,
@@ -70,6 +71,7 @@ app.command("fetch")(fetch.fetch)
 app.command("heads")(heads.heads)
 app.command("info")(info.info)
 app.command("prepare", cls=prepare.PrepareCommand)(prepare.prepare)
+app.command("recipe")(recipe.recipe)
 app.command("score")(score.score)
 app.command("train")(train.train)
 app.command("translate")(translate.translate)

@@ -100,9 +100,14 @@ def fetch(
 
 def prepare_command(corpus: KnownCorpus, folder: Path) -> str:
     """Return the ``translucid prepare`` command, ready for a shell, for a fetched corpus."""
-    names = {file.name for file in corpus.files}
-    words = [str(folder / word) if word in names else word for word in corpus.prepare]
+    words = prepare_words(corpus, folder)
     return shlex.join(["translucid", "prepare", *words, "-o", f"{corpus.name}-data"])
+
+
+def prepare_words(corpus: KnownCorpus, folder: Path) -> tuple[str, ...]:
+    """Return the arguments of ``translucid prepare`` that fit a corpus fetched into a folder."""
+    names = {file.name for file in corpus.files}
+    return tuple(str(folder / word) if word in names else word for word in corpus.prepare)
 
 
 @dataclass(frozen=True)

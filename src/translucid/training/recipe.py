@@ -14,6 +14,8 @@ A file has a table for the network and one for training, and may name a preset::
 
     [training]
     warmup_steps = 400
+
+A file for `translucid recipe` has more in it, which training does not look at.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ from translucid.presets import Preset
 from translucid.training.settings import TrainingConfig
 
 _AREAS: dict[str, type[Config]] = {"model": ModelConfig, "training": TrainingConfig}
+_TABLES = (*_AREAS, "data", "result", "expected")  # the last three are for `translucid recipe`
+_TEXTS = {"preset": "the name of a preset", "about": "a text"}
 _FROM_DATA = ("source_vocab_size", "target_vocab_size")
 
 # What has proved itself for the two small networks, which learn faster than the paper's large ones:
@@ -86,17 +90,20 @@ def of_file(path: Path) -> Settings:
         raise ConfigError(f"{path}", [f"not valid TOML: {error}"]) from error
     faults = [
         f"unknown {'table' if isinstance(values[name], dict) else 'key'} {name!r}; "
-        f"{_home_of(name) or nearest(name, ('preset', *_AREAS))}"
+        f"{_home_of(name) or nearest(name, (*_TEXTS, *_TABLES))}"
         for name in values
-        if name not in {"preset", *_AREAS}
+        if name not in {*_TEXTS, *_TABLES}
     ]
     faults += [
         f"{name} = {values[name]!r}: must be a table of settings, [{name}]"
-        for name in _AREAS
+        for name in _TABLES
         if not isinstance(values.get(name, {}), dict)
     ]
-    if not isinstance(values.get("preset", ""), str):
-        faults.append(f"preset = {values['preset']!r}: must be the name of a preset")
+    faults += [
+        f"{name} = {values[name]!r}: must be {kind}"
+        for name, kind in _TEXTS.items()
+        if not isinstance(values.get(name, ""), str)
+    ]
     if faults:
         raise ConfigError(f"{path}", faults)
     return Settings(values.get("model", {}), values.get("training", {}), values.get("preset"))

@@ -24,7 +24,8 @@ class Facts:
 
     `validation` is that of this very network, or None where there is no dev set. `command` is what
     a person typed, empty for a run from Python. `averaged` are the steps over whose checkpoints the
-    weights are the mean; without any, they are those of `step`.
+    weights are the mean; without any, they are those of `step`. `half` says that the weights were
+    rounded to 16 bits.
     """
 
     step: int
@@ -34,6 +35,7 @@ class Facts:
     validation: Validated | None
     command: str
     averaged: tuple[int, ...] = ()
+    half: bool = False
 
 
 def curves_of(events: Iterable[Trained | Validated]) -> Curves:
@@ -151,6 +153,7 @@ def _training(settings: TrainingConfig, facts: Facts) -> str:
     what_happened = [
         ("steps", f"{facts.step:,}"),
         *([("weights", _averaged(facts))] if facts.averaged else []),
+        *([("on disk", "weights of 16 bits, computed with in 32")] if facts.half else []),
         ("epochs", f"{facts.epoch:,} complete"),
         ("target tokens", f"{facts.tokens:,}"),
         ("time", f"{facts.seconds / 60:.1f} minutes"),

@@ -1,0 +1,171 @@
+"""A recipe: a file that says how a result was made, and the commands that make it again.
+
+::
+
+    about = "French ↔ English everyday sentences"
+    preset = "small"
+
+    [data]
+    corpus = "tatoeba-fra-eng"               # of `translucid fetch`, or "lesson"
+    prepare = ["--both", "--vocab-size", "8000"]
+
+    [model]                                  # as in any file of `translucid train -c`
+    [training]
+
+    [result]
+    average = 8                              # newest checkpoints; 0: the best network of the run
+    half = true                              # weights of 16 bits
+    evaluate = ["--beam", "5"]
+
+    [expected]                               # what it gave when it was written, for people
+    fr-en = "BLEU 51.2 …"
+
+A recipe becomes plain commands of `translucid`, so that everybody can see and repeat each of them.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from translucid.config import Config, Rule
+from translucid.data.fetch import known_corpus, prepare_words
+from translucid.errors import ConfigError, InputError
+from translucid.training.recipe import of_file
+
+LESSON = ("lesson", "--from", "fr", "--to", "en")
+_LANGUAGES = ("--from", "--to")
+Words = tuple[str, ...]
+Strings = Annotated[tuple[str, ...], Field(strict=False)]  # TOML has lists where Python has tuples
+
+
+class DataTable(Config):
+    """The table [data]: which corpus, and how it is prepared."""
+
+    corpus: str = Field(description="a corpus of `translucid fetch`, or lesson")
+    prepare: Strings = Field(default=(), description="more arguments of `translucid prepare`")
+
+
+def _half_fault(values: Mapping[str, Any]) -> str | None:
+    if values["half"] and values["average"] == 0:
+        return "half = true rounds an average: give average too (1: the newest checkpoint alone)"
+    return None
+
+
+class ResultTable(Config):
+    """The table [result]: which network of the run is kept, and how it is measured."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (Rule(("half", "average"), _half_fault),)
+
+    average: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="newest checkpoints whose mean is taken; 0: the best network"
+    )
+    half: bool = Field(default=False, description="write weights of 16 bits")
+    evaluate: Strings = Field(default=(), description="more arguments of `translucid evaluate`")
+
+
+@dataclass(frozen=True)
+class RecipeFile:
+    """A recipe as its file says it."""
+
+    path: Path
+    about: str
+    data: DataTable
+    result: ResultTable
+    expected: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One of the commands that a recipe consists of: what it does, and its words."""
+
+    title: str
+    words: Words
+
+
+def read_recipe(path: Path) -> RecipeFile:
+    """Read a recipe; one ConfigError lists all that is wrong with it."""
+    of_file(path)  # refuses what is no TOML, and tables that no recipe has
+    values = tomllib.loads(path.read_text(encoding="utf-8"))
+    faults: list[str] = []
+    data = _table(DataTable, "data", values, faults)
+    result = _table(ResultTable, "result", values, faults)
+    expected = values.get("expected", {})
+    if not all(isinstance(text, str) for text in expected.values()):
+        faults.append('[expected] has texts only: fr-en = "BLEU 51.2 …"')
+    if faults or data is None or result is None:
+        raise ConfigError(f"{path}", faults)
+    return RecipeFile(path, str(values.get("about", "")), data, result, expected)
+
+
+def _table(kind: type[Any], name: str, values: dict[str, Any], faults: list[str]) -> Any:
+    try:
+        return kind(**values.get(name, {}))
+    except ConfigError as error:
+        faults += [f"[{name}] {fault}" for fault in error.faults]
+        return None
+
+
+def stages(
+    recipe: RecipeFile, folder: Path, *, mirror: str | None, seed: int | None
+) -> list[Stage]:
+    """Return the commands of a recipe, all of which write into `folder`."""
+    data, run = folder / "data", folder / "run"
+    given = _prepared_from(recipe, folder)
+    found = [] if recipe.data.corpus == LESSON[0] else [_fetched(recipe, folder, mirror)]
+    found.append(Stage("prepare", ("prepare", *given, "-o", str(data))))
+    seeded = () if seed is None else ("--set", f"training.seed={seed}")
+    found.append(
+        Stage(
+            "train",
+            ("train", str(data), "-o", str(run), "-c", str(recipe.path), *seeded, "--resume"),
+        )
+    )
+    model = model_of(recipe, folder)
+    if recipe.result.average:
+        half = ("--half",) if recipe.result.half else ()
+        last = ("--last", str(recipe.result.average))
+        found.append(Stage("average", ("average", str(run), *last, *half, "-o", str(model))))
+    for source, target in directions_of(given):
+        to = ("--data", str(data), "--from", source, "--to", target)
+        place = ("-o", str(folder / "scores" / f"{source}-{target}"))
+        words = ("evaluate", "-m", str(model), *to, *recipe.result.evaluate, *place)
+        found.append(Stage(f"evaluate {source} → {target}", words))
+    return found
+
+
+def model_of(recipe: RecipeFile, folder: Path) -> Path:
+    """Return the model directory that a recipe leaves in its folder."""
+    return folder / "model" if recipe.result.average else folder / "run" / "best"
+
+
+def directions_of(words: Words) -> list[tuple[str, str]]:
+    """Return the directions that a `prepare` command with these arguments gives.
+
+    >>> directions_of(("a.tsv", "--from", "fr", "--to", "en", "--both"))
+    [('fr', 'en'), ('en', 'fr')]
+    """
+    lacking = [option for option in _LANGUAGES if option not in words[:-1]]
+    if lacking:
+        raise InputError(f"[data] prepare lacks {' and '.join(lacking)}, the languages")
+    source, target = (words[words.index(option) + 1] for option in _LANGUAGES)
+    return [(source, target), *([(target, source)] if "--both" in words else [])]
+
+
+def _fetched(recipe: RecipeFile, folder: Path, mirror: str | None) -> Stage:
+    taken = () if mirror is None else ("--mirror", mirror)
+    words = ("fetch", recipe.data.corpus, "-o", str(folder / "corpora"), *taken)
+    return Stage("fetch", words)
+
+
+def _prepared_from(recipe: RecipeFile, folder: Path) -> Words:
+    name = recipe.data.corpus
+    if name == LESSON[0]:
+        return (*LESSON, *recipe.data.prepare)
+    corpus = known_corpus(name)
+    return (*prepare_words(corpus, folder / "corpora" / name), *recipe.data.prepare)

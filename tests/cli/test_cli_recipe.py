@@ -1,0 +1,166 @@
+"""``translucid recipe``: the commands of a recipe, and one that really runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from translucid.cli.main import app
+from translucid.cli.recipe import run_to_its_end
+from translucid.cli.recipe_file import directions_of, read_recipe, stages
+from translucid.data.shards import open_data
+from translucid.errors import ConfigError, InputError
+from translucid.training.run_folder import read_record
+
+RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
+SMALL = """
+about = "a few steps on the lesson"
+
+[data]
+corpus = "lesson"
+prepare = ["--vocab-size", "600"]
+
+[model]
+d_model = 16
+d_ff = 16
+heads = 2
+encoder_layers = 1
+decoder_layers = 1
+
+[training]
+batch_tokens = 200
+max_steps = 4
+checkpoint_every = 2
+validation_sample = 2
+
+[result]
+average = 2
+half = true
+evaluate = ["--method", "greedy", "--max-length", "3", "--resamples", "0"]
+
+[expected]
+fr-en = "nothing after four steps"
+"""
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "recipe.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def commands(path: Path, folder: Path, mirror: str | None = None) -> list[str]:
+    found = stages(read_recipe(path), folder, mirror=mirror, seed=None)
+    return [" ".join(stage.words) for stage in found]
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_every_recipe_of_ours_gives_commands_that_exist(path: Path, tmp_path: Path) -> None:
+    for command in commands(path, tmp_path):
+        name = command.split()[0]
+        assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0, command
+    assert read_recipe(path).about
+
+
+def test_there_are_recipes() -> None:
+    assert "lesson" in {path.stem for path in RECIPES}
+
+
+def test_a_fetched_corpus_in_both_directions(tmp_path: Path) -> None:
+    text = '[data]\ncorpus = "tatoeba-fra-eng"\nprepare = ["--both"]\n'
+    fetch, prepare, train, forth, back = commands(
+        written(tmp_path, text), Path("out"), mirror="copies"
+    )
+    assert fetch == "fetch tatoeba-fra-eng -o out/corpora --mirror copies"
+    assert prepare.startswith("prepare out/corpora/tatoeba-fra-eng/eng-fra.tsv --from fr --to en")
+    assert prepare.endswith("--both -o out/data")
+    assert train == f"train out/data -o out/run -c {tmp_path / 'recipe.toml'} --resume"
+    assert forth.startswith("evaluate -m out/run/best --data out/data --from fr --to en")
+    assert back.endswith("--from en --to fr -o out/scores/en-fr")
+
+
+def test_the_commands_can_be_read_and_repeated(tmp_path: Path) -> None:
+    words = ["recipe", str(written(tmp_path, SMALL)), "-o", "a folder", "--seed", "7", "--dry-run"]
+    shown = CliRunner().invoke(app, words)
+    lines = [shlex.split(line) for line in shown.stdout.splitlines()]
+    assert [line[:2] for line in lines] == [
+        ["translucid", name] for name in ("prepare", "train", "average", "evaluate")
+    ]
+    assert "training.seed=7" in lines[1]
+    assert lines[2][-5:] == ["--last", "2", "--half", "-o", "a folder/model"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[data]\n", r"\[data\] .*corpus"),
+        ('[data]\ncorpus = "lesson"\n[result]\nhalf = true\n', "half = true rounds an average"),
+        ('[data]\ncorpus = "lesson"\n[expected]\nfr-en = 3\n', "has texts only"),
+        ('[data]\ncorpus = "lesson"\n[result]\naverag = 3\n', "did you mean 'average'"),
+        ('about = 3\n[data]\ncorpus = "lesson"\n', "about = 3: must be a text"),
+        ("[dat]\n", "did you mean 'data'"),
+    ],
+)
+def test_what_is_wrong_with_a_recipe(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_recipe(written(tmp_path, text))
+
+
+def test_unknown_corpora_and_languages(tmp_path: Path) -> None:
+    path = written(tmp_path, '[data]\ncorpus = "tatoba-fra-eng"\n')
+    with pytest.raises(InputError, match="tatoeba-fra-eng"):
+        commands(path, tmp_path)
+    with pytest.raises(InputError, match="lacks --to, the languages"):
+        directions_of(("a.tsv", "--from", "fr"))
+
+
+def test_the_command_inside_has_the_last_word_about_a_signal(tmp_path: Path) -> None:
+    """SIGTERM to the outer process: the inner one ends in its own way, and its code is told."""
+    inner = (
+        "import signal, sys, pathlib\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))\n"
+        f"pathlib.Path({str(tmp_path / 'ready')!r}).touch()\n"
+        "signal.pause()\n"
+    )
+    outer = (
+        "import sys\nfrom translucid.cli.recipe import run_to_its_end\n"
+        f"sys.exit(run_to_its_end([sys.executable, '-c', {inner!r}]))\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", outer])
+    while not (tmp_path / "ready").exists():
+        assert process.poll() is None
+    os.kill(process.pid, signal.SIGTERM)
+    assert process.wait(timeout=60) == 130
+    assert run_to_its_end([sys.executable, "-c", "raise SystemExit(3)"]) == 3
+
+
+def test_a_recipe_runs(tmp_path: Path) -> None:
+    path, folder = written(tmp_path, SMALL), tmp_path / "out"
+    command = [sys.executable, "-m", "translucid", "recipe", str(path), "-o", str(folder)]
+    first = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
+    assert first.returncode == 0, first.stderr
+    assert "$ translucid prepare lesson" in first.stderr
+    assert "expected fr-en: nothing after four steps" in first.stderr
+    assert first.stdout.splitlines()[-1] == str(folder / "model")
+    scores = json.loads((folder / "scores" / "fr-en" / "scores.json").read_text())
+    assert "bleu" in json.dumps(scores).lower()
+    assert read_record(folder / "run").training.max_steps == 4
+    assert open_data(folder / "data").manifest.directions == (("fr", "en"),)
+
+
+def test_a_stage_that_fails_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path, '[data]\ncorpus = "multi30k"\n')
+    words = ["recipe", str(path), "-o", str(tmp_path / "out"), "--mirror", str(tmp_path)]
+    command = [sys.executable, "-m", "translucid", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 2
+    assert "lacks 6 of the files of multi30k" in done.stderr
+    assert "stopped at stage 1, fetch: the same command goes on" in done.stderr
