@@ -26,6 +26,7 @@ from translucid.cli import (
     prepare,
     recipe,
     score,
+    study,
     train,
     translate,
 )
@@ -73,6 +74,7 @@ app.command("info")(info.info)
 app.command("prepare", cls=prepare.PrepareCommand)(prepare.prepare)
 app.command("recipe")(recipe.recipe)
 app.command("score")(score.score)
+app.command("study")(study.study)
 app.command("train")(train.train)
 app.command("translate")(translate.translate)
 

@@ -48,7 +48,8 @@ class Session:
     """All that a training run on the command line depends on.
 
     `resume` goes on with a run that is there. `going_on` says that there is one: its micro-batches
-    stay as they are. Otherwise `fit_memory` makes them as large as memory allows.
+    stay as they are. Otherwise `fit_memory` makes them as large as memory allows. `watch` takes the
+    events in place of the display on stderr.
     """
 
     recipe: Recipe
@@ -58,6 +59,7 @@ class Session:
     going_on: bool
     fit_memory: bool
     tensorboard: bool
+    watch: Consume | None = None
 
     @property
     def result(self) -> Path:
@@ -125,7 +127,8 @@ class Session:
         return share_out(training, world=place.world, at_most=at_most, longest=needed)
 
     def _consumers(self, stack: ExitStack, course: Course) -> list[Consume]:
-        consumers = [stack.enter_context(shown(stderr_console(), course))]
+        display = self.watch or stack.enter_context(shown(stderr_console(), course))
+        consumers = [display]
         if self.tensorboard:
             consumers.append(stack.enter_context(board(self.run / "tensorboard")))
         return consumers
