@@ -6,7 +6,7 @@
     preset = "small"
 
     [data]
-    corpus = "tatoeba-fra-eng"               # of `translucid fetch`, or "lesson"
+    corpus = "tatoeba-fra-eng"               # of `translucid fetch`, or a built-in one
     prepare = ["--both", "--vocab-size", "8000"]
 
     [model]                                  # as in any file of `translucid train -c`
@@ -38,16 +38,21 @@ from translucid.data.fetch import known_corpus, prepare_words
 from translucid.errors import ConfigError, InputError
 from translucid.training.recipe import of_file
 
-LESSON = ("lesson", "--from", "fr", "--to", "en")
-_LANGUAGES = ("--from", "--to")
 Words = tuple[str, ...]
+# Codes that ISO 639 leaves to everybody's own use: strings are in no language.
+_TASK = ("--from", "qaa", "--to", "qab", "--tokenizer", "word", "--keep-identical")
+BUILT_IN: dict[str, Words] = {
+    "lesson": ("--from", "fr", "--to", "en"),
+    **dict.fromkeys(("copy", "reverse", "sort"), (*_TASK, "--split", "500,500")),
+}
+_LANGUAGES = ("--from", "--to")
 Strings = Annotated[tuple[str, ...], Field(strict=False)]  # TOML has lists where Python has tuples
 
 
 class DataTable(Config):
     """The table [data]: which corpus, and how it is prepared."""
 
-    corpus: str = Field(description="a corpus of `translucid fetch`, or lesson")
+    corpus: str = Field(description="a corpus of `translucid fetch`, or a built-in one")
     prepare: Strings = Field(default=(), description="more arguments of `translucid prepare`")
 
 
@@ -117,7 +122,7 @@ def stages(
     """Return the commands of a recipe, all of which write into `folder`."""
     data, run = folder / "data", folder / "run"
     given = _prepared_from(recipe, folder)
-    found = [] if recipe.data.corpus == LESSON[0] else [_fetched(recipe, folder, mirror)]
+    found = [] if recipe.data.corpus in BUILT_IN else [_fetched(recipe, folder, mirror)]
     found.append(Stage("prepare", ("prepare", *given, "-o", str(data))))
     seeded = () if seed is None else ("--set", f"training.seed={seed}")
     found.append(
@@ -165,7 +170,7 @@ def _fetched(recipe: RecipeFile, folder: Path, mirror: str | None) -> Stage:
 
 def _prepared_from(recipe: RecipeFile, folder: Path) -> Words:
     name = recipe.data.corpus
-    if name == LESSON[0]:
-        return (*LESSON, *recipe.data.prepare)
+    if name in BUILT_IN:
+        return (name, *BUILT_IN[name], *recipe.data.prepare)
     corpus = known_corpus(name)
     return (*prepare_words(corpus, folder / "corpora" / name), *recipe.data.prepare)

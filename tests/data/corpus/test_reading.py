@@ -10,7 +10,7 @@ import pytest
 from corpus_writers import WRITERS, read_all, skipped, text_corpus, write_text_pair
 
 from translucid.data.corpus import Corpus, Pair, ReadReport, find_corpora, read
-from translucid.data.corpus.arguments import FORMAT_OF_EXTENSION
+from translucid.data.corpus.arguments import BUILT_IN, FORMAT_OF_EXTENSION
 from translucid.data.corpus.reading import READERS
 
 PAIRS = [
@@ -56,8 +56,8 @@ def test_two_text_files_give_the_same_pairs(tmp_path: Path) -> None:
 
 
 def test_every_format_has_a_reader_and_is_tested_here() -> None:
-    assert set(FORMAT_OF_EXTENSION.values()) | {"text", "lesson"} == set(READERS)
-    assert {kind for kind, _ in WRITERS.values()} | {"text", "lesson"} == set(READERS)
+    assert set(FORMAT_OF_EXTENSION.values()) | {"text", *BUILT_IN} == set(READERS)
+    assert {kind for kind, _ in WRITERS.values()} | {"text", *BUILT_IN} == set(READERS)
 
 
 def test_reading_is_lazy(tmp_path: Path) -> None:
@@ -84,3 +84,16 @@ def test_the_built_in_lesson_either_way_round() -> None:
     ]
     french, english = ("".join(pair[side] for pair in pairs) for side in (0, 1))
     assert french.count("é") > english.count("é")
+
+
+@pytest.mark.parametrize("task", ["copy", "reverse", "sort"])
+def test_string_tasks_are_what_their_names_say(task: str) -> None:
+    (corpus,) = find_corpora([task], source_lang="qaa", target_lang="qab", fields=None)
+    pairs = list(read(corpus, ReadReport()))
+    assert pairs == list(read(corpus, ReadReport()))
+    for source, target, _ in pairs:
+        letters, answer = source.split(), target.split()
+        assert {"copy": letters, "reverse": letters[::-1], "sort": sorted(letters)}[task] == answer
+    lengths = {len(pair.source.split()) for pair in pairs}
+    assert lengths == set(range(1, 13))
+    assert len({pair.source for pair in pairs}) > 20_000

@@ -1,4 +1,4 @@
-"""From what a person typed to corpora: ``a.fr a.en``, ``memory.tmx.gz@2``, ``lesson``.
+"""From what a person typed to corpora: ``a.fr a.en``, ``memory.tmx.gz@2``, ``lesson``, ``sort``.
 
 Two line-aligned text files belong together when their names differ in the language alone:
 ``train.fr`` and ``train.en``, ``news_fr.txt`` and ``news_en.txt``, ``src-train.txt`` and
@@ -19,6 +19,7 @@ from pathlib import Path
 from translucid.data.corpus import lesson
 from translucid.data.corpus.corpus import Corpus
 from translucid.data.corpus.languages import check_languages, matches, side_of
+from translucid.data.corpus.string_tasks import TASKS
 from translucid.errors import InputError
 
 FORMAT_OF_EXTENSION = {
@@ -29,6 +30,7 @@ FORMAT_OF_EXTENSION = {
     **dict.fromkeys(("xlf", "xliff", "xlf2", "sdlxliff", "mqxliff", "mxliff"), "xliff"),
     "parquet": "parquet",
 }
+BUILT_IN = (lesson.NAME, *TASKS)  # corpora that need no file
 _WITH_FIELDS = {"tsv", "jsonl", "parquet"}
 _PLAIN_TEXT = {"txt", "text"}
 _WEIGHT = re.compile(r"(?P<name>.+)@(?P<weight>[^@/\\]*)", re.DOTALL)
@@ -73,9 +75,11 @@ def find_corpora(
     halves: list[_TextFile] = []
     for place, text in enumerate(arguments):
         argument = _parse(text, place)
-        if argument.path.name == lesson.NAME and not argument.path.exists():
-            _check_lesson(languages)
-            placed[place] = Corpus((), "lesson", argument.weight or 1.0, *languages, None)
+        name = str(argument.path)
+        if name in BUILT_IN and not argument.path.exists():
+            if name == lesson.NAME:
+                _check_lesson(languages)
+            placed[place] = Corpus((), name, argument.weight or 1.0, *languages, None)
             continue
         _check_file(argument.path)
         kind = FORMAT_OF_EXTENSION.get(_extension(argument.path))

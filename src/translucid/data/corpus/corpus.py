@@ -11,7 +11,7 @@ class Pair(NamedTuple):
     """Two sentences that translate each other, and the line of the file where they stand.
 
     ``line`` counts from 1. In XML it is the line where the unit or segment opens; in Parquet, which
-    has no lines, the row; in the built-in lesson, the number of the pair.
+    has no lines, the row; in a built-in corpus, the number of the pair.
     """
 
     source: str
@@ -21,12 +21,12 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Corpus:
-    """Where sentence pairs come from: one file, two line-aligned files, or the built-in lesson.
+    """Where sentence pairs come from: one file, two line-aligned files, or a built-in one.
 
     ``paths`` holds the source file and the target file of a line-aligned pair (format ``text``),
-    the one file of any other format, and nothing for the lesson. ``weight`` says how often each
-    pair is seen in an epoch. ``fields`` names the source and the target column of a TSV or Parquet
-    file or field of a JSON object; ``None`` leaves it to the names found in the file.
+    the one file of any other format, and nothing for a built-in corpus. ``weight`` says how often
+    each pair is seen in an epoch. ``fields`` names the source and the target column of a TSV or
+    Parquet file or field of a JSON object; ``None`` leaves it to the names found in the file.
     """
 
     paths: tuple[Path, ...]

@@ -10,6 +10,7 @@ from translucid.data.corpus.lesson import read_lesson
 from translucid.data.corpus.parquet import read_parquet
 from translucid.data.corpus.po import read_po
 from translucid.data.corpus.report import ReadReport
+from translucid.data.corpus.string_tasks import TASKS, read_string_task
 from translucid.data.corpus.text_pair import read_text_pair
 from translucid.data.corpus.tmx import read_tmx
 from translucid.data.corpus.tsv import read_tsv
@@ -24,6 +25,7 @@ READERS: dict[str, Callable[[Corpus, ReadReport], Iterator[Pair]]] = {
     "xliff": read_xliff,
     "parquet": read_parquet,
     "lesson": read_lesson,
+    **dict.fromkeys(TASKS, read_string_task),
 }
 
 

@@ -126,7 +126,7 @@ def describe(inputs: Inputs, config: PrepareConfig, tokenizer: Path | None) -> d
 
 
 def _corpus(corpus: Corpus) -> dict[str, Any]:
-    content = {"made_by": f"translucid {__version__}"} if corpus.format == "lesson" else {}
+    content = {"made_by": f"translucid {__version__}"} if not corpus.paths else {}
     return {
         **content,
         "paths": [str(path) for path in corpus.paths],
