@@ -21,11 +21,16 @@ if sys.platform == "win32":
 
     def _try_lock(descriptor: int) -> None:
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+    _try_share = _try_lock
 else:
     import fcntl
 
     def _try_lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _try_share(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 @contextlib.contextmanager
@@ -39,6 +44,25 @@ def locked(folder: Path) -> Iterator[None]:
         with contextlib.suppress(FileNotFoundError, PermissionError):
             path.unlink()  # Windows refuses while the file is open; an empty file stays then
         os.close(descriptor)
+
+
+def is_locked(folder: Path) -> bool:
+    """Tell whether a process holds the folder now; nothing in it is changed.
+
+    Where a killed process has left the file of its lock, that file is held while this looks, for
+    some microseconds.
+    """
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY)
+    except OSError:
+        return False  # no file, no lock; one that may not be read belongs to others
+    try:
+        _try_share(descriptor)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _acquire(path: Path) -> int:

@@ -83,6 +83,32 @@ def test_the_models_own_translations_and_the_first_lines(taught: Path, files: li
     assert "translate: 20 of 20 sentences" in done.stderr
 
 
+def test_lines_that_cannot_be_measured_are_neither_counted_nor_in_the_way(
+    taught: Path, tmp_path: Path
+) -> None:
+    sources = [SOURCES[0], "", "chat " * 1000, *SOURCES[1:20]]
+    targets = [TARGETS[0], "", "cat " * 1000, *TARGETS[1:20]]
+    (tmp_path / "in").write_text("\n".join(sources))
+    (tmp_path / "out").write_text("\n".join(targets))
+    files = ["--src", tmp_path / "in", "--ref", tmp_path / "out"]
+    done = run("-m", taught, *files, "--importance", "--json")
+    assert done.exit_code == 0, done.output
+    assert "2 of 22 lines are left out" in done.stderr
+    found = json.loads(done.stdout)
+    assert found["sentences"] == 20
+    weighed = head_importance(load(taught), SOURCES[:20], TARGETS[:20])
+    assert [row["importance"] for row in found["heads"]] == pytest.approx(
+        [one.loss for one in weighed], abs=1e-5
+    )
+
+
+def test_a_word_in_brackets_is_a_word(taught: Path) -> None:
+    words = ["--sentence", "chat [/b] noir", "--look-from", "[/b]", "--look-to", "noir"]
+    done = run("-m", taught, *words)
+    assert done.exit_code == 0, done.output
+    assert "1. [/b] → noir" in done.stdout
+
+
 QUESTION = ["--sentence", "chat noir dort", "--look-from", "black", "--look-to", "noir"]
 SECOND = ["--sentence", "petit noir mange", "--look-from", "black", "--look-to", "noir"]
 

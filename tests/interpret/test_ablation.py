@@ -134,6 +134,24 @@ def test_what_becomes_of_a_translation(taught: Translator) -> None:
     assert not ablate(taught, trace, []).changed
 
 
+def test_heads_stay_off_in_a_search_that_watches_where_it_looks(taught: Translator) -> None:
+    """Coverage needs the weights of cross-attention, which another twin of the network shows."""
+    cross = [head for head in heads_of(taught.members[0].model.config) if head.side == "cross"]
+    watching = SearchConfig(beam=2, coverage_penalty=1e-9)
+    trace = explain(without_heads(taught, cross), "chat noir dort", search=watching)
+    assert trace.log_prob == pytest.approx(sum(step.log_prob for step in trace.steps), abs=1e-4)
+    plain = explain(without_heads(taught, cross), "chat noir dort", search=SearchConfig(beam=2))
+    assert trace.translation == plain.translation
+
+
+def test_a_given_translation_is_not_what_the_network_would_have_written(taught: Translator) -> None:
+    trace = explain(taught, "chat noir dort", given="dog", level="light")
+    found = ablate(taught, trace, [])
+    assert (found.translation, found.translation_without) == ("sleeps black cat",) * 2
+    assert not found.changed
+    assert found.log_prob == pytest.approx(trace.log_prob, abs=1e-4)
+
+
 def test_heads_that_do_not_exist_are_named(taught: Translator) -> None:
     wrong = [AttentionHead("cross", 2, 0), AttentionHead("encoder", 0, -1)]
     with pytest.raises(InputError, match=r"no such head: cross 2\.0, encoder 0\.-1\. .* 2 decoder"):

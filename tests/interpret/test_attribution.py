@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -189,6 +190,19 @@ def test_attention_is_that_of_the_heads_that_align(taught: Translator) -> None:
     torch.testing.assert_close(
         alignment_attention(trace), trace.attention("cross", layer).mean(dim=0)
     )
+
+
+def test_attention_is_compared_in_the_row_that_shows_where_a_token_looked(
+    taught: Translator,
+) -> None:
+    trace = explain(taught, "chat noir dort", level="light")
+    reads = replace(trace, alignment_row="reads")
+    assert torch.equal(alignment_attention(reads)[:-1], reads.alignment())
+    assert torch.equal(alignment_attention(trace)[:-1], trace.alignment())
+    found = compared(reads, [occlusion(taught, trace)])["attention", "occlusion"]
+    assert len(found.rows) == len(trace.steps)
+    assert found.rows[-1] is None  # no row reads the end symbol
+    assert None not in found.rows[:-1]
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12, unique=True), st.randoms())

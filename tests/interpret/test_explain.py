@@ -103,6 +103,14 @@ def test_a_given_translation_that_the_search_found_has_the_score_of_the_search()
     assert all(torch.equal(given.tensors[n], tensor) for n, tensor in searched.tensors.items())
 
 
+def test_the_score_of_a_given_translation_has_its_coverage() -> None:
+    search = SearchConfig(beam=2, coverage_penalty=1.0)
+    searched = explain(taught_translator(), SENTENCE, search=search)
+    given = explain(taught_translator(), SENTENCE, given=searched.translation, search=search)
+    assert given.score == pytest.approx(searched.score, abs=1e-5)
+    assert given.score < given.log_prob - 0.1  # coverage costs, and log P alone is not the score
+
+
 def test_tokens_are_what_the_network_read_and_wrote() -> None:
     trace = taught_trace()
     assert trace.source_tokens[-1].id == EOS

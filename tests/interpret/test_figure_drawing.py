@@ -96,6 +96,14 @@ def test_text_is_measured_shortened_and_broken() -> None:
     assert len(lines) > 1
 
 
+def test_a_text_without_spaces_is_broken_and_not_cut() -> None:
+    text = "我们明天去看看那只黑色的猫" * 3
+    lines = wrapped(f"short {text} end", 90)
+    assert "".join(lines).replace(" ", "") == f"short{text}end"
+    assert all(text_width(line) <= 90 for line in lines)
+    assert wrapped("中文", 1) == ["中", "文"]
+
+
 def test_characters_that_xml_cannot_hold_are_replaced() -> None:
     drawing = Drawing(100, 30, "a\x00", "b\x1b", text(5, 20, "c\x07\ufffe"))
     picture = read(drawing.svg)

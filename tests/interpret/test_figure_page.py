@@ -15,8 +15,10 @@ from translucid.interpret.explain import explain
 from translucid.interpret.figures import png as drawn_png
 from translucid.interpret.figures.drawing import Drawing, text
 from translucid.interpret.figures.page import notebook, page, panel_page
+from translucid.interpret.figures.page_words import SECTIONS, told
 from translucid.interpret.figures.panels import Choice, Material, draw
 from translucid.interpret.figures.png import rasterised
+from translucid.text.interface import EOS
 
 VOID = {"meta", "br"}
 
@@ -115,6 +117,50 @@ def test_light_traces_and_long_ones_have_a_page() -> None:
     long = page(explain(babbling(), text, given=text, level="light"))
     checked(long)
     assert len(long) < 6_000_000
+
+
+@pytest.mark.parametrize("positions", ["none", "relative", "learned", "rotary"])
+def test_a_light_trace_has_a_page_whatever_the_positions(positions: str) -> None:
+    translator = babbling(positions)
+    light = explain(translator, "a", given="b", level="light")
+    checked(page(light, Material(light, translator)))
+
+
+def test_a_translation_of_nothing_has_a_page() -> None:
+    empty = explain(taught(), "chat", prefix=[EOS])
+    checked(page(empty, Material(empty, taught())))
+
+
+@pytest.mark.parametrize(
+    ("positions", "said"),
+    [
+        ("sinusoidal", "slow and fast waves"),
+        ("learned", "a vector that was learned for each position"),
+        ("rotary", "queries and keys are turned"),
+        ("relative", "every score gets a bias"),
+        ("none", "nothing tells it in this network"),
+    ],
+)
+def test_the_page_tells_of_the_positions_that_the_network_has(positions: str, said: str) -> None:
+    html = page(long_trace(positions))
+    assert said in html
+    assert ("waves" in html) == (positions == "sinusoidal")
+
+
+def test_the_page_tells_where_the_norm_stands() -> None:
+    pre, (section,) = short_trace(), [words for words in SECTIONS if words.anchor == "residuals"]
+    assert "before, the sum is left as it is." in page(pre)
+    post = pre.model.replace(norm="post")
+    assert "and the sum is brought to a standard size." in told(section, post)
+
+
+def test_a_layer_that_neither_stack_has_is_refused() -> None:
+    trace = short_trace()
+    assert trace.model.encoder_layers < trace.model.decoder_layers == 2
+    titles_of = titles(page(trace, choice=Choice(layer=1)))
+    assert any(title.startswith("Cross-attention, layer 1") for title in titles_of)
+    with pytest.raises(InputError, match="layer 2: this network's deeper stack has 2, counted"):
+        page(trace, choice=Choice(layer=2))
 
 
 def test_a_text_cannot_break_out_of_the_page() -> None:

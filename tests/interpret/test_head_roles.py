@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import replace
 from typing import Any
@@ -19,12 +20,13 @@ from small_translators import (
 )
 from translucid.errors import InputError
 from translucid.events import Event, Notice, Progress
+from translucid.interpret.ablation import without_heads
 from translucid.interpret.attention_head import SIDES, AttentionHead, heads_of
 from translucid.interpret.explain import explain
 from translucid.interpret.head_kinds import written_of
 from translucid.interpret.head_roles import KINDS, HeadMeasures, HeadStatistics, role_of, with_role
 from translucid.interpret.head_table import head_statistics
-from translucid.interpret.network import network_of
+from translucid.interpret.network import network_of, with_network
 from translucid.interpret.pointing import (
     Pointing,
     Way,
@@ -194,6 +196,24 @@ def test_without_targets_the_translators_own_are_read(
     assert "alignment" in [one.role for one in known]
 
 
+def test_heads_of_a_network_without_some_heads_are_measured_without_them(
+    babbling: Translator,
+) -> None:
+    off = AttentionHead("encoder", 0, 1)
+    sources, targets = ["Le chat dort.", "Bonjour !"], ["The cat sleeps.", "Hello!"]
+    model = copy.deepcopy(network_of(babbling))
+    size = model.config.d_v
+    with torch.no_grad():
+        attention = model.encoder.layers[0].self_attention
+        attention.w_o.weight[:, size : 2 * size] = 0  # type: ignore[union-attr, index]
+    zeros = with_network(babbling, model, "zeros")
+    found = head_statistics(without_heads(babbling, [off]), sources, targets)
+    expected = head_statistics(zeros, sources, targets)
+    assert [one.entropy for one in found] == pytest.approx([e.entropy for e in expected], abs=1e-6)
+    whole = head_statistics(babbling, sources, targets)
+    assert [one.entropy for one in found] != pytest.approx([w.entropy for w in whole], abs=1e-6)
+
+
 def test_nothing_to_measure(babbling: Translator) -> None:
     with pytest.raises(InputError, match="none of 2 lines can be measured"):
         head_statistics(babbling, ["", " "], ["", ""])
@@ -286,6 +306,26 @@ def test_rows_that_predict_come_one_before_those_that_read(babbling: Translator)
         assert way.head.side == "cross"
         expected = float(weights[rows][:, columns].sum() / len(rows))
         assert weight == pytest.approx(expected, abs=1e-6)
+
+
+def test_even_attention_counts_only_what_the_decoder_sees(built: Translator) -> None:
+    trace = explain(built, "chat", given="cat black cat sleeps cat", level="light")
+    decoder = [
+        one for one in pointing_heads(trace, "black", "cat") if one.way.head.side == "decoder"
+    ]
+    assert {one.way.row: one.even for one in decoder} == {
+        "predicts": pytest.approx(1 / 2),  # sees <s> cat
+        "reads": pytest.approx(1 / 3),  # sees <s> cat black
+    }
+
+
+def test_a_rival_that_the_decoder_cannot_see_yet_is_none(built: Translator) -> None:
+    trace = explain(built, "chat", given="cat black sleeps", level="light")
+    assert pointing_heads(trace, "black", "cat")
+    with pytest.raises(InputError, match="the decoder looks back only"):
+        pointing_heads(trace, "black", "cat", rival="sleeps")
+    seen = pointing_heads(trace, "sleeps", "cat", rival="black")
+    assert {one.way.row for one in seen} == {"predicts", "reads"}
 
 
 def test_those_come_first_that_do_it_in_all_sentences(built: Translator) -> None:

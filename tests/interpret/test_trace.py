@@ -64,6 +64,14 @@ def test_nothing_in_a_trace_changes() -> None:
         assert torch.equal(trace.tensors[name], before)
 
 
+def test_a_trace_tells_heads_that_were_found_from_the_usual_ones() -> None:
+    usual = taught_trace()
+    assert usual.alignment_heads == tuple((0, head) for head in range(usual.model.heads))
+    assert not usual.alignment_found
+    assert dataclasses.replace(usual, alignment_heads=((1, 2),)).alignment_found
+    assert dataclasses.replace(usual, alignment_row="reads").alignment_found
+
+
 def test_all_but_the_tensors_is_plain_json() -> None:
     for trace in (taught_trace(), greedy_trace(), given_trace("cat"), taught_trace("light")):
         plain = trace.to_json()

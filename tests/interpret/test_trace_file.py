@@ -13,9 +13,12 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from small_traces import given_trace, random_translator, taught_trace, taught_translator
+from translucid.decoding.settings import SearchConfig
 from translucid.errors import DataError
+from translucid.interpret import explain
+from translucid.interpret.figures.beam_tree import beam_tree, pieces_of
 from translucid.interpret.trace import VERSION, Trace
-from translucid.interpret.trace_file import KEY
+from translucid.interpret.trace_file import KEY, file_bytes, file_parts
 
 
 @pytest.fixture
@@ -87,12 +90,44 @@ def test_a_file_of_a_newer_version_is_refused(saved: Path) -> None:
         Trace.load(saved)
 
 
+def test_a_file_of_version_1_is_read_with_the_pieces_that_it_has(tmp_path: Path) -> None:
+    def older(facts: dict[str, Any]) -> None:
+        del facts["pieces"], facts["prefix_length"]
+        facts["version"] = 1
+
+    search = SearchConfig(beam=8, max_length=6)
+    newest = explain(random_translator(), "Le chat", level="light", search=search)
+    newest.save(tmp_path / "old.safetensors")
+    rewritten(tmp_path / "old.safetensors", older)
+    alone = Trace.load(tmp_path / "old.safetensors")
+    assert (alone.version, alone.prefix_length) == (VERSION, 0)
+    named = {token.id for token in (*alone.source_tokens, *alone.target_tokens)}
+    named |= {top.id for step in alone.steps for top in (step.token, *step.top)}
+    assert alone.pieces == {token: newest.pieces[token] for token in named}
+    assert set(alone.pieces) < set(newest.pieces)
+    assert newest.tree is not None
+    grown = {node.token for node in newest.tree.nodes}
+    assert grown - pieces_of(alone, None).keys()
+    assert grown <= pieces_of(alone, random_translator()).keys()
+    assert beam_tree(alone, random_translator()).body == beam_tree(newest).body
+    with_model = Trace.load(tmp_path / "old.safetensors", random_translator())
+    assert with_model.to_json() == newest.to_json()
+
+
+def test_the_parts_of_a_file_are_the_file(saved: Path) -> None:
+    parts = b"".join(map(bytes, file_parts(taught_trace())))
+    assert parts == saved.read_bytes()
+    assert file_bytes(taught_trace()) == len(parts)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda facts: facts.pop("version"), "names no version"),
         (lambda facts: facts.update(version=0), "a trace of version 0"),
         (lambda facts: facts.pop("steps"), "does not make a trace: KeyError 'steps'"),
+        (lambda facts: facts.pop("pieces"), "does not make a trace: KeyError 'pieces'"),
+        (lambda facts: facts.update(pieces=["a"]), "does not make a trace: AttributeError"),
         (lambda facts: facts.pop("score"), "does not make a trace: TypeError"),
         (lambda facts: facts["model"].update(heads=0), "does not make a trace: ConfigError"),
         (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 from translucid.cli.explain_output import Form, write_drawing
 from translucid.errors import InputError
+from translucid.events import Progress
 
 if TYPE_CHECKING:
     from translucid.decoding.settings import SearchConfig
@@ -114,16 +115,34 @@ def _frames(
 ) -> tuple[Frame, ...]:
     """Return a frame for each checkpoint of a run, of many an even choice."""
     from translucid.cli.progress import shown, stderr_console
-    from translucid.interpret.figures.film_strip import film
+    from translucid.interpret.figures.film_strip import frames_of
 
     assert wishes.text is not None
-    checkpoints = checkpoints_of(run, translator)
+    steps = frame_steps(run)
     with shown(stderr_console()) as emit:
-        return film(checkpoints, wishes.text, target=wishes.target, search=search, emit=emit)
+        # Newest first, and each is loaded when its turn comes: together they can be very large.
+        loaded = ((step, checkpoint_of(run, step, translator)) for step in reversed(steps))
+        found: list[Frame] = []
+        for frame in frames_of(loaded, wishes.text, target=wishes.target, search=search):
+            found.append(frame)
+            emit(Progress("translate", len(found), len(steps), "checkpoints"))
+    return tuple(reversed(found))
 
 
-def checkpoints_of(run: Path, like: Translator) -> list[tuple[int, Translator]]:
-    """Return the networks of a run's checkpoints, with the tokenizer and heads of its model."""
+def frame_steps(run: Path) -> list[int]:
+    """Return the steps of a run's checkpoints that a film strip shows, in their order."""
+    from translucid.interpret.figures.film_strip import evenly_chosen
+    from translucid.training.run_folder import RunFolder, read_record
+
+    read_record(run)
+    steps = evenly_chosen(RunFolder(run).checkpoints.steps(), MOST_FRAMES)
+    if not steps:
+        raise InputError(f"{run} has no checkpoints: training keeps training.keep_checkpoints")
+    return steps
+
+
+def checkpoint_of(run: Path, step: int, like: Translator) -> Translator:
+    """Return the network of a run after a step, with the tokenizer and heads of its model."""
     import torch
 
     from translucid.checkpoint.average import WEIGHTS
@@ -134,26 +153,12 @@ def checkpoints_of(run: Path, like: Translator) -> list[tuple[int, Translator]]:
     config = read_record(run).model
     if config != like.members[0].model.config:
         raise InputError(f"the model is not of the run {run}: they have different settings")
-    store = RunFolder(run).checkpoints
-    steps = evenly_chosen(store.steps(), MOST_FRAMES)
-    if not steps:
-        raise InputError(f"{run} has no checkpoints: training keeps training.keep_checkpoints")
-    found = []
-    for step in steps:
-        model = Transformer(config).eval()
-        weights = store.open(step).tensors(WEIGHTS)
-        with torch.no_grad():
-            for name, parameter in model.named_parameters():
-                parameter.copy_(weights[name])
-        found.append((step, with_network(like, model, f"{like.name} after step {step}")))
-    return found
-
-
-def evenly_chosen(steps: list[int], most: int) -> list[int]:
-    """Return at most so many of the steps, evenly spread, the first and the last among them."""
-    if len(steps) <= most:
-        return steps
-    return [steps[round(place * (len(steps) - 1) / (most - 1))] for place in range(most)]
+    model = Transformer(config).eval()
+    weights = RunFolder(run).checkpoints.open(step).tensors(WEIGHTS)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(weights[name])
+    return with_network(like, model, f"{like.name} after step {step}")
 
 
 def course_of(run: Path) -> Course:

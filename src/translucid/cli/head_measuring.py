@@ -32,7 +32,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class MeasuredHeads:
-    """The table of heads; `importance` only where it was asked for."""
+    """The table of heads and how many sentences it is of; `importance` only where asked for."""
 
     sentences: int
     heads: tuple[HeadStatistics, ...]
@@ -108,7 +108,7 @@ def measured(
 ) -> MeasuredHeads:
     """Measure all heads over some sentences."""
     from translucid.interpret.ablation import head_importance
-    from translucid.interpret.head_table import head_statistics
+    from translucid.interpret.head_table import head_statistics, measurable_pairs
 
     with _told(quiet=quiet) as emit:
         if pairs.total > len(pairs.sources):
@@ -119,20 +119,22 @@ def measured(
                 pairs.sources, target=language, batch_size=batch_size, emit=emit
             )
             targets = tuple(translation.text for translation in found)
+        usable = measurable_pairs(translator, pairs.sources, targets, target=language, emit=emit)
+        sources, targets = zip(*usable, strict=True)
         heads = head_statistics(
-            translator, pairs.sources, targets, target=language, batch_size=batch_size, emit=emit
+            translator, sources, targets, target=language, batch_size=batch_size, emit=emit
         )
         weighed = None
         if importance:
             weighed = head_importance(
                 translator,
-                pairs.sources,
+                sources,
                 targets,
                 target=language,
                 batch_size=batch_size,
                 emit=emit,
             )
-    return MeasuredHeads(len(pairs.sources), heads, weighed)
+    return MeasuredHeads(len(sources), heads, weighed)
 
 
 def pointing(translator: Translator, questions: Sequence[Question], language: str | None) -> Answer:

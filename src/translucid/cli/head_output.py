@@ -12,6 +12,7 @@ import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from translucid.cli.score_table import stdout_console
 
@@ -136,7 +137,7 @@ def _table(names: Sequence[str], numbers: Sequence[str]) -> Table:
     for name in names:
         table.add_column(name, no_wrap=True)
     for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(Text(name), justify="right", no_wrap=True)
     return table
 
 

@@ -212,6 +212,9 @@ class BeamSearch:
         grown = self._cut_loops(grown)
         done_B = self._done(grown)
         if bool(done_B.any()):
+            if self.job.tell is not None:
+                for source in grown.sources_B[done_B].tolist():
+                    self.job.tell(source, self.found[source].best(self.settings.n_best))
             if self.recorder is not None:
                 cut_BW = None if cut_N is None else cut_N.view_as(alive_BW)
                 self._note_stops(self.recorder, grown, alive_BW, cut_BW, done_B)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from translucid.decoding.stepper import Hypothesis
 from translucid.errors import InputError
 
 Tokens = tuple[int, ...]
@@ -28,7 +29,8 @@ class Job:
     `keys` are for searches that draw lots: a number for each source, the same whatever batch it is
     in (such as its number in the whole file), that decides with the seed what is drawn for it;
     without keys, its number in this batch. `decode` is for searches that compare texts: it returns
-    the text of tokens.
+    the text of tokens. `tell` is called with the number of a source and its hypotheses as soon as
+    these are certain, which may be long before the batch ends; greedy and beam searches do so.
     """
 
     limits_B: Tensor
@@ -39,6 +41,7 @@ class Job:
     forbidden: Tokens
     keys: tuple[int, ...] = ()
     decode: Callable[[Tokens], str] | None = None
+    tell: Callable[[int, list[Hypothesis]], None] | None = None
 
     def __post_init__(self) -> None:
         faults = list(_faults(self))

@@ -82,7 +82,10 @@ def follow(
         staying = rows.staying()
         if staying is None:
             continue
-        rows.keep(staying)
+        left = rows.keep(staying)
+        if job.tell is not None and settings.method == "greedy":  # of samples, the best is chosen
+            for number, hypothesis in left.items():
+                job.tell(number, [hypothesis])
         if staying.numel() == 0:
             break
         stepper.reorder(staying)
@@ -133,21 +136,21 @@ class _Rows:
             return None
         return (~done_B).repeat_interleave(self._copies).nonzero()[:, 0]
 
-    def keep(self, staying: Tensor) -> None:
-        """Take the rows that do not stay out of the batch, as hypotheses."""
+    def keep(self, staying: Tensor) -> dict[int, Hypothesis]:
+        """Take the rows that do not stay out of the batch; return their hypotheses by number."""
         leaves_R = torch.ones_like(self.numbers_R, dtype=torch.bool)
         leaves_R[staying] = False
         leaving = leaves_R.nonzero()[:, 0]
-        for number, *row in zip(
-            *(of_R[leaving].tolist() for of_R in (self.numbers_R, self._lengths_R, self.endings_R)),
-            *(of_RT[leaving].tolist() for of_RT in (self.tokens_RT, self._log_probs_RT)),
-            strict=True,
-        ):
-            self._found[number] = self._hypothesis(*row)
+        columns = (self.numbers_R, self._lengths_R, self.endings_R)
+        tables = (self.tokens_RT, self._log_probs_RT)
+        rows = zip(*(part[leaving].tolist() for part in (*columns, *tables)), strict=True)
+        left = {number: self._hypothesis(*row) for number, *row in rows}
+        self._found |= left
         self.numbers_R, self.sources_R = self.numbers_R[staying], self.sources_R[staying]
         self.tokens_RT, self.endings_R = self.tokens_RT[staying], self.endings_R[staying]
         self._log_probs_RT = self._log_probs_RT[staying]
         self._lengths_R = self._lengths_R[staying]
+        return left
 
     def show(self, log_probs_RV: Tensor, seen: Seen) -> None:
         """Note the likeliest next tokens of every row that has not ended."""

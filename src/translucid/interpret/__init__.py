@@ -3,12 +3,14 @@
 ::
 
     explain.py         explain(translator, text) → Trace
+    forced_prefix.py   which tokens a translation can be forced to begin with
     trace.py           the trace: tokens, steps, search tree, named tensors
     tensor_shapes.py   which tensors a trace has; how large it will be
     recording.py       the twin of the network that notes every number
     cache_account.py   what the cache computed, reused and saved
     model_hash.py      which model made a trace
     trace_file.py      a trace as one safetensors file
+    next_tokens.py     the distribution of the next token, and what sampling makes of it
 
     rollout.py         attention through all layers together
     attention_head, head_kinds, head_roles, head_table, pointing
@@ -17,6 +19,7 @@
     network, ablation  a changed twin of the network; heads turned off
     attribution, rank_correlation, rereading
                        which source words decided, beside attention
+    word_groups.py     which tokens make a word
     confidence.py      signs that a translation has little to do with its source
     figures/           pictures of all of it
 """

@@ -29,7 +29,8 @@ class Ablation:
     """What became of a translation without some heads.
 
     `log_prob` is log P that the network gave the translation of the trace, `log_prob_without` what
-    it gives the same translation without the heads. `translation_without` is what it writes then.
+    it gives the same translation without the heads. `translation` is what it writes by itself,
+    which a given translation need not be, `translation_without` what it writes without the heads.
     """
 
     heads: tuple[AttentionHead, ...]
@@ -90,7 +91,9 @@ def ablate(translator: Translator, trace: Trace, heads: Iterable[AttentionHead])
     other = without_heads(translator, heads)
     return Ablation(
         heads=heads,
-        translation=trace.translation,
+        translation=(
+            translation_again(translator, trace) if trace.origin == "given" else trace.translation
+        ),
         translation_without=translation_again(other, trace),
         log_prob=_log_prob(translator, trace),
         log_prob_without=_log_prob(other, trace),

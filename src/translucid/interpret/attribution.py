@@ -115,8 +115,8 @@ def integrated_gradients(
 def compared(trace: Trace, attributions: Sequence[Attribution]) -> dict[tuple[str, str], Agreement]:
     """Return the rank correlation of every two of: attention, rollout, and the attributions.
 
-    Attention is the mean of the heads that align words. Of attributions it counts how large they
-    are, for or against.
+    Attention is that of the heads that align words, where they looked for each written token. Of
+    attributions it counts how large they are, for or against.
     """
     named = {
         "attention": alignment_attention(trace),
@@ -132,9 +132,16 @@ def compared(trace: Trace, attributions: Sequence[Attribution]) -> dict[tuple[st
 
 
 def alignment_attention(trace: Trace) -> Tensor:
-    """Return the mean cross-attention of the heads that align words, (T, S)."""
+    """Return where the heads that align words looked for the token written in each step, (T, S).
+
+    It is their mean. Heads that look for a token in the row that reads it look nowhere for the last
+    one, which no row reads: zeros.
+    """
     heads = [trace.attention("cross", layer)[head] for layer, head in trace.alignment_heads]
-    return torch.stack(heads).mean(dim=0)
+    mean_TS = torch.stack(heads).mean(dim=0)
+    if trace.alignment_row == "predicts":
+        return mean_TS
+    return torch.cat([mean_TS[1:], torch.zeros_like(mean_TS[:1])])
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from translucid.interpret.head_roles import KINDS, HeadMeasures, HeadStatistics,
 from translucid.interpret.network import network_of, with_kernels
 from translucid.interpret.trace import Side
 from translucid.model import Transformer, spelled_out
-from translucid.model.attention import Kernel
+from translucid.model.attention import PLAIN, Kernel
 from translucid.text.interface import BOS, EOS
 from translucid.text.normalize import nfc
 from translucid.translator import Translator
@@ -63,7 +63,8 @@ def head_statistics(
         found = translator.translate(sources, target=target, batch_size=batch_size, emit=emit)
         targets = [translation.text for translation in found]
     check_pairs(sources, targets, batch_size)
-    sentences = _encoded(translator, sources, targets, target, emit)
+    pairs = measurable_pairs(translator, sources, targets, target=target, emit=emit)
+    sentences = _encoded(translator, pairs, target)
     tally = _Tally()
     lengths = [max(len(one.source), len(one.target)) for one in sentences]
     done = 0
@@ -85,31 +86,43 @@ class _Sentence(NamedTuple):
     links: tuple[tuple[int, int], ...]
 
 
-def _encoded(
+def measurable_pairs(
     translator: Translator,
     sources: Sequence[str],
     targets: Sequence[str],
-    language: str | None,
-    emit: Emit,
-) -> list[_Sentence]:
-    """Return the pairs that can be measured, with the links between their tokens."""
-    encode, tag = translator.tokenizer.encode, translator.tag(language)
-    texts = [(nfc(s).strip(), nfc(t).strip()) for s, t in zip(sources, targets, strict=True)]
-    coded = [(tuple(encode(s)), tuple(encode(t))) for s, t in texts]
+    *,
+    target: str | None = None,
+    emit: Emit = silent,
+) -> list[tuple[str, str]]:
+    """Return the pairs that heads can be measured on, without white space around them.
+
+    Blank and very long lines are left out, and told; that nothing is left is an error.
+    """
+    encode, tag = translator.tokenizer.encode, translator.tag(target)
     longest = min(MAX_SOURCE_TOKENS, translator.members[0].positions - len(tag) - 1)
-    usable = [pair for pair in coded if all(pair) and max(map(len, pair)) <= longest]
+    pairs = [(nfc(s).strip(), nfc(t).strip()) for s, t in zip(sources, targets, strict=True)]
+    usable = [pair for pair in pairs if all(0 < len(encode(text)) <= longest for text in pair)]
     if not usable:
         raise InputError(
-            f"none of {len(coded)} lines can be measured: blank ones and those of more than "
+            f"none of {len(pairs)} lines can be measured: blank ones and those of more than "
             f"{longest} tokens are left out. Give sentences, one a line"
         )
-    if len(usable) < len(coded):
+    if len(usable) < len(pairs):
         emit(
             Notice(
-                f"{len(coded) - len(usable)} of {len(coded)} lines are left out: blank, or more "
+                f"{len(pairs) - len(usable)} of {len(pairs)} lines are left out: blank, or more "
                 f"than {longest} tokens"
             )
         )
+    return usable
+
+
+def _encoded(
+    translator: Translator, pairs: Sequence[tuple[str, str]], language: str | None
+) -> list[_Sentence]:
+    """Return the tokens of pairs, with the links between them."""
+    encode, tag = translator.tokenizer.encode, translator.tag(language)
+    usable = [(tuple(encode(source)), tuple(encode(written))) for source, written in pairs]
     links: list[list[tuple[int, int]]] = [[] for _ in usable]
     some = usable[:MOST_LINKED]
     for link in sure_links([source for source, _ in some], [written for _, written in some]):
@@ -139,16 +152,19 @@ def _measure(model: Transformer, sentences: Sequence[_Sentence], tally: _Tally) 
 
 @dataclass(frozen=True)
 class _Heard:
-    """Attention step by step that tells its weights."""
+    """Attention step by step that tells its weights; what `inner` changes goes on."""
 
     side: Side
     layer: int
     hear: Hear
+    inner: Kernel
 
     def __call__(
         self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMW: Tensor, mask: Tensor | None, dropout: float
     ) -> tuple[Tensor, Tensor]:
         output_BHLW, weights_BHLM = spelled_out(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+        if self.inner not in PLAIN:
+            output_BHLW, _ = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
         self.hear(self.side, self.layer, weights_BHLM)
         return output_BHLW, weights_BHLM
 
@@ -157,8 +173,7 @@ def listening(model: Transformer, hear: Hear) -> Transformer:
     """Return a twin of a network that tells the weights of every attention as it computes them."""
 
     def new(side: Side, layer: int, kernel: Kernel) -> Kernel:
-        del kernel
-        return _Heard(side, layer, hear)
+        return _Heard(side, layer, hear, kernel)
 
     return with_kernels(model, new)
 

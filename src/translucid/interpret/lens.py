@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from translucid.events import Emit, Progress, silent
 from translucid.interpret.network import network_of, with_network
 from translucid.interpret.rereading import log_probs_again, of_written, translation_again
 from translucid.interpret.trace import TopToken, Trace
@@ -83,16 +84,18 @@ def logit_lens_log_probs(trace: Trace, translator: Translator) -> Tensor:
 
 
 def decoder_lens(
-    translator: Translator, trace: Trace, *, top: int = SHOWN
+    translator: Translator, trace: Trace, *, top: int = SHOWN, emit: Emit = silent
 ) -> tuple[EncoderReading, ...]:
     """Return what the decoder says reading each encoder layer, the last as the network does.
 
     A trace of any level will do.
     """
-    return tuple(
-        _reading(reading_layer(translator, layer), layer, trace, top)
-        for layer in range(trace.model.encoder_layers)
-    )
+    layers, found = trace.model.encoder_layers, []
+    for layer in range(layers):
+        emit(Progress("reading", layer, layers, "encoder layers"))
+        found.append(_reading(reading_layer(translator, layer), layer, trace, top))
+    emit(Progress("reading", layers, layers, "encoder layers"))
+    return tuple(found)
 
 
 def reading_layer(translator: Translator, layer: int) -> Translator:

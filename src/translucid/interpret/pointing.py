@@ -118,11 +118,12 @@ def _of_side(
     if not keys or (rival is not None and not rivals):
         return
     for row, queries in _queries(trace, side, from_word):
-        queries = [query for query in queries if side != "decoder" or min(keys) <= query]
+        if side == "decoder":  # which sees no later token, neither the word nor its rival
+            latest = max(min(keys), min(rivals, default=0))
+            queries = [query for query in queries if latest <= query]
         if not queries:
             continue
-        sees = [query + 1 if side == "decoder" else len(tokens) for query in queries]
-        even = len(keys) * sum(1 / count for count in sees) / len(sees)
+        even = _even(queries, keys, len(tokens), causal=side == "decoder")
         for layer in range(layers_of(trace.model, side)):
             weights_HLM = trace.attention(side, layer)
             to_H = _between(weights_HLM, queries, keys)
@@ -130,6 +131,14 @@ def _of_side(
             for head, weight in enumerate(to_H):
                 way = Way(AttentionHead(side, layer, head), row)
                 yield Pointing(way, weight, None if other_H is None else other_H[head], even)
+
+
+def _even(queries: Sequence[int], keys: Sequence[int], tokens: int, *, causal: bool) -> float:
+    """Return the attention from one word to another of a head that looks at all tokens alike."""
+    if not causal:
+        return len(keys) / tokens
+    shares = [sum(key <= query for key in keys) / (query + 1) for query in queries]
+    return sum(shares) / len(shares)
 
 
 def _between(weights_HLM: Tensor, queries: Sequence[int], keys: Sequence[int]) -> list[float]:

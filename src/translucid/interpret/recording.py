@@ -22,8 +22,8 @@ from torch import Tensor, nn
 from translucid.decoding.candidates import top_tokens
 from translucid.interpret.tensor_shapes import Level, tensor_shapes
 from translucid.interpret.trace import FrozenTensors
-from translucid.model import MultiHeadAttention, Transformer, fused, spelled_out
-from translucid.model.attention import Kernel, fastest
+from translucid.model import MultiHeadAttention, Transformer
+from translucid.model.attention import PLAIN, Kernel
 from translucid.model.twin import twin
 from translucid.text.interface import BOS
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 TOP = 10  # candidates of each step that are kept
 _ROWS_AT_A_TIME = 64  # of the softmax, where it is not kept as a whole
-_PLAIN = (fastest, fused, spelled_out)  # kernels that all compute equation 1
 
 Hook: TypeAlias = Callable[[nn.Module, tuple[Any, ...], Tensor], None]
 
@@ -102,7 +101,7 @@ class RecordingKernel:
         raw_BHLM = q_BHLK @ k_BHMK.transpose(-2, -1)
         scaled_BHLM = raw_BHLM / math.sqrt(q_BHLK.size(-1))
         weights_BHLM = (scaled_BHLM if mask is None else scaled_BHLM + mask).softmax(dim=-1)
-        if self.inner in _PLAIN:
+        if self.inner in PLAIN:
             heads_BHLW = weights_BHLM @ v_BHMW
         else:
             heads_BHLW, _ = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)

@@ -34,8 +34,13 @@ def of_written(log_probs_TV: Tensor, trace: Trace) -> Tensor:
 
 
 def translation_again(translator: Translator, trace: Trace) -> str:
-    """Return what a translator makes of the source of a trace, by the same search."""
-    request = Request(tuple(token.id for token in trace.source_tokens), prefix=(), terms=())
+    """Return what a translator makes of the source of a trace, by the same search.
+
+    What the trace was forced to begin with is forced again, unless it was forced to its very end.
+    """
+    forced = () if trace.origin == "given" else trace.prefix
+    source = tuple(token.id for token in trace.source_tokens)
+    request = Request(source, prefix=forced, terms=())
     (hypotheses,) = translator.searcher(trace.search).find([request], None)
     return translator.tokenizer.decode(hypotheses[0].tokens)
 

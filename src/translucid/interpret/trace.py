@@ -46,6 +46,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -57,13 +58,13 @@ from translucid.decoding.tree import SearchTree
 from translucid.errors import InputError, nearest
 from translucid.interpret.cache_account import CacheAccount
 from translucid.interpret.tensor_shapes import Level, Shape, tensor_shapes, trace_bytes
-from translucid.translator.alignment_heads import Row
+from translucid.translator.alignment_heads import Row, usual_heads
 from translucid.translator.translation import Flags
 
 if TYPE_CHECKING:
     from translucid.translator import Translator
 
-VERSION = 1
+VERSION = 2  # 1 had neither pieces nor a forced beginning
 
 Side = Literal["encoder", "decoder", "cross"]
 """The three attentions: the encoder's own, the decoder's own, and the decoder's to the source."""
@@ -144,8 +145,11 @@ class Trace:
 
     Nothing in it changes. The tensors are float32 on the CPU. `score` is what the search ranked
     by; of a given translation, what it would have ranked by. `alignment_heads` are (layer, head) of
-    the cross-attention heads that align words; `alignment_row` says whether the row that predicts
-    or the one that reads a token shows where it looked.
+    the cross-attention heads that align words, found or not (see `alignment_found`);
+    `alignment_row` says whether the row that predicts or the one that reads a token shows where it
+    looked. The first `prefix_length` steps were forced
+    by the user, the rest was searched for. `pieces` spells every token id that the trace mentions,
+    those of the search tree included.
     """
 
     version: int
@@ -159,6 +163,7 @@ class Trace:
     translation: str
     source_tokens: tuple[TraceToken, ...]
     target_tokens: tuple[TraceToken, ...]
+    prefix_length: int
     steps: tuple[Step, ...]
     tree: SearchTree | None
     flags: Flags
@@ -167,7 +172,11 @@ class Trace:
     alignment_heads: tuple[tuple[int, int], ...]
     alignment_row: Row
     cache: CacheAccount
+    pieces: Mapping[int, str]
     tensors: FrozenTensors
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pieces", MappingProxyType(dict(self.pieces)))
 
     def attention(self, side: Side, layer: int) -> Tensor:
         """Return the weights of all heads of one attention: (H,S,S), (H,T,T) or (H,T,S)."""
@@ -210,6 +219,15 @@ class Trace:
         return mean_TS[:-1] if self.alignment_row == "predicts" else mean_TS[1:]
 
     @property
+    def alignment_found(self) -> bool:
+        """Whether the alignment heads were chosen for this network.
+
+        Else they are those that are taken for any network of which nobody measured it.
+        """
+        usual = usual_heads(self.model)
+        return (self.alignment_heads, self.alignment_row) != (usual.heads, usual.row)
+
+    @property
     def bytes(self) -> int:
         """What all tensors take together."""
         sizes = len(self.source_tokens), len(self.target_tokens)
@@ -242,8 +260,14 @@ class Trace:
             "flags": asdict(self.flags),
             "alignment_heads": [list(head) for head in self.alignment_heads],
             "cache": asdict(self.cache),
+            "pieces": {str(token): piece for token, piece in self.pieces.items()},
             "tensors": {name: list(shape) for name, shape in self.tensors.shapes.items()},
         }
+
+    @property
+    def prefix(self) -> tuple[int, ...]:
+        """The tokens that the translation was forced to begin with."""
+        return tuple(step.token.id for step in self.steps[: self.prefix_length])
 
     def _repr_html_(self) -> str:
         """Show the trace in a notebook: the page of all panels."""

@@ -6,13 +6,16 @@
     header      JSON: {"__metadata__": {"translucid_trace": "…"}, name → type, shape, place, …}
     tensors     float32, little-endian, in the order of the network
 
-Any reader of safetensors can open it. Nothing in it is ever executed.
+Any reader of safetensors can open it. Nothing in it is ever executed. A file of version 1 has
+neither `pieces` nor `prefix_length`: nothing was forced, and the pieces are those that its tokens
+and steps name and, given the model, those of its search tree too.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +30,7 @@ from translucid.decoding.tree import Node, SearchTree
 from translucid.errors import DataError
 from translucid.interpret.cache_account import CacheAccount, CacheStep
 from translucid.interpret.model_hash import model_hash
-from translucid.interpret.tensor_shapes import Shape, tensor_shapes
+from translucid.interpret.tensor_shapes import FLOAT, Shape, tensor_shapes
 from translucid.interpret.trace import VERSION, FrozenTensors, Step, TopToken, Trace, TraceToken
 from translucid.translator.translation import Flags
 
@@ -41,18 +44,29 @@ _AGAIN = "Make the trace again with `translucid explain`."
 def write_trace(path: Path, trace: Trace) -> None:
     """Write a trace under a name, replacing an older file at once; tensors one after another."""
     with new_file(path) as file:
-        file.write(_header(trace))
-        for tensor in trace.tensors.values():
-            file.write(tensor.contiguous().numpy().data)
+        for part in file_parts(trace):
+            file.write(part)
+
+
+def file_parts(trace: Trace) -> Iterator[bytes | memoryview]:
+    """Yield the content of a trace's file part by part: the header, then each tensor."""
+    yield _header(trace)
+    for tensor in trace.tensors.values():
+        yield tensor.contiguous().numpy().data
+
+
+def file_bytes(trace: Trace) -> int:
+    """Return how many bytes the file of a trace has."""
+    return len(_header(trace)) + trace.bytes
 
 
 def _header(trace: Trace) -> bytes:
     facts = json.dumps(trace.to_json(), ensure_ascii=False, separators=(",", ":"))
     entries: dict[str, Any] = {"__metadata__": {KEY: facts}}
     place = 0
-    for name, tensor in trace.tensors.items():
-        end = place + tensor.nbytes
-        entries[name] = {"dtype": "F32", "shape": [*tensor.shape], "data_offsets": [place, end]}
+    for name, shape in trace.tensors.shapes.items():
+        end = place + FLOAT * math.prod(shape)
+        entries[name] = {"dtype": "F32", "shape": [*shape], "data_offsets": [place, end]}
         place = end
     text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)  # so that numbers stand at multiples of their size
@@ -74,9 +88,9 @@ def read_trace(path: Path, model: Translator | None) -> Trace:
         problem = f"it is truncated, damaged or no trace at all ({error})"
         raise DataError(path, problem, remedy=_AGAIN) from error
     try:
-        trace = _trace(facts, tensors)
+        trace = _trace(_newest(facts, model), tensors)
         shapes = _expected(trace)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         problem = f"its description does not make a trace: {type(error).__name__} {error}"
         raise DataError(path, problem, remedy=_AGAIN) from error
     _check_tensors(path, shapes, tensors)
@@ -147,6 +161,20 @@ def _check_tensors(
         )
 
 
+def _newest(facts: Mapping[str, Any], model: Translator | None) -> Mapping[str, Any]:
+    """Return the description as the newest version has it."""
+    if facts["version"] == VERSION:
+        return facts
+    tokens = [*facts["source_tokens"], *facts["target_tokens"]]
+    for step in facts["steps"]:
+        tokens += [step["token"], *step["top"]]
+    pieces = {token["id"]: token["piece"] for token in tokens}
+    if model is not None and facts["tree"] is not None:
+        ids = {node["token"] for node in facts["tree"]["nodes"]}
+        pieces |= {token: model.tokenizer.piece(token) for token in ids}
+    return {**facts, "version": VERSION, "prefix_length": 0, "pieces": pieces}
+
+
 def _trace(facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Trace:
     """Return the trace of a description, whose parts are plain values."""
     tree = facts["tree"]
@@ -163,6 +191,7 @@ def _trace(facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Trace:
             "flags": Flags(**facts["flags"]),
             "alignment_heads": heads,
             "cache": _cache(facts["cache"]),
+            "pieces": {int(token): piece for token, piece in facts["pieces"].items()},
             "tensors": FrozenTensors(tensors),
         }
     )

@@ -78,6 +78,10 @@ def fastest(
     return spelled_out(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
 
 
+PLAIN: tuple[Kernel, ...] = (fastest, fused, spelled_out)
+"""Kernels that compute equation 1 and nothing else, so that one can stand for another."""
+
+
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2).
 

@@ -5,6 +5,7 @@
     loading.py           model directories → a translator; several are an ensemble
     translator.py        the translator: translate, stream, score
     translation.py       what it returns
+    order.py             texts as parts for a search, and back, for callers that search themselves
     asking, parts,       a text in lines and parts, and what is asked of the search for each:
     sentences, terms,    words that it must have, words that it may not have
     forbidding
@@ -23,6 +24,7 @@ from translucid.translator.translation import (
     Alignment,
     Candidate,
     Flags,
+    LiveBeam,
     Partial,
     Scored,
     Translation,
@@ -34,6 +36,7 @@ __all__ = [
     "AlignmentHeads",
     "Candidate",
     "Flags",
+    "LiveBeam",
     "Partial",
     "Scored",
     "Translation",

@@ -70,7 +70,7 @@ def check_texts(texts: Sequence[str], prefixes: Sequence[str] | None, batch_size
             raise InputError(
                 f"{len(prefixes)} prefixes for {len(texts)} texts: give one a text, '' for none"
             )
-    _check_batch_size(batch_size)
+    check_batch_size(batch_size)
 
 
 def check_pairs(sources: Sequence[str], targets: Sequence[str], batch_size: int) -> None:
@@ -81,7 +81,7 @@ def check_pairs(sources: Sequence[str], targets: Sequence[str], batch_size: int)
         raise InputError(
             f"{len(sources)} sources and {len(targets)} targets: give one target a source"
         )
-    _check_batch_size(batch_size)
+    check_batch_size(batch_size)
 
 
 def _check_strings(name: str, texts: Sequence[str]) -> None:
@@ -96,7 +96,8 @@ def _check_strings(name: str, texts: Sequence[str]) -> None:
             )
 
 
-def _check_batch_size(batch_size: int) -> None:
+def check_batch_size(batch_size: int) -> None:
+    """Refuse batches of nothing."""
     if batch_size < 1:
         raise InputError(f"batch_size = {batch_size}: a batch has at least 1 sentence")
 

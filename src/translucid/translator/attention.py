@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from translucid.model import Transformer, spelled_out
+from translucid.model.attention import PLAIN, Kernel
 from translucid.model.twin import twin
 
 if TYPE_CHECKING:
@@ -43,15 +44,22 @@ class Watch:
 
 @dataclass(frozen=True)
 class _WatchedKernel:
-    """Attention step by step that leaves the weights of a layer's heads with a watch."""
+    """Attention step by step that leaves the weights of a layer's heads with a watch.
+
+    `inner` is the kernel that the network had: where that changes the outcome, as one that turns
+    heads off does, its outcome goes on.
+    """
 
     watch: Watch
     heads: tuple[Head, ...]
+    inner: Kernel
 
     def __call__(
         self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMW: Tensor, mask: Tensor | None, dropout: float
     ) -> tuple[Tensor, Tensor]:
         output_BHLW, weights_BHLM = spelled_out(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+        if self.inner not in PLAIN:
+            output_BHLW, _ = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
         for head in self.heads:
             self.watch.weights_BLS[head] = weights_BHLM[:, head.head]
         return output_BHLW, weights_BHLM
@@ -63,7 +71,8 @@ def watched(model: Transformer, heads: Sequence[Head]) -> tuple[Transformer, Wat
     for number, layer in enumerate(cast("list[DecoderLayer]", other.decoder.layers)):
         mine = tuple(head for head in heads if head.layer == number)
         if mine:
-            layer.cross_attention.kernel = _WatchedKernel(watch, mine)
+            attention = layer.cross_attention
+            attention.kernel = _WatchedKernel(watch, mine, attention.kernel)
     return other, watch
 
 

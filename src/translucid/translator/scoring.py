@@ -18,7 +18,6 @@ from translucid.decoding.job import Tokens
 from translucid.errors import InputError
 from translucid.text.interface import BOS, EOS, PAD, Tokenizer
 from translucid.text.normalize import nfc
-from translucid.translator.batches import in_batches
 from translucid.translator.member import Member, padded
 from translucid.translator.translation import Scored
 
@@ -33,29 +32,32 @@ class Pair:
     source: Tokens
     target: Tokens
 
+    @property
+    def length(self) -> int:
+        """Tokens of the longer side, its symbols counted."""
+        return max(len(self.source), len(self.target) + 1)
 
-def score_texts(
+
+def pairs_of(
     members: Sequence[Member],
     tokenizer: Tokenizer,
     tag: Tokens,
     texts: Sequence[tuple[str, str]],
-    batch_size: int,
-) -> list[Scored]:
-    """Return how probable each target is, given its source, line by line."""
-    each = [
-        list(_pairs(number, *pair, tokenizer, tag)) for number, pair in enumerate(texts, start=1)
-    ]
+) -> list[list[Pair]]:
+    """Return the lines of each source and target, to be scored one by one."""
+    each = [_pairs(number, *pair, tokenizer, tag) for number, pair in enumerate(texts, start=1)]
     longest = most_tokens(members)
     for number, pairs in enumerate(each, start=1):
         for pair in pairs:
             _check_length(number, pair, longest)
-    flat = [pair for pairs in each for pair in pairs]
-    lengths = [_length(pair) for pair in flat]
-    found = iter(
-        in_batches(
-            lengths, batch_size, lambda numbers: score_pairs(members, [flat[n] for n in numbers])
-        )
-    )
+    return each
+
+
+def scored(
+    each: Sequence[Sequence[Pair]], log_probs: Sequence[list[float]], tokenizer: Tokenizer
+) -> list[Scored]:
+    """Return how probable each target is, given log P of the tokens of all lines, in order."""
+    found = iter(log_probs)
     return [_scored(pairs, [next(found) for _ in pairs], tokenizer) for pairs in each]
 
 
@@ -69,12 +71,7 @@ def fits(
 ) -> bool:
     """Tell whether no line of a text and its translation is too long to be scored."""
     longest = most_tokens(members)
-    return all(_length(p) <= longest for p in _pairs(1, source, target, tokenizer, tag))
-
-
-def _length(pair: Pair) -> int:
-    """Return the tokens of the longer side, its symbols counted."""
-    return max(len(pair.source), len(pair.target) + 1)
+    return all(p.length <= longest for p in _pairs(1, source, target, tokenizer, tag))
 
 
 def _pairs(number: int, source: str, target: str, tokenizer: Tokenizer, tag: Tokens) -> list[Pair]:
@@ -97,7 +94,7 @@ def _pairs(number: int, source: str, target: str, tokenizer: Tokenizer, tag: Tok
 
 
 def _check_length(number: int, pair: Pair, longest: int) -> None:
-    if _length(pair) > longest:
+    if pair.length > longest:
         raise InputError(
             f"pair {number} has {len(pair.source)} source and {len(pair.target) + 1} target tokens "
             f"in a line, and at most {longest} can be scored at once: divide the line on both sides"

@@ -21,6 +21,7 @@ from translucid.text.interface import BOS, EOS, FIRST_PIECE, Tokenizer
 from translucid.translator.member import Member
 
 Wrap: TypeAlias = Callable[[Stepper], Stepper]
+Tell: TypeAlias = Callable[[int, list[Hypothesis]], None]
 
 
 @dataclass(frozen=True)
@@ -46,18 +47,24 @@ class Searcher:
 
     @torch.inference_mode()
     def find(
-        self, requests: Sequence[Request], recorder: Recorder | None, wrap: Wrap | None = None
+        self,
+        requests: Sequence[Request],
+        recorder: Recorder | None,
+        wrap: Wrap | None = None,
+        tell: Tell | None = None,
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of each request, best first.
 
-        A recorder takes down the search trees; `wrap` puts something between search and network.
+        A recorder takes down the search trees; `wrap` puts something between search and network;
+        `tell` is told of a request's hypotheses as soon as they are certain (see `Job.tell`).
         """
 
         def start(copies: int) -> Stepper:
             stepper = self._start(requests, copies)
             return stepper if wrap is None else wrap(stepper)
 
-        return search(start, self.job(requests), self.settings, recorder)
+        job = replace(self.job(requests), tell=tell)
+        return search(start, job, self.settings, recorder)
 
     def without(self, tokens: Tokens) -> Searcher:
         """Return a searcher that writes none of these tokens either."""

@@ -33,7 +33,7 @@ from translucid.translator.asking import Asked
 from translucid.translator.assembly import between
 from translucid.translator.parts import Part, joint
 from translucid.translator.searching import Request, Searcher
-from translucid.translator.translation import Partial
+from translucid.translator.translation import LiveBeam, Partial
 
 Told = TypeVar("Told")
 Result = TypeVar("Result")
@@ -42,10 +42,14 @@ _RECORDED_LIVE = ("beam", "diverse")  # the other methods have rows that do not 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Tokens that will not change any more, and the best hypothesis, which begins with them."""
+    """Tokens that will not change any more, and the best hypothesis, which begins with them.
+
+    `beams` are the hypotheses under way with their scores, best first, where they compete.
+    """
 
     stable: Tokens
     best: Tokens
+    beams: tuple[tuple[Tokens, float], ...] = ()
 
 
 class LiveTree(Recorder):
@@ -55,6 +59,7 @@ class LiveTree(Recorder):
         super().__init__()
         self._paths: dict[int, Tokens] = {}
         self._live: dict[int, Tokens] = {}
+        self._scores: dict[int, float] = {}
         self._ended: tuple[bool, float, Tokens] | None = None
 
     def root(self, source: int, token: int) -> int:
@@ -70,9 +75,10 @@ class LiveTree(Recorder):
         number = super().add(source, parent, token, log_prob, score, status)
         path = (*self._paths[parent], token)
         if self._live and len(path) > len(next(iter(self._live.values()))):
-            self._live = {}
+            self._live, self._scores = {}, {}
         if status == "kept":
             self._paths[number] = self._live[number] = path
+            self._scores[number] = score
         elif status == "finished":
             self._end(True, score, path[:-1])
         return number
@@ -92,6 +98,10 @@ class LiveTree(Recorder):
         ended = [] if self._ended is None else [self._ended[2]]
         return [*self._live.values(), *ended]
 
+    def beams(self) -> tuple[tuple[Tokens, float], ...]:
+        """Return the hypotheses under way with their scores, the best one first."""
+        return tuple((tokens, self._scores[number]) for number, tokens in self._live.items())
+
 
 class ToldStepper:
     """A stepper that says before each step what the search has written so far."""
@@ -109,7 +119,7 @@ class ToldStepper:
         else:
             newest = last_ids_N.tolist()
             self._rows = [(*row, token) for row, token in zip(self._rows, newest, strict=True)]
-            self._tell(_snapshot(self._contenders()))
+            self._tell(_snapshot(self._contenders(), self._tree))
         return self._stepper.step(last_ids_N)
 
     def reorder(self, rows_N: Tensor) -> None:
@@ -131,8 +141,9 @@ class ToldStepper:
         return [row[: row.index(EOS)] if EOS in row else row for row in self._rows]
 
 
-def _snapshot(contenders: Sequence[Tokens]) -> Snapshot:
-    return Snapshot(stable=common_prefix(contenders), best=contenders[0])
+def _snapshot(contenders: Sequence[Tokens], tree: LiveTree | None) -> Snapshot:
+    beams = () if tree is None else tree.beams()
+    return Snapshot(stable=common_prefix(contenders), best=contenders[0], beams=beams)
 
 
 def common_prefix(rows: Sequence[Tokens]) -> Tokens:
@@ -152,21 +163,33 @@ class GrowingText:
     def __init__(self, parts: Sequence[Part], decode: Callable[[Tokens], str]) -> None:
         self._parts, self._decode = parts, decode
         self._texts: list[str] = []
+        self._done = ""
 
     def add(self, tokens: Tokens) -> None:
         """Go on to the next part, the translation of this one being certain."""
         self._texts.append(self._decode(tokens))
+        self._done = "".join(between(self._parts, self._texts))
 
     def partial(self, snapshot: Snapshot) -> Partial:
         """Return the text so far, given what there is of the part under way."""
-        done = "".join(between(self._parts, self._texts))
         stable, best = map(self._whole_characters, (snapshot.stable, snapshot.best))
-        part = self._parts[len(self._texts)]
-        # What stands before a part may depend on the first character of its translation.
-        gap = joint(part, "".join(self._texts), best) if best else ""
+        gap = self._gap(best)
+        beams = tuple(self._beam(tokens, score) for tokens, score in snapshot.beams)
         if not stable:
-            return Partial(done, gap + best, done=False, translation=None)
-        return Partial(done + gap + stable, best[len(stable) :], done=False, translation=None)
+            return Partial(self._done, gap + best, False, None, beams)
+        return Partial(self._done + gap + stable, best[len(stable) :], False, None, beams)
+
+    def _beam(self, tokens: Tokens, score: float) -> LiveBeam:
+        text = self._whole_characters(tokens)
+        return LiveBeam(self._done + self._gap(text) + text, score)
+
+    def _gap(self, text: str) -> str:
+        """Return what stands before the part under way.
+
+        It may depend on the first character of the part's translation.
+        """
+        part = self._parts[len(self._texts)]
+        return joint(part, "".join(self._texts), text) if text else ""
 
     def _whole_characters(self, tokens: Tokens) -> str:
         """Return the text of tokens without a character of which some bytes may be missing."""
@@ -174,27 +197,26 @@ class GrowingText:
 
 
 def grow(
-    searcher: Searcher, asked: Asked, decode: Callable[[Tokens], str]
-) -> Generator[Partial, None, list[list[Hypothesis]]]:
-    """Search for the parts of a text in turn; yield the text as it grows, return what was found."""
+    searcher: Searcher,
+    asked: Asked,
+    decode: Callable[[Tokens], str],
+    tell: Callable[[Partial], None],
+) -> list[list[Hypothesis]]:
+    """Search for the parts of a text in turn; tell the text as it grows, return what was found."""
     growing = GrowingText(asked.divided.parts, decode)
+    found: list[list[Hypothesis]] = []
+    last: Partial | None = None
 
-    def work(tell: Callable[[Partial], None]) -> list[list[Hypothesis]]:
-        found: list[list[Hypothesis]] = []
-        last: Partial | None = None
+    def tell_news(snapshot: Snapshot) -> None:
+        nonlocal last
+        before, last = last, growing.partial(snapshot)
+        if last != before:
+            tell(last)
 
-        def tell_news(snapshot: Snapshot) -> None:
-            nonlocal last
-            before, last = last, growing.partial(snapshot)
-            if last != before:
-                tell(last)
-
-        for request in asked.requests:
-            found += _search_telling(searcher, request, tell_news)
-            growing.add(found[-1][0].tokens)
-        return found
-
-    return (yield from in_background(work))
+    for request in asked.requests:
+        found += _search_telling(searcher, request, tell_news)
+        growing.add(found[-1][0].tokens)
+    return found
 
 
 def _search_telling(

@@ -116,17 +116,27 @@ class Translation:
 
 
 @dataclass(frozen=True)
+class LiveBeam:
+    """A hypothesis that a search follows at the moment: the text so far, and its score."""
+
+    text: str
+    score: float
+
+
+@dataclass(frozen=True)
 class Partial:
     """A translation under way.
 
     `stable` never changes any more, it only grows; `tail` is what the search holds for best behind
     it. The last one is `done`: nothing is left in its tail, and it has the whole `translation`.
+    `beams` are the hypotheses under way where several compete, best first.
     """
 
     stable: str
     tail: str
     done: bool
     translation: Translation | None
+    beams: tuple[LiveBeam, ...] = ()
 
 
 @dataclass(frozen=True)

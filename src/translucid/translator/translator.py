@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import torch
@@ -14,20 +14,24 @@ from translucid.decoding.stepper import Hypothesis
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
 from translucid.text.interface import Tokenizer
-from translucid.translator.alignment import alignment_of, soft_alignments
-from translucid.translator.asking import Asked, Wishes, check_pairs, check_texts, terminology
-from translucid.translator.assembly import best_combinations, candidate, flags
+from translucid.translator.alignment import soft_alignments
+from translucid.translator.asking import (
+    Wishes,
+    check_batch_size,
+    check_pairs,
+    check_texts,
+    terminology,
+)
 from translucid.translator.batches import in_batches
 from translucid.translator.forbidding import forbidden_tokens
 from translucid.translator.member import Member
-from translucid.translator.scoring import fits, score_texts
+from translucid.translator.order import Order
+from translucid.translator.scoring import Pair, fits, pairs_of, score_pairs, scored
 from translucid.translator.searching import Searcher, never_written
-from translucid.translator.streaming import grow
+from translucid.translator.streaming import grow, in_background
 from translucid.translator.translation import Partial, Scored, Translation
 
 MAX_SOURCE_TOKENS = 256  # a longer line is divided; trained networks have hardly seen longer ones
-
-Choice = tuple[Hypothesis, ...]  # one hypothesis for each part of a text
 
 
 class Translator:
@@ -92,16 +96,44 @@ class Translator:
         `alignment` asks for what each word looked at. `batch_size` is how many sentences are
         translated at once; it changes nothing but speed and memory.
         """
-        check_texts(texts, prefixes, batch_size)
+        check_batch_size(batch_size)
+        order = self.order(
+            texts,
+            target=target,
+            search=search,
+            terms=terms,
+            prefixes=prefixes,
+            forbidden=forbidden,
+        )
+        choices = order.choices(self._find(order, batch_size, emit or silent))
+        weights = self._weights(order.pairs(choices), batch_size) if alignment else None
+        return order.translations(choices, weights)
+
+    def order(
+        self,
+        texts: Sequence[str],
+        *,
+        target: str | None = None,
+        search: SearchConfig | None = None,
+        terms: Mapping[str, str] | None = None,
+        prefixes: Sequence[str] | None = None,
+        forbidden: Sequence[str] = (),
+    ) -> Order:
+        """Return what `translate` would search for, for callers that search by themselves.
+
+        What cannot be searched for is refused: a prefix or terms for which there is no room.
+        """
+        check_texts(texts, prefixes, batch_size=1)
         wishes = self.wishes(target, terms)
-        asked = [
+        asked = tuple(
             wishes.ask(number, text, prefixes[number] if prefixes else "")
             for number, text in enumerate(texts)
-        ]
+        )
         searcher = self.searcher(search).without(forbidden_tokens(forbidden, self.tokenizer))
-        found = self._find(searcher, asked, batch_size, emit or silent)
-        choices = [best_combinations(parts, searcher.settings.n_best) for parts in found]
-        return self._translations(texts, asked, choices, batch_size if alignment else None)
+        for number, one in enumerate(asked):
+            for request in one.requests:
+                searcher.check_room(number, request)
+        return Order(tuple(texts), asked, searcher, self.tokenizer)
 
     def stream(
         self,
@@ -118,20 +150,26 @@ class Translator:
 
         What is `stable` in one is never taken back. The last translation is that of `translate`.
         """
-        check_texts([text], [prefix], batch_size=1)
-        asked = self.wishes(target, terms).ask(0, text, prefix)
-        searcher = self.searcher(search).without(forbidden_tokens(forbidden, self.tokenizer))
-        for request in asked.requests:
-            searcher.check_room(0, request)
-        return self._stream(text, asked, searcher, alignment)
+        order = self.order(
+            [text],
+            target=target,
+            search=search,
+            terms=terms,
+            prefixes=[prefix],
+            forbidden=forbidden,
+        )
+        return in_background(lambda tell: tell(self.follow(order, tell, alignment)))
 
-    def _stream(
-        self, text: str, asked: Asked, searcher: Searcher, alignment: bool
-    ) -> Iterator[Partial]:
-        found = yield from grow(searcher, asked, self.tokenizer.decode)
-        choices = best_combinations(found, searcher.settings.n_best)
-        (translation,) = self._translations([text], [asked], [choices], 1 if alignment else None)
-        yield Partial(translation.text, "", True, translation)
+    def follow(self, order: Order, tell: Callable[[Partial], None], alignment: bool) -> Partial:
+        """Search for the only text of an order; tell what there is as it goes, return the last.
+
+        It ends early where `tell` raises.
+        """
+        (asked,) = order.asked
+        choices = order.choices(grow(order.searcher, asked, self.tokenizer.decode, tell))
+        weights = self._weights(order.pairs(choices), 1) if alignment else None
+        (translation,) = order.translations(choices, weights)
+        return Partial(translation.text, "", True, translation)
 
     def score(
         self,
@@ -145,9 +183,23 @@ class Translator:
 
         Texts of several lines are scored line by line, as they are translated.
         """
-        check_pairs(sources, targets, batch_size)
+        check_batch_size(batch_size)
+        pairs = self.pairs(sources, targets, target=target)
+        flat = [pair for one in pairs for pair in one]
+        found = in_batches(
+            [pair.length for pair in flat],
+            batch_size,
+            lambda numbers: score_pairs(self.members, [flat[number] for number in numbers]),
+        )
+        return scored(pairs, found, self.tokenizer)
+
+    def pairs(
+        self, sources: Sequence[str], targets: Sequence[str], *, target: str | None = None
+    ) -> list[list[Pair]]:
+        """Return the lines that `score` would score, for callers that score by themselves."""
+        check_pairs(sources, targets, batch_size=1)
         texts = list(zip(sources, targets, strict=True))
-        return score_texts(self.members, self.tokenizer, self.tag(target), texts, batch_size)
+        return pairs_of(self.members, self.tokenizer, self.tag(target), texts)
 
     def can_score(self, source: str, translation: str, *, target: str | None = None) -> bool:
         """Tell whether a pair is short enough for `score`, which refuses longer ones."""
@@ -194,63 +246,24 @@ class Translator:
     def _never_written(self) -> Tokens:
         return never_written(self.tokenizer)
 
-    def _find(
-        self, searcher: Searcher, asked: Sequence[Asked], batch_size: int, emit: Emit
-    ) -> list[list[list[Hypothesis]]]:
-        """Return for each text, for each of its parts, the hypotheses found."""
-        for number, one in enumerate(asked):
-            for request in one.requests:
-                searcher.check_room(number, request)
-        requests = [request for one in asked for request in one.requests]
-        each = in_batches(
+    def _find(self, order: Order, batch_size: int, emit: Emit) -> list[list[Hypothesis]]:
+        """Return the hypotheses found for each part."""
+        requests = order.requests
+        return in_batches(
             [len(request.source) for request in requests],
             batch_size,
-            lambda numbers: searcher.find([requests[number] for number in numbers], None),
+            lambda numbers: order.searcher.find([requests[number] for number in numbers], None),
             lambda done: emit(Progress("translate", done, len(requests), "sentences")),
         )
-        found = iter(each)
-        return [[next(found) for _ in one.requests] for one in asked]
-
-    def _translations(
-        self,
-        texts: Sequence[str],
-        asked: Sequence[Asked],
-        choices: Sequence[Sequence[Choice]],
-        align: int | None,
-    ) -> list[Translation]:
-        """Return the translations, with alignments in batches of `align` if they are asked for."""
-        best = [one[0] for one in choices]
-        weights = None if align is None else self._weights(asked, best, align)
-        translations = []
-        for number, (text, one, ways) in enumerate(zip(texts, asked, choices, strict=True)):
-            aligned = None
-            if weights is not None:
-                aligned = alignment_of(one, best[number], next(weights), self.tokenizer)
-            translations.append(
-                Translation(
-                    source=text,
-                    n_best=tuple(candidate(one.divided, way, self.tokenizer) for way in ways),
-                    flags=flags(one.divided, best[number]),
-                    alignment=aligned,
-                )
-            )
-        return translations
 
     def _weights(
-        self, asked: Sequence[Asked], best: Sequence[Choice], batch_size: int
-    ) -> Iterator[list[torch.Tensor]]:
-        """Yield for each text the soft alignments of its parts."""
-        sources = [request.source for one in asked for request in one.requests]
-        targets = [hypothesis.tokens for choice in best for hypothesis in choice]
-        lengths = [len(s) + len(t) for s, t in zip(sources, targets, strict=True)]
-        each = iter(
-            in_batches(
-                lengths,
-                batch_size,
-                lambda numbers: soft_alignments(
-                    self.members, [sources[n] for n in numbers], [targets[n] for n in numbers]
-                ),
-            )
+        self, pairs: Sequence[tuple[Tokens, Tokens]], batch_size: int
+    ) -> list[torch.Tensor]:
+        """Return the soft alignment of each part with its translation."""
+        return in_batches(
+            [len(source) + len(target) for source, target in pairs],
+            batch_size,
+            lambda numbers: soft_alignments(
+                self.members, [pairs[n][0] for n in numbers], [pairs[n][1] for n in numbers]
+            ),
         )
-        for choice in best:
-            yield [next(each) for _ in choice]

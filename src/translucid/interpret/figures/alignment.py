@@ -21,7 +21,6 @@ _SIDES: dict[Side, str] = {
 def alignment(trace: Trace) -> Drawing:
     """Return the alignment of a translation; the best source token of each row is outlined."""
     table = trace.alignment().tolist()
-    heads = ", ".join(f"{layer}.{head}" for layer, head in trace.alignment_heads)
     shown = Matrix(
         rows=token_labels(trace.target_tokens)[1:],
         columns=token_labels(trace.source_tokens),
@@ -32,8 +31,19 @@ def alignment(trace: Trace) -> Drawing:
         ends=("0", "1"),
         marked=[(row, max(range(len(r)), key=r.__getitem__)) for row, r in enumerate(table)],
     )
-    note = f"Mean of the cross-attention heads that align best (layer.head: {heads})."
-    return matrix("Alignment", [note, "Outlined: where each token looked most."], shown)
+    outlined = "Outlined: where each token looked most." if table else "Nothing was written."
+    return matrix("Alignment", [_whose(trace), outlined], shown)
+
+
+def _whose(trace: Trace) -> str:
+    """Say which heads the alignment is of, and no more of them than is known."""
+    heads = ", ".join(f"{layer}.{head}" for layer, head in trace.alignment_heads)
+    if trace.alignment_found:
+        return f"Mean of the cross-attention heads found to align best (layer.head: {heads})."
+    return (
+        f"Mean of all cross-attention heads of one layer (layer.head: {heads}): the usual choice "
+        "where it was not measured which heads align best."
+    )
 
 
 def rollout(trace: Trace, side: Side) -> Drawing:

@@ -46,7 +46,10 @@ GAP = 18
 
 @dataclass(frozen=True)
 class Numbers:
-    """All numbers of one query of one head; lists go over the M tokens that can be looked at."""
+    """All numbers of one query of one head; lists go over the M tokens that can be looked at.
+
+    `positions` is the kind that acts in this attention: "rotary", "relative" or another.
+    """
 
     query: str
     keys: Sequence[str]
@@ -58,6 +61,7 @@ class Numbers:
     mask: Sequence[float]
     weights: Sequence[float]
     output: Sequence[float]
+    positions: str
 
     @property
     def best(self) -> int:
@@ -94,6 +98,7 @@ def numbers(trace: Trace, side: Side, layer: int, head: int, query: int) -> Numb
         mask=(mask[head] if mask.dim() == 3 else mask)[query].tolist(),
         weights=trace.tensor(f"{name}.weights")[head, query].tolist(),
         output=trace.tensor(f"{name}.heads")[head, query].tolist(),
+        positions="none" if side == "cross" else trace.model.positions,
     )
 
 
@@ -134,13 +139,15 @@ class _Sheet:
 
     def _heads(self, y: float) -> list[str]:
         """Write the six steps above their columns: number, name, formula."""
+        turned = ", turned" if self.found.positions == "rotary" else ""
+        biased = self.found.positions == "relative"
         right = [
             ("2", "product", "q · kⱼ", self.raw_x),
             ("3", "scale", f"/ √dₖ = {self.found.root}", self.scaled_x),
-            ("4", "mask", "+ 0 or −∞", self.mask_x),
+            ("4", *(("bias", "+ b or −∞") if biased else ("mask", "+ 0 or −∞")), self.mask_x),
         ]
         left = [
-            ("1", "queries, keys", "q = x·W^Q, k = x·W^K", self.keys_x),
+            ("1", "queries, keys", f"q = x·W^Q, k = x·W^K{turned}", self.keys_x),
             ("5", "softmax", "eˢ / Σ eˢ", self.bar_x),
             ("1", "values", "v = x·W^V", self.values_x),
             ("6", "weighted sum", "wⱼ × vⱼ", self.sum_x),
@@ -232,16 +239,19 @@ def filled_in(found: Numbers) -> list[str]:
     best = found.best
     pairs = sorted(zip(found.q, found.k[best], strict=True), key=lambda p: -abs(p[0] * p[1]))[:3]
     products = " + ".join(f"({signed(a)})({signed(b)})" for a, b in pairs)
+    if len(found.q) > len(pairs):
+        products += " + …"
+    added = "bias" if found.positions == "relative" else "mask"
     score = found.scores[best]
     total = math.fsum(math.exp(s) for s in found.scores)
     ranked = sorted(range(len(found.weights)), key=lambda j: -found.weights[j])
     terms = " + ".join(f"{found.weights[j]:.3f} v({found.keys[j]})" for j in ranked[:4])
     more = " + …" if len(ranked) > 4 else ""
     return [
-        f"q · k = {products} + … = {signed(found.raw[best])} "
-        f"(the 3 largest of {len(found.q)} products)",
+        f"q · k = {products} = {signed(found.raw[best])} "
+        f"(the {len(pairs)} largest of {len(found.q)} products)",
         f"{signed(found.raw[best])} / {found.root} = {signed(found.scaled[best])}, "
-        f"then the mask: {signed(found.scaled[best])} + ({signed(found.mask[best])}) = "
+        f"then the {added}: {signed(found.scaled[best])} + ({signed(found.mask[best])}) = "
         f"{signed(score)}",
         f"softmax: e^({signed(score)}) / Σ = {math.exp(score):.3g} / {total:.3g} "
         f"= {found.weights[best]:.3f}",

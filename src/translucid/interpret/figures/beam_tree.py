@@ -56,8 +56,7 @@ class Place:
 def beam_tree(trace: Trace, translator: Translator | None = None) -> Drawing:
     """Return the tree of the search that found a translation.
 
-    A trace knows the words of the tokens that it wrote or held for likely; of all others only a
-    translator does.
+    Only for a trace from a file of version 1 may a translator be needed, to spell what was dropped.
     """
     if trace.tree is None:
         raise InputError(
@@ -70,7 +69,7 @@ def beam_tree(trace: Trace, translator: Translator | None = None) -> Drawing:
     title = f"Search tree: {trace.search.method}"
     if trace.search.method in ("beam", "diverse"):
         title += f", {trace.search.beam} hypotheses side by side"
-    parts, top = heading(title, width, [_about(tree)])
+    parts, top = heading(title, width, [_about(tree), *_forced(trace)])
     places, more = _places(tree, top + 24)
     best = set(tree.path(tree.results[0])) | {0} if tree.results else {0}
     for step in range(1, last + 1):
@@ -86,22 +85,20 @@ def beam_tree(trace: Trace, translator: Translator | None = None) -> Drawing:
 
 
 def pieces_of(trace: Trace, translator: Translator | None) -> dict[int, str]:
-    """Return the piece of every token that the trace names, or that a translator knows."""
-    found = {token.id: token.piece for token in (*trace.source_tokens, *trace.target_tokens)}
-    for step in trace.steps:
-        found[step.token.id] = step.token.piece
-        found.update((token.id, token.piece) for token in step.top)
+    """Return the piece of every token of a trace.
+
+    A trace knows them all, but one from a file of version 1 may need a translator for the tree's.
+    """
+    found = dict(trace.pieces)
     if translator is not None and trace.tree is not None:
-        found.update(
-            (node.token, translator.tokenizer.piece(node.token)) for node in trace.tree.nodes
-        )
+        unknown = {node.token for node in trace.tree.nodes} - found.keys()
+        found.update((token, translator.tokenizer.piece(token)) for token in unknown)
     return found
 
 
 def _about(tree: SearchTree) -> str:
     reasons = {
-        "end": "the only row wrote the end symbol",
-        "full": "as many hypotheses ended as the beam is wide",
+        "end": "all that was under way wrote the end symbol",
         "bound": "nothing under way could still beat what was found",
         "limit": "the limit of length was reached",
         "loop": "what was left went in circles",
@@ -112,6 +109,15 @@ def _about(tree: SearchTree) -> str:
         "translation. The search stopped because "
         f"{reasons[tree.stopped]}."
     )
+
+
+def _forced(trace: Trace) -> list[str]:
+    """Say which steps were no choice of the search."""
+    if not trace.prefix_length:
+        return []
+    last = trace.prefix_length - 1
+    steps = "Step 0 was" if last == 0 else f"Steps 0 to {last} were"
+    return [f"{steps} forced: the search began after {'it' if last == 0 else 'them'}."]
 
 
 def _places(tree: SearchTree, top: float) -> tuple[dict[int, Place], list[str]]:
@@ -217,13 +223,14 @@ def _arithmetic(
     """Write how the hypotheses that ended were compared; return the height of the picture."""
     alpha = trace.search.length_penalty
     formula = "((5 + n) / 6)" if trace.search.length_form == "paper" else "n"
+    chosen = "; chosen was what is most like the other samples" if _by_likeness(trace) else ""
     parts = [
         line(MARGIN, y - 20, width - MARGIN, y - 20, "frame"),
         text(MARGIN, y, "How the ends compare", "strong"),
         text(
             MARGIN,
             y + 20,
-            f"score = log P / {formula}^α, with α = {alpha:g}; n counts the end symbol",
+            f"score = log P / {formula}^α, with α = {alpha:g}; n counts the end symbol{chosen}",
             "muted",
         ),
     ]
@@ -240,6 +247,11 @@ def _arithmetic(
         parts.append(text(MARGIN + 20, y, sum_in_words(found, trace), "muted"))
         y += 26
     return parts, y
+
+
+def _by_likeness(trace: Trace) -> bool:
+    """Tell whether the search chose by something else than the scores of its tree."""
+    return trace.search.method == "mbr"
 
 
 def sum_in_words(found: Ending, trace: Trace) -> str:

@@ -7,12 +7,13 @@ frame's translation, so that frames can be compared; below each checkpoint's own
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
-from translucid.events import Emit, Progress
+from translucid.events import Emit, Progress, silent
 from translucid.interpret.explain import explain
 from translucid.interpret.figures.cells import LEAST, WEIGHTS, cells, future, label_room, row_labels
 from translucid.interpret.figures.drawing import MARGIN, Drawing, heading, number, text, written
@@ -24,7 +25,9 @@ from translucid.interpret.figures.names import (
     key_tokens,
     query_tokens,
 )
+from translucid.interpret.rereading import written_tokens
 from translucid.interpret.trace import Side, Trace
+from translucid.text.interface import EOS
 from translucid.translator import Translator
 
 LABEL = 90.0
@@ -52,22 +55,45 @@ def film(
     """Return a frame for each checkpoint (step, translator), in the order of their steps."""
     if not checkpoints:
         raise InputError("a film strip needs at least one checkpoint")
-    ordered = sorted(checkpoints, key=lambda pair: pair[0])
-    own = []
-    for done, (_, translator) in enumerate(ordered):
-        emit(Progress("translate", done, len(ordered), "checkpoints"))
-        own.append(explain(translator, source, target=target, search=search, level="light"))
-    emit(Progress("translate", len(ordered), len(ordered), "checkpoints"))
-    last = own[-1].translation
-    return tuple(
-        Frame(
-            step,
-            trace.translation,
-            trace.log_prob,
-            explain(translator, source, target=target, level="light", given=last),
-        )
-        for (step, translator), trace in zip(ordered, own, strict=True)
-    )
+    newest_first = sorted(checkpoints, key=lambda pair: -pair[0])
+    found: list[Frame] = []
+    for frame in frames_of(newest_first, source, target=target, search=search):
+        emit(Progress("translate", len(found), len(checkpoints), "checkpoints"))
+        found.append(frame)
+    emit(Progress("translate", len(found), len(checkpoints), "checkpoints"))
+    return tuple(reversed(found))
+
+
+def frames_of(
+    newest_first: Iterable[tuple[int, Translator]],
+    source: str,
+    *,
+    target: str | None,
+    search: SearchConfig | None = None,
+    max_bytes: int | None = None,
+    emit: Emit = silent,
+) -> Iterator[Frame]:
+    """Yield the frames of checkpoints (step, translator), the newest first.
+
+    A checkpoint is needed only until its frame is there, so they can be loaded one after another.
+    `max_bytes` bounds the trace of a frame; `emit` is told of every step of a search.
+    """
+    how = partial(explain, level="light", target=target, max_bytes=max_bytes, emit=emit)
+    newest: Trace | None = None
+    for step, translator in newest_first:
+        own = how(translator, source, search=search)
+        newest = newest or own
+        read = how(translator, source, prefix=(*written_tokens(newest), EOS))
+        yield Frame(step, own.translation, own.log_prob, read)
+
+
+def evenly_chosen(steps: Sequence[int], most: int) -> list[int]:
+    """Return at most so many of the steps, evenly spread, the first and the last among them."""
+    if len(steps) <= most:
+        return list(steps)
+    if most == 1:
+        return [steps[-1]]
+    return [steps[round(place * (len(steps) - 1) / (most - 1))] for place in range(most)]
 
 
 def film_strip(frames: Sequence[Frame], side: Side, layer: int, head: int) -> Drawing:

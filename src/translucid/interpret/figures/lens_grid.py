@@ -72,7 +72,7 @@ def _grid(
         base = y + row * HEIGHT + 19
         parts.append(text(left - 8, base, name, "row muted", anchor="end"))
         for column, cell in enumerate(found):
-            right = cell.rank == 1
+            right = cell.top[0].id == trace.steps[column].token.id
             parts.append(_cell(cell, (left + column * CELL, y + row * HEIGHT), mark, right=right))
     y += len(rows) * HEIGHT + 20
     parts.append(text(left - 8, y, "written", "row strong", anchor="end"))
@@ -97,10 +97,13 @@ def _cell(cell: LensCell, at: tuple[float, float], mark: bool, *, right: bool) -
 
 
 def _when(trace: Trace, lens: LogitLens) -> str:
-    """Say from which layer on the written token is the likeliest, on average."""
-    firsts = []
+    """Say from which layer on the written token is the likeliest, on average of those that are."""
+    last, firsts = len(lens.layers) - 1, []
     for step in range(len(trace.steps)):
-        right = [number for number, row in enumerate(lens.layers) if row[step].rank == 1]
-        firsts.append(right[0] if right else len(lens.layers))
-    mean = sum(firsts) / len(firsts)
-    return f"the written token is the likeliest from layer {mean:.1f} on, on average"
+        wrong = [number for number, row in enumerate(lens.layers) if row[step].rank > 1]
+        if last not in wrong:
+            firsts.append(max(wrong, default=-1) + 1)
+    said = f"the last one holds {len(firsts)} of the written tokens for the likeliest"
+    if not firsts:
+        return said
+    return f"{said}, which they are from layer {sum(firsts) / len(firsts):.1f} on, on average"

@@ -60,15 +60,28 @@ def shortened(text: str, width: float, size: float = SIZE) -> str:
 
 
 def wrapped(text: str, width: float, size: float = SIZE) -> list[str]:
-    """Return the lines of a text that is broken at spaces to fit into a width."""
+    """Return the lines of a text that is broken at spaces to fit into a width.
+
+    A word that is wider than a line, such as a sentence of a script without spaces, is broken too.
+    """
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
         if lines and text_width(longer, size) <= width:
             lines[-1] = longer
         else:
-            lines.append(shortened(word, width, size))
+            lines += _broken(word, width, size)
     return lines
+
+
+def _broken(word: str, width: float, size: float) -> list[str]:
+    """Return a word in parts that fit into a width, each of a character or more."""
+    parts = [""]
+    for character in word:
+        if parts[-1] and text_width(parts[-1] + character, size) > width:
+            parts.append("")
+        parts[-1] += character
+    return parts
 
 
 SPACES = ("▁", " ")  # how pieces spell the space before a word

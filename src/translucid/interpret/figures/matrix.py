@@ -126,7 +126,7 @@ def _body(shown: Matrix, at: tuple[float, float], size: float) -> str:
     """Draw the squares of a table, their values where they fit, and what is marked."""
     masked = future(len(shown.rows)) if shown.causal else ""
     parts = [cells(shown.table, shown.scale, at, (size, size), masked)]
-    if fits_values(size):
+    if shown.table and fits_values(size):
         parts.append(values_in(shown.table, shown.scale, at, size))
     parts += [
         f'<rect class="mark" x="{at[0] + column * size + 1:g}" y="{at[1] + row * size + 1:g}" '
@@ -142,7 +142,7 @@ def _in_words(shown: Matrix) -> str:
     for label, row in zip(shown.rows, shown.table, strict=True):
         best = max(range(len(row)), key=row.__getitem__)
         said.append(f"{label} → {shown.columns[best]} ({row[best]:.2f})")
-    return f"Largest value of each row: {', '.join(said)}."
+    return f"Largest value of each row: {', '.join(said) or 'there are no rows'}."
 
 
 MOST_CELLS = 100  # rows or columns of a small matrix; more are put together

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from translucid.interpret.confidence import judge
 from translucid.interpret.figures.drawing import Drawing
 from translucid.interpret.figures.lettering import legal, piece_label, token_labels
+from translucid.interpret.figures.names import checked
 from translucid.interpret.figures.page_style import SCRIPT, STYLE
-from translucid.interpret.figures.page_words import SECTIONS, Words
+from translucid.interpret.figures.page_words import SECTIONS, Words, told
 from translucid.interpret.figures.panels import (
     Choice,
     Material,
@@ -36,6 +37,9 @@ def page(trace: Trace, material: Material | None = None, choice: Choice | None =
     `choice` says which layer, head and step the single pictures show.
     """
     shown = _Shown(material or Material(trace), choice or Choice())
+    if shown.choice.layer is not None:
+        deepest = max(trace.model.encoder_layers, trace.model.decoder_layers)
+        checked("layer", shown.choice.layer, deepest, "network's deeper stack")
     sections = [words for words in SECTIONS if words.anchor != "learning" or shown.material.frames]
     body = _summary(trace) + "".join(
         _section(words, list(shown.drawings(words.panels)), trace) for words in sections
@@ -122,7 +126,8 @@ class _Shown:
         if name in _FULL and trace.level == "light":
             return False
         if name.startswith("position") and not _has_encoding(trace):
-            return name == "position-curves" and trace.model.positions == "relative"
+            biased = trace.model.positions == "relative" and trace.level == "full"
+            return name == "position-curves" and biased
         return {
             "beam": trace.tree is not None and not many,
             "lens": self.material.translator is not None,
@@ -183,7 +188,7 @@ def _has_encoding(trace: Trace) -> bool:
 
 def _section(words: Words, drawings: list[Drawing], trace: Trace) -> str:
     """Return a section: what happens here, and its pictures."""
-    said = words.text
+    said = told(words, trace.model)
     if words.left_out and not drawings:
         said += f" {words.left_out}"
     more = _tokens_of(trace) if words.anchor == "words" else ""

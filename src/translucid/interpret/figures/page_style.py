@@ -70,6 +70,8 @@ for (const section of document.querySelectorAll("section")) {
     const name = small.querySelector("title").textContent;
     svg.querySelector("text.head").textContent = name;
     svg.querySelector("title").textContent = name;
+    svg.querySelector("desc").textContent = "";
+    large.closest(".scroll").setAttribute("aria-label", name);
     const values = large.querySelector(".values");
     if (values && small.dataset.values !== undefined) write(values, squares, small.dataset.values);
     svg.scrollIntoView({ block: "nearest", behavior: "smooth" });

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from translucid.config import ModelConfig
+
 
 class Words(NamedTuple):
     """A section of the page: its title, what happens there, and the panels that show it.
 
-    `left_out` is said where a light trace has none of its numbers.
+    `left_out` is said where a light trace has none of its numbers. Where networks differ, `text`
+    has {places} or {norm} in it, for `told` to fill in.
     """
 
     anchor: str
@@ -33,8 +36,7 @@ SECTIONS: tuple[Words, ...] = (
         "embeddings",
         "Tokens become vectors, vectors get places",
         "Each token is looked up in a table of vectors. Attention by itself does not know who "
-        "stands where, so a vector that depends on the position is added: slow and fast waves, "
-        "whose mixture is different at every place, and similar for neighbours.",
+        "stands where{places}",
         ("embeddings", "positions", "position-curves", "position-similarity"),
         _LIGHT,
     ),
@@ -57,8 +59,8 @@ SECTIONS: tuple[Words, ...] = (
     Words(
         "residuals",
         "Add & Norm",
-        "What a sublayer finds is added to what was there, and the sum is brought to a standard "
-        "size. So the network corrects its vectors step by step instead of replacing them.",
+        "What a sublayer finds is added to what was there{norm} So the network corrects its "
+        "vectors step by step instead of replacing them.",
         ("residuals",),
         _LIGHT,
     ),
@@ -123,3 +125,30 @@ SECTIONS: tuple[Words, ...] = (
         ("curve", "film"),
     ),
 )
+
+_WAVES = (
+    ", so a vector that depends on the position is added: slow and fast waves, whose mixture is "
+    "different at every place, and similar for neighbours."
+)
+_PLACES = {
+    "learned": ", so a vector that was learned for each position is added.",
+    "rotary": (
+        ", so in self-attention queries and keys are turned, the further the later they stand: "
+        "their product then depends on the distance."
+    ),
+    "relative": (
+        ", so in self-attention every score gets a bias, learned for the distance of its two "
+        "tokens."
+    ),
+    "none": ", and nothing tells it in this network but the mask of the decoder.",
+}
+_NORMS = {
+    "post": ", and the sum is brought to a standard size.",
+    "pre": ". What it reads is brought to a standard size before, the sum is left as it is.",
+}
+
+
+def told(words: Words, config: ModelConfig) -> str:
+    """Return what happens in a part of this very network."""
+    places = _PLACES.get(config.positions, _WAVES)
+    return words.text.format(places=places, norm=_NORMS[config.norm])

@@ -124,8 +124,16 @@ def position_curves(trace: Trace, dimensions: Sequence[int] | None = None) -> Dr
         raise InputError(f"dimension {wrong[0]} does not exist: 0 to {last} do")
     lines = [(f"dim {one}", table_LD[:, one].tolist()) for one in chosen]
     title = "Positional encoding: single dimensions"
-    note = f"{_begun(about)}. Low dimensions turn fast and tell neighbours apart, high ones slowly."
+    note = f"{_begun(about)}. {_speeds(trace.model.positions)}".strip()
     return _curves(title, note, "position", lines, first=0)
+
+
+def _speeds(kind: str) -> str:
+    """Say which dimensions turn fast; nobody knows of learned ones."""
+    if kind == "learned":
+        return ""
+    turn = "low dimensions turn fast and tell neighbours apart, high ones slowly."
+    return _begun(turn) if kind == "sinusoidal" else f"First sines, then cosines; of both, {turn}"
 
 
 def _bias_curves(trace: Trace) -> Drawing:

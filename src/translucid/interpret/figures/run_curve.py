@@ -89,7 +89,8 @@ def _dot(x: float, y: float, size: float, kind: str) -> str:
 
 
 def _best(area: Area, dev: Points) -> list[str]:
-    """Mark the validations, and the best of them with its value."""
+    """Mark the validations, and the best of them with its value; a loss of NaN has no place."""
+    dev = [point for point in dev if math.isfinite(point[1])]
     parts = [_dot(area.x(step), area.y(value), 2.5, "f1") for step, value in dev]
     if dev:
         step, value = min(dev, key=lambda point: point[1])

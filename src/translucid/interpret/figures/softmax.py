@@ -78,7 +78,11 @@ def softmax_temperatures(
 
 def _about(trace: Trace, step: int) -> str:
     so_far = " ".join(token_labels(trace.target_tokens)[: step + 1])
-    return f"softmax(logits / temperature) after “{so_far}”. In blue: what was written."
+    formula, chosen = f"softmax(logits / temperature) after “{so_far}”.", trace.steps[step]
+    if chosen.token.id in {token.id for token in chosen.top}:
+        return f"{formula} In blue: what was written."
+    label = piece_label(chosen.token.piece, spaced(trace))
+    return f"{formula} What was written, “{label}”, is among all others: number {chosen.rank}."
 
 
 def share_bar(share: float, x: float, base: float, width: float) -> list[str]:

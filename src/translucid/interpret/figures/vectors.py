@@ -1,6 +1,6 @@
 """Vectors of tokens as strips of colour: embeddings with their positions, feed-forward activations.
 
-A row is a token, a column a dimension (or several that stand together, by their mean).
+A row is a token, a column a dimension (or several together, by the one farthest from 0).
 
 Shapes: L tokens, D d_model, F d_ff.
 """
@@ -89,7 +89,7 @@ def feed_forward(trace: Trace, stack: str, layer: int) -> Drawing:
     width = left + table_LU.size(1) * across + 90 + MARGIN
     active_L = (inner_LF > 0).float().mean(dim=1).tolist()
     title = f"Feed-forward of the {stack}, layer {layer}: inner activations"
-    each = f"{together} units" if together > 1 else "one unit"
+    each = f"the strongest of {together} units" if together > 1 else "one unit"
     note = f"{inner_LF.size(1)} units; each column is {each}. Right: share of units above 0."
     parts, top = heading(title, width, [note])
     y = top + 10

@@ -1,0 +1,176 @@
+"""What may come next: the distribution of the next token after a forced beginning.
+
+::
+
+    log P of the network ─▶ what may be written ─▶ temperature ─▶ top-k, top-p, min-p ─▶ probability
+
+The cuts are those of `decoding.sampling`, by its own functions, so `probability` is what sampling
+draws by at this place.
+
+Shapes: S source, T target, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from translucid.decoding.candidates import first_highest, top_tokens
+from translucid.decoding.constraints import apply, filters_of
+from translucid.decoding.job import Tokens
+from translucid.decoding.sampling import COLDEST, keep
+from translucid.decoding.settings import SearchConfig
+from translucid.errors import InputError
+from translucid.interpret.explain import one_line
+from translucid.interpret.forced_prefix import forced_prefix
+from translucid.interpret.network import network_of
+from translucid.text.interface import BOS, EOS
+from translucid.translator import Translator
+from translucid.translator.searching import Request
+
+
+@dataclass(frozen=True)
+class NextToken:
+    """A token that may come next.
+
+    `log_prob` is the network's own; `probability` is after temperature and cuts, 0 for what is not
+    `kept`.
+    """
+
+    id: int
+    piece: str
+    log_prob: float
+    probability: float
+    kept: bool
+
+
+@dataclass(frozen=True)
+class Rest:
+    """All tokens that are not listed: how many, and their probability after the cuts."""
+
+    count: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class PrefixToken:
+    """A token of the forced beginning."""
+
+    id: int
+    piece: str
+
+
+@dataclass(frozen=True)
+class NextTokens:
+    """The distribution of the next token; `tokens` are the most probable, best first.
+
+    `entropy` is that of the network's softmax in nats, as in a trace's step; `entropy_kept` is that
+    of what is drawn by, and `kept` of how many tokens.
+    """
+
+    prefix: tuple[PrefixToken, ...]
+    entropy: float
+    entropy_kept: float
+    kept: int
+    tokens: tuple[NextToken, ...]
+    rest: Rest
+
+
+def next_tokens(
+    translator: Translator,
+    text: str,
+    *,
+    prefix: Sequence[int] = (),
+    target: str | None = None,
+    sampling: SearchConfig | None = None,
+    count: int = 20,
+) -> NextTokens:
+    """Return what may follow a forced beginning of the translation of one sentence.
+
+    Of `sampling`, the temperature, top_k, top_p and min_p count; without it, nothing is cut.
+    """
+    forced = forced_prefix(translator, prefix)
+    if EOS in forced:
+        raise InputError(f"prefix ends in the end symbol, {EOS}: nothing can come after it")
+    if count < 1:
+        raise InputError(f"count = {count}: list at least 1 token")
+    sentence = one_line("text", text)
+    source = (*translator.tag(target), *translator.tokenizer.encode(sentence), EOS)
+    log_probs_V = after(translator, source, forced)
+    settings = sampling or SearchConfig(method="sampling")
+    request = Request(source, prefix=(), terms=())
+    logits_V = cut(allowed(translator, request, forced, log_probs_V), settings)
+    return _told(translator, forced, log_probs_V, logits_V, count)
+
+
+def _told(
+    translator: Translator, prefix: Tokens, log_probs_V: Tensor, logits_V: Tensor, count: int
+) -> NextTokens:
+    """Put the distribution into words: the most probable tokens, and the rest together."""
+    piece, kept_V = translator.tokenizer.piece, logits_V > -math.inf
+    probs_V = logits_V.softmax(dim=-1)
+    values, ids = top_tokens(log_probs_V[None], min(count, log_probs_V.numel()))
+    shown = ids[0]
+    tokens = tuple(
+        NextToken(token, piece(token), log_prob, probability, is_kept)
+        for token, log_prob, probability, is_kept in zip(
+            *(t.tolist() for t in (shown, values[0], probs_V[shown], kept_V[shown])), strict=True
+        )
+    )
+    others_V = probs_V.index_fill(0, shown, 0.0)
+    return NextTokens(
+        prefix=tuple(PrefixToken(token, piece(token)) for token in prefix),
+        entropy=_entropy(log_probs_V.double().exp()),
+        entropy_kept=_entropy(probs_V),
+        kept=int(kept_V.sum()),
+        tokens=tokens,
+        rest=Rest(log_probs_V.numel() - len(tokens), float(others_V.sum())),
+    )
+
+
+@torch.inference_mode()
+def after(translator: Translator, source: Tokens, prefix: Tokens) -> Tensor:
+    """Return log P of every token after a beginning, by the network, (V,)."""
+    model, member = network_of(translator), translator.members[0]
+    longest = max(len(source), len(prefix) + 1)
+    if longest > member.positions:
+        raise InputError(
+            f"text and prefix have up to {longest} tokens with their symbols, and this network can "
+            f"read {member.positions} (max_positions): shorten them"
+        )
+    source_1S = torch.tensor([source], device=member.device)
+    read_1T = torch.tensor([[BOS, *prefix]], device=member.device)
+    states_1TD = model.decoder_states(read_1T, model.encode(source_1S), source_1S)
+    logits_V: Tensor = model.output_projection(states_1TD[0, -1]).to("cpu", torch.float32)
+    return logits_V.log_softmax(dim=-1)
+
+
+def allowed(
+    translator: Translator, request: Request, prefix: Tokens, log_probs_V: Tensor
+) -> Tensor:
+    """Return log P with −∞ for what no translation has: symbols and line breaks."""
+    job = translator.searcher(None).job([request])
+    filters = filters_of(job, SearchConfig(method="sampling"))
+    source_1 = torch.zeros(1, dtype=torch.int64)
+    written_1T = torch.tensor([prefix], dtype=torch.int64)
+    return apply(filters, log_probs_V.clone()[None], written_1T, source_1)[0]
+
+
+def cut(log_probs_V: Tensor, settings: SearchConfig) -> Tensor:
+    """Return the logits whose softmax sampling draws by, in float64; −∞ for what it never draws.
+
+    At temperature 0 it takes the most probable token; of equals the lowest id.
+    """
+    if settings.temperature == 0:
+        logits_1V = torch.full_like(log_probs_V, -math.inf)[None]
+        return logits_1V.scatter(1, first_highest(log_probs_V[None])[:, None], 0.0)[0].double()
+    logits_V = (log_probs_V - log_probs_V.amax()) / max(settings.temperature, COLDEST)
+    return keep(logits_V[None], settings)[0].double()
+
+
+def _entropy(probs_V: Tensor) -> float:
+    return max(0.0, math.fsum(torch.special.entr(probs_V).tolist()))

@@ -1,0 +1,163 @@
+"""What pictures say in words: no more than is known, and what is true of this very network."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from drawn_traces import long_trace, short_trace, taught
+from parsed_svg import outside, overlapping, read
+
+from translucid.decoding.settings import SearchConfig
+from translucid.interpret.explain import explain
+from translucid.interpret.figures.attention_steps import filled_in, numbers
+from translucid.interpret.figures.drawing import Drawing
+from translucid.interpret.figures.lens_grid import logit_lens_grid
+from translucid.interpret.figures.panels import PANELS, Choice, Material, draw
+from translucid.interpret.figures.positions import position_curves
+from translucid.interpret.figures.run_curve import Course, run_curve
+from translucid.interpret.figures.softmax import softmax_temperatures
+from translucid.interpret.lens import LensCell, LogitLens
+from translucid.interpret.trace import TopToken, Trace
+from translucid.text.interface import EOS, PAD
+
+
+def check(drawing: Drawing) -> Drawing:
+    """Return a picture whose words are all inside, and apart."""
+    picture = read(drawing.svg)
+    assert not outside(picture)
+    assert not overlapping(picture)
+    return drawing
+
+
+def words_of(drawing: Drawing) -> str:
+    return " ".join(word.content for word in read(drawing.svg).words)
+
+
+def test_an_alignment_claims_no_more_of_its_heads_than_is_known() -> None:
+    usual = words_of(draw("alignment", Material(short_trace()), Choice()))
+    assert "(layer.head: 0.0, 0.1, 0.2, 0.3): the usual choice where it was not measured" in usual
+    found = replace(short_trace(), alignment_heads=((1, 2), (0, 3)))
+    said = words_of(check(draw("alignment", Material(found), Choice())))
+    assert "heads found to align best (layer.head: 1.2, 0.3)." in said
+
+
+def test_a_translation_of_nothing_is_drawn() -> None:
+    empty = explain(taught(), "chat", prefix=[EOS])
+    assert (empty.translation, len(empty.steps)) == ("", 1)
+    for name in PANELS.keys() - {"film", "curve", "beam"}:
+        check(draw(name, Material(empty, taught()), Choice()))
+    assert "Nothing was written." in words_of(draw("alignment", Material(empty), Choice()))
+
+
+def test_a_written_token_that_is_not_among_the_likeliest_is_not_said_to_be_blue() -> None:
+    trace = explain(taught(), "chat noir", given="water black cat")
+    unlikely = max(range(len(trace.steps)), key=lambda step: trace.steps[step].rank)
+    assert trace.steps[unlikely].rank > len(trace.steps[unlikely].top)
+    said = words_of(softmax_temperatures(trace, unlikely))
+    assert "In blue" not in said
+    assert f"is among all others: number {trace.steps[unlikely].rank}." in said
+    assert "In blue" in words_of(softmax_temperatures(short_trace(), 0))
+
+
+def lens_of(ranks: list[list[int]], trace: Trace) -> LogitLens:
+    """Return a lens in which the written token has these ranks, layer by layer, step by step."""
+    cells = [
+        [
+            LensCell(
+                top=(
+                    TopToken(step.token.id if rank == 1 else PAD, "x", -0.1),
+                    TopToken(step.token.id, "y", -0.1),
+                ),
+                log_prob=-0.1,
+                rank=rank,
+                entropy=0.5,
+            )
+            for rank, step in zip(row, trace.steps, strict=True)
+        ]
+        for row in ranks
+    ]
+    return LogitLens(tuple(map(tuple, cells)))
+
+
+def test_the_lens_says_from_which_layer_on_a_token_stays_the_likeliest() -> None:
+    trace = short_trace()
+    # Step 0 from layer 2 on, although layer 0 had it too; step 1 always; the others never at last.
+    lens = lens_of([[1, 1, 1, 5], [4, 1, 1, 5], [1, 1, 2, 5]], trace)
+    said = logit_lens_grid(trace, lens).description
+    assert "the last one holds 2 of the written tokens for the likeliest" in said
+    assert "from layer 1.0 on, on average" in said
+    none = logit_lens_grid(trace, lens_of([[1] * 4, [2] * 4], trace)).description
+    assert none.endswith("the last one holds 0 of the written tokens for the likeliest.")
+
+
+def test_the_lens_has_the_written_token_in_bold_and_no_equal_of_it() -> None:
+    trace = short_trace()
+    lens = lens_of([[1] * 4], trace)
+    equal = TopToken(PAD, "x", -0.1)
+    tied = replace(lens.layers[0][0], top=(equal, *lens.layers[0][0].top))
+    layers = ((tied, *lens.layers[0][1:]),)
+    cells = [
+        word for word in read(logit_lens_grid(trace, LogitLens(layers)).svg).words
+        if "value" in word.classes
+    ]  # fmt: skip
+    assert ["strong" in word.classes for word in cells] == [False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("positions", "said"),
+    [
+        ("sinusoidal", "Low dimensions turn fast"),
+        ("sinusoidal-halves", "First sines, then cosines; of both, low dimensions turn fast"),
+        ("rotary", "First sines, then cosines; of both, low dimensions turn fast"),
+        ("learned", ""),
+    ],
+)
+def test_curves_say_which_dimensions_turn_fast_where_any_do(positions: str, said: str) -> None:
+    words = words_of(position_curves(long_trace(positions)))
+    assert said in words
+    assert ("turn fast" in words) == bool(said)
+
+
+def test_the_six_steps_say_how_positions_act() -> None:
+    relative, rotary = (
+        check(draw("attention-steps", Material(long_trace(kind)), Choice()))
+        for kind in ("relative", "rotary")
+    )
+    assert "+ b or −∞" in words_of(relative)
+    assert "then the bias:" in words_of(relative)
+    assert "k = x·W^K, turned" in words_of(rotary)
+    cross = draw("attention-steps", Material(long_trace("relative")), Choice(side="cross"))
+    assert "+ 0 or −∞" in words_of(cross)
+    plain = words_of(draw("attention-steps", Material(short_trace()), Choice()))
+    assert "turned" not in plain
+    assert "then the mask:" in plain
+
+
+def test_a_formula_of_few_products_has_no_more_of_them() -> None:
+    found = numbers(short_trace(), "encoder", 0, 0, 0)
+    assert "+ … = " in filled_in(found)[0]
+    few = replace(found, q=found.q[:2], k=[key[:2] for key in found.k])
+    assert "…" not in filled_in(few)[0]
+    assert "(the 2 largest of 2 products)" in filled_in(few)[0]
+
+
+def test_a_run_that_diverged_is_drawn_without_what_is_no_number() -> None:
+    dev = [(1000, math.nan), (2000, 1.5), (3000, math.inf)]
+    drawing = run_curve(Course("run", [(1, 6.0), (3000, math.nan)], dev, [(1, 0.001)]))
+    check(drawing)
+    assert "1.500 at step 2,000" in words_of(drawing)
+    assert "nan" not in drawing.body
+
+
+def test_a_tree_says_where_its_scores_did_not_decide() -> None:
+    settings: dict[str, Any] = {"samples": 4, "seed": 3}
+    for search, said in (
+        (SearchConfig(method="mbr", **settings), True),
+        (SearchConfig(method="sampling", **settings), False),
+    ):
+        trace = explain(taught(), "chat noir dort", search=search)
+        picture = check(draw("beam", Material(trace), Choice()))
+        assert ("most like the other samples" in words_of(picture)) == said
