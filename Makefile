@@ -3,8 +3,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
+PAGE := src/translucid/serving/static
 
-.PHONY: demo test check install clean
+.PHONY: demo test check page page-check chromium install clean
 .DELETE_ON_ERROR:
 
 install: $(INSTALLED)
@@ -19,11 +20,39 @@ check: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-test: check
+test: check page-check chromium
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 demo: $(INSTALLED)
 	$(BIN)/translucid demo
 
+web/node_modules: web/package.json web/package-lock.json
+	cd web && npm ci --no-audit --no-fund
+	touch $@
+
+# Build the explorer page into the package, where it is committed: users need no Node.
+page: web/node_modules
+	cd web && npm run build
+
+# Types, lint and unit tests of the page, and that the committed files are what its source gives.
+page-check:
+	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory page-checked; else \
+	  printf '\n*** npm was not found: THE SOURCE OF THE PAGE WAS NOT CHECKED. ***\n\n' >&2; fi
+
+.PHONY: page-checked
+page-checked: web/node_modules
+	cd web && npm run check && npm test
+	cd web && npm run build -- --outDir ../.page-check --emptyOutDir --logLevel warn
+	diff -r .page-check $(PAGE) || { echo 'The committed page is not what web/ gives: run make page.' >&2; exit 1; }
+	rm -rf .page-check
+
+# The browser tests need Chromium; where it is missing and we may, it is installed.
+chromium:
+	@if command -v chromium > /dev/null || [ -n "$$CHROMIUM" ]; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium > /dev/null; \
+	else printf '\n*** Chromium was not found: THE BROWSER TESTS WILL NOT RUN. ***\n%s\n\n' \
+	  'Install it, or name it in the variable CHROMIUM.' >&2; fi
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .page-check web/node_modules

@@ -27,7 +27,7 @@ ARROWS: dict[str, set[str]] = {
     "evaluation": {"translator", "data", "text"},
     "interpret": {"translator", "decoding", "model", "text"},
     "export": {"translator", "checkpoint", "model"},
-    "serving": {"translator", "interpret"},
+    "serving": {"translator", "interpret", "decoding", "text"},
     "cli": {
         *("text", "model", "decoding", "data", "checkpoint", "training", "translator"),
         *("evaluation", "interpret", "export", "serving"),
@@ -41,6 +41,7 @@ OPTIONAL = (
     "pyarrow",
     "fastapi",
     "uvicorn",
+    "prometheus_client",
     "ctranslate2",
     "resvg_py",
 )

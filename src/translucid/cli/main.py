@@ -26,6 +26,7 @@ from translucid.cli import (
     prepare,
     recipe,
     score,
+    serve,
     study,
     train,
     translate,
@@ -74,6 +75,7 @@ app.command("info")(info.info)
 app.command("prepare", cls=prepare.PrepareCommand)(prepare.prepare)
 app.command("recipe")(recipe.recipe)
 app.command("score")(score.score)
+app.command("serve")(serve.serve)
 app.command("study")(study.study)
 app.command("train")(train.train)
 app.command("translate")(translate.translate)

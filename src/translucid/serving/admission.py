@@ -1,0 +1,118 @@
+"""Who is let in: a queue that is full, a server that is stopping, and requests that take too long.
+
+::
+
+    TranslucidError
+    └── Refused
+        ├── Full         as much is waiting as may; `retry_after` says when to come again
+        ├── TimedOut     the answer was not ready in time, and was given up
+        └── Draining     the server is stopping: it finishes what it has accepted, no more
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from translucid.errors import TranslucidError
+from translucid.serving.abandoning import Ticket
+from translucid.serving.engine_events import EmitEngineEvent, Outcome, Request, RequestEnded
+
+
+class Refused(TranslucidError):  # noqa: N818 - nothing is wrong with the request
+    """A request that is not answered although nothing is wrong with it."""
+
+
+class Full(Refused):
+    """As much is waiting as may wait; try again after some seconds."""
+
+    def __init__(self, what: str, waiting: int, most: int, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__(
+            f"{waiting} {what} are waiting, and at most {most} may: try again in {retry_after} "
+            f"second{'' if retry_after == 1 else 's'}"
+        )
+
+
+class TimedOut(Refused):
+    """The answer was not ready in time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"the answer was not ready within {seconds:g} seconds, waiting included, and was given "
+            "up: send fewer or shorter texts, or try again when the server is less busy"
+        )
+
+
+class Draining(Refused):
+    """The server is stopping."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the server is stopping: it finishes what it has accepted, and takes nothing new; try "
+            "another server, or this one when it is back"
+        )
+
+
+class Admission:
+    """Lets requests in until told to stop, and knows how many have not been answered yet."""
+
+    def __init__(self, emit: EmitEngineEvent) -> None:
+        self.draining = False
+        self._emit = emit
+        self._numbers = itertools.count()
+        self._under_way: set[Ticket] = set()
+        self._empty = asyncio.Event()
+        self._empty.set()
+
+    def __len__(self) -> int:
+        return len(self._under_way)
+
+    @contextmanager
+    def admitted(self, request: Request, refuse: Callable[[], None]) -> Iterator[Ticket]:
+        """Give a request its ticket, which is over when the block is left, however it is left.
+
+        `refuse` raises :class:`Full` where there is no room.
+        """
+        began = time.monotonic()
+        outcome: Outcome = "failed"
+        ticket = Ticket(next(self._numbers))
+        try:
+            if self.draining:
+                raise Draining
+            refuse()
+            self._under_way.add(ticket)
+            self._empty.clear()
+            yield ticket
+            outcome = "done"
+        except BaseException as error:
+            outcome = _outcome(error)
+            raise
+        finally:
+            ticket.leave()
+            self._under_way.discard(ticket)
+            if not self._under_way:
+                self._empty.set()
+            self._emit(RequestEnded(request, outcome, time.monotonic() - began))
+
+    async def answered(self) -> None:
+        """Let nobody in any more; wait until all who are in have been answered."""
+        self.draining = True
+        await self._empty.wait()
+
+
+def _outcome(error: BaseException) -> Outcome:
+    match error:
+        case Full():
+            return "rejected"
+        case Draining():
+            return "draining"
+        case TimedOut():
+            return "timed out"
+        case asyncio.CancelledError() | GeneratorExit():
+            return "cancelled"
+        case _:
+            return "failed"

@@ -1,0 +1,243 @@
+"""The application: routes, what surrounds them, and the engine's life."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import BaseRoute, Match, Route
+
+from translucid import __version__
+from translucid.serving import (
+    compat,
+    reference_page,
+    routes_models,
+    routes_next,
+    routes_runs,
+    routes_trace,
+    routes_translate,
+)
+from translucid.serving.access import Access
+from translucid.serving.admission import Full, TimedOut
+from translucid.serving.answers import refusal
+from translucid.serving.bodies import fault_of
+from translucid.serving.engine import Engine
+from translucid.serving.gates import Drain, KeyCheck, Names
+from translucid.serving.headers import Headers
+from translucid.serving.metrics import Metrics
+from translucid.serving.openapi import document
+from translucid.serving.page import STATIC, page_routes
+from translucid.serving.problems import TOLD, Problem, invalid, of_error
+from translucid.serving.request_course import Journal, WholeRequest
+from translucid.serving.runs import Runs
+from translucid.serving.served_models import Served, ServedModels
+from translucid.serving.settings import ServingConfig
+from translucid.serving.state import ServerState
+from translucid.serving.traces import TraceStore
+
+LOG = logging.getLogger("translucid.serving")
+WARM_UP_TEXT = "1 2 3."
+_WARM_UP_PAUSE = 0.5  # seconds
+
+
+def create_app(
+    models: ServedModels,
+    settings: ServingConfig,
+    runs: Runs,
+    access: Access | None = None,
+    page: Path = STATIC,
+) -> FastAPI:
+    """Return the application that serves these models; its state is `app.state.server`."""
+    state = ServerState(
+        models=models,
+        settings=settings,
+        access=access or Access(),
+        runs=runs,
+        traces=TraceStore(settings),
+        metrics=Metrics(),
+    )
+    app = FastAPI(
+        title="Translucid",
+        version=__version__,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=_lifespan(state),
+    )
+    app.state.server, app.state.settings = state, settings
+    routers = _routers(state)
+    routers.append(reference_page.router(lambda: app.openapi(), models.default.targets[0]))
+    for part in routers:
+        app.include_router(part)
+    files = list(page_routes(page))
+    app.router.routes.extend(files)
+    _describe(app, state)
+    _add_problems(app, [*(route for part in routers for route in part.routes), *files])
+    _surround(app, state)
+    _measure(state)
+    return app
+
+
+def _routers(state: ServerState) -> list[APIRouter]:
+    parts = (
+        routes_translate,
+        routes_models,
+        routes_trace,
+        routes_next,
+        routes_runs,
+        compat,
+    )
+    return [part.router(state) for part in parts]
+
+
+def _describe(app: FastAPI, state: ServerState) -> None:
+    made: list[dict[str, Any]] = []  # made when it is first asked for, and kept
+
+    def openapi() -> dict[str, Any]:
+        if not made:
+            made.append(document(app, state.settings, keys=bool(len(state.access.keys))))
+        return made[0]
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _lifespan(state: ServerState) -> Any:
+    @asynccontextmanager
+    async def living(app: FastAPI) -> AsyncIterator[None]:
+        del app
+        state.started = engine = Engine(state.settings, state.metrics.event)
+        warming = asyncio.ensure_future(_warm_up(state))
+        try:
+            yield
+        finally:
+            warming.cancel()
+            await asyncio.wait((warming,))
+            await engine.drain()
+            state.started = None
+
+    return living
+
+
+async def _warm_up(state: ServerState) -> None:
+    """Translate a few words with every model into every language; then the server is ready."""
+    for served in state.models:
+        for target in served.targets:
+            try:
+                await _warm(state, served, target)
+            except Exception as error:
+                LOG.exception("the warm-up translation of %s into %s failed", served.name, target)
+                state.readiness.fault = (
+                    f"the warm-up translation of {served.name} into {target} failed "
+                    f"({type(error).__name__}): the log says more"
+                )
+                return
+    state.readiness.ready = True
+
+
+async def _warm(state: ServerState, served: Served, target: str) -> None:
+    """Translate until it works: the first one may take too long, or others may be in the way."""
+    while True:
+        try:
+            await state.engine.translate(served, [WARM_UP_TEXT], target=target, alignment=True)
+            return
+        except (Full, TimedOut):
+            await asyncio.sleep(_WARM_UP_PAUSE)
+
+
+def _add_problems(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
+    """Make a problem of everything that goes wrong in a route."""
+
+    async def problem(request: Request, error: Exception) -> Response:
+        assert isinstance(error, Problem)
+        return refusal(request.scope, error)
+
+    async def told(request: Request, error: Exception) -> Response:
+        assert isinstance(error, TOLD)
+        return refusal(request.scope, of_error(error))
+
+    async def framework(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return refusal(request.scope, _of_framework(request, error, routes))
+
+    async def parameters(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        faults = [fault_of(None, {**e, "loc": e["loc"][1:]}) for e in error.errors()]
+        return refusal(request.scope, invalid(faults))
+
+    app.add_exception_handler(Problem, problem)
+    for kind in TOLD:
+        app.add_exception_handler(kind, told)
+    app.add_exception_handler(HTTPException, framework)
+    app.add_exception_handler(RequestValidationError, parameters)
+
+
+def _of_framework(request: Request, error: HTTPException, routes: Sequence[BaseRoute]) -> Problem:
+    path = request.url.path[:200]
+    if error.status_code == 405:
+        allowed = ", ".join(_methods_at(request, routes))
+        return Problem(
+            "method-not-allowed",
+            f"{path} does not take {request.method[:20]}; it takes {allowed}",
+            headers={"Allow": allowed},
+        )
+    return Problem("not-found", f"there is nothing at {path}; /docs lists all endpoints")
+
+
+def _methods_at(request: Request, routes: Sequence[BaseRoute]) -> list[str]:
+    """Return the methods of all routes of a path; the framework names those of one alone."""
+    here = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    each = [route.methods or () for route in here if isinstance(route, Route)]
+    return sorted({method for methods in each for method in methods})
+
+
+def _surround(app: FastAPI, state: ServerState) -> None:
+    """Put around the routes what every request passes; what is added last is passed first."""
+    access = state.access
+    app.add_middleware(WholeRequest, settings=state.settings)
+    app.add_middleware(KeyCheck, access=access)
+    if access.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(access.origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type"],
+            expose_headers=["Location", "Retry-After", "X-Request-Id", "X-Shape"],
+        )
+    app.add_middleware(Drain, in_flight=state.in_flight)
+    app.add_middleware(Names, access=access)
+    app.add_middleware(Journal, state=state)
+    app.add_middleware(Headers, shared=bool(access.origins))
+
+
+def _measure(state: ServerState) -> None:
+    """Show what can be read at any time among the measurements."""
+    metrics = state.metrics
+    for served in state.models:
+        metrics.model(served.name, served.hash)
+    metrics.gauge("ready", "1 when all models are warm", lambda: float(state.readiness.ready))
+    metrics.gauge("http_requests_in_flight", "HTTP requests under way", _in_flight(state))
+    metrics.gauge(
+        "waiting",
+        "Sentences, streams and jobs that wait",
+        lambda: float(state.started.waiting if state.started else 0),
+    )
+    metrics.gauge(
+        "running",
+        "Requests that the engine has accepted and not answered",
+        lambda: float(state.started.running if state.started else 0),
+    )
+    metrics.gauge("traces", "Traces kept", lambda: float(len(state.traces)))
+    metrics.gauge("trace_bytes", "Bytes of the traces kept", lambda: float(state.traces.bytes))
+
+
+def _in_flight(state: ServerState) -> Any:
+    return lambda: float(state.in_flight.count)

@@ -1,0 +1,244 @@
+"""The engine behind the server: everything that computes, for many clients at once.
+
+::
+
+    translate, score      the micro-batcher          batching.py, waiting_line.py, worker.py
+    stream                a thread a stream          side_threads.py, streams.py
+    run                   a thread a job (traces)    side_threads.py
+
+All of it is called on the event loop that the engine was made on. A client that goes away is an
+awaiting task that is cancelled: what it waits for is dropped from the line, and what is being
+computed for nobody else stops at its next step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TypeVar
+
+from translucid.decoding.settings import SearchConfig
+from translucid.errors import InputError
+from translucid.serving.abandoning import Ticket
+from translucid.serving.admission import Admission, TimedOut
+from translucid.serving.batching import Batcher
+from translucid.serving.engine_events import EmitEngineEvent, Request
+from translucid.serving.engine_settings import EngineSettings
+from translucid.serving.served_models import Served
+from translucid.serving.side_threads import SideThreads
+from translucid.serving.streams import Newest
+from translucid.serving.tasks import align_tasks, score_tasks, search_tasks
+from translucid.serving.waiting_line import Budget
+from translucid.translator import Partial, Scored, Translation
+from translucid.translator.order import Order
+from translucid.translator.scoring import scored
+
+Result = TypeVar("Result")
+
+# Texts of fewer characters are read on the event loop itself: in less time than a thread is called.
+READ_AT_ONCE = 500
+READERS = 2  # threads that read longer ones
+
+
+class Engine:
+    """Translates, streams, scores and runs single jobs for many clients at once."""
+
+    def __init__(self, settings: EngineSettings, emit: EmitEngineEvent) -> None:
+        """Start without any thread; each is started when it is first needed."""
+        budget = Budget(settings.batch_sentences, settings.batch_tokens)
+        self._settings = settings
+        self._admission = Admission(emit)
+        self._batcher = Batcher(settings.workers, budget, settings.queue_size, emit)
+        self._streams = SideThreads("streams", settings.streams, settings.queued_streams)
+        self._jobs = SideThreads("jobs", settings.jobs, settings.queued_jobs)
+        self._readers = SideThreads("texts", READERS, settings.queue_size)
+
+    @property
+    def waiting(self) -> int:
+        """Number of sentences, streams and jobs that wait for a thread."""
+        return self._batcher.waiting + self._streams.waiting + self._jobs.waiting
+
+    @property
+    def running(self) -> int:
+        """Number of requests that were accepted and have not been answered."""
+        return len(self._admission)
+
+    @property
+    def draining(self) -> bool:
+        """Whether new requests are refused because the server is stopping."""
+        return self._admission.draining
+
+    async def translate(
+        self,
+        served: Served,
+        texts: Sequence[str],
+        *,
+        target: str | None = None,
+        search: SearchConfig | None = None,
+        terms: Mapping[str, str] | None = None,
+        prefixes: Sequence[str] | None = None,
+        forbidden: Sequence[str] = (),
+        alignment: bool = False,
+    ) -> list[Translation]:
+        """Translate texts, together with those of other clients; see `Translator.translate`."""
+        read = partial(
+            served.translator.order,
+            texts,
+            target=target,
+            search=search,
+            terms=terms,
+            prefixes=prefixes,
+            forbidden=forbidden,
+        )
+        async with self._in_time("translate", self._batcher.refuse) as ticket:
+            at_once = _is_short(texts) and not forbidden and not terms
+            order: Order = await self._read(ticket, read, at_once)
+            self._check(order)
+            self._batcher.refuse()  # while it was read, others may have filled the line
+            found = await self._batcher.do(ticket, search_tasks(order.searcher, order.requests))
+            choices = order.choices(found)
+            weights = None
+            if alignment:
+                tasks = align_tasks(served.translator.members, order.pairs(choices))
+                weights = await self._batcher.do(ticket, tasks)
+            write = partial(order.translations, choices, weights)
+            return await self._read(ticket, write, _is_short(texts) and not alignment)
+
+    async def score(
+        self,
+        served: Served,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        target: str | None = None,
+    ) -> list[Scored]:
+        """Score given translations, together with those of other clients."""
+        translator = served.translator
+        read = partial(translator.pairs, sources, targets, target=target)
+        async with self._in_time("score", self._batcher.refuse) as ticket:
+            pairs = await self._read(ticket, read, _is_short([*sources, *targets]))
+            flat = [pair for one in pairs for pair in one]
+            self._check_count(len(flat))
+            self._batcher.refuse()
+            found = await self._batcher.do(ticket, score_tasks(translator.members, flat))
+            return scored(pairs, found, translator.tokenizer)
+
+    async def stream(
+        self,
+        served: Served,
+        text: str,
+        *,
+        target: str | None = None,
+        search: SearchConfig | None = None,
+        terms: Mapping[str, str] | None = None,
+        prefix: str = "",
+        forbidden: Sequence[str] = (),
+        alignment: bool = False,
+    ) -> AsyncGenerator[Partial, None]:
+        """Translate a text and yield what there is as it goes; the last one has everything.
+
+        What is wrong with the request is raised before anything is yielded. Where partials come
+        faster than they are taken, the newest takes the place of those before it.
+        """
+        newest: Newest[Partial] = Newest()
+
+        def work() -> Partial:
+            order = served.translator.order(
+                [text],
+                target=target,
+                search=search,
+                terms=terms,
+                prefixes=[prefix],
+                forbidden=forbidden,
+            )
+            self._check(order)
+            return served.translator.follow(order, newest.tell, alignment)
+
+        with self._admission.admitted("stream", self._streams.refuse) as ticket:
+            async for item in self._follow(ticket, newest, work):
+                yield item
+
+    async def run(self, work: Callable[..., Result], *args: object) -> Result:
+        """Return what `work(*args)` returns, done in one of a few threads for single jobs.
+
+        Work that takes long calls `abandoning.check_wanted` now and then.
+        """
+        async with self._in_time("job", self._jobs.refuse) as ticket:
+            return await self._jobs.do(ticket, partial(work, *args))
+
+    async def drain(self) -> None:
+        """Refuse new requests, finish those that were accepted, then stop all threads."""
+        await self._admission.answered()
+        for threads in (self._batcher, self._streams, self._jobs, self._readers):
+            await threads.close()
+
+    async def _read(self, ticket: Ticket, work: Callable[[], Result], at_once: bool) -> Result:
+        """Turn texts into tokens or back, on the event loop where that takes next to no time."""
+        return work() if at_once else await self._readers.do(ticket, work)
+
+    def _check(self, order: Order) -> None:
+        """Refuse what characters do not bound: many short lines, and terms that take many rows."""
+        requests, most = order.requests, self._settings.max_term_tokens
+        self._check_count(len(requests))
+        tokens = max((sum(map(len, request.terms)) for request in requests), default=0)
+        if tokens > most:
+            raise InputError(
+                f"the terms in one sentence must become {tokens} tokens; this server takes {most} "
+                "(max_term_tokens): send fewer or shorter terms"
+            )
+
+    def _check_count(self, sentences: int) -> None:
+        most = self._settings.max_sentences
+        if sentences > most:
+            raise InputError(
+                f"the texts have {sentences} sentences (lines, and parts of long lines); this "
+                f"server takes {most} (max_sentences): send several requests"
+            )
+
+    @asynccontextmanager
+    async def _in_time(
+        self, request: Request, refuse: Callable[[], None]
+    ) -> AsyncGenerator[Ticket, None]:
+        """Admit a request, and give it up when its time is over."""
+        with self._admission.admitted(request, refuse) as ticket:
+            async with self._until(self._deadline()):
+                yield ticket
+
+    async def _follow(
+        self, ticket: Ticket, newest: Newest[Partial], work: Callable[[], Partial]
+    ) -> AsyncGenerator[Partial, None]:
+        """Yield what a thread tells, and last what it returns."""
+        deadline = self._deadline()
+        working = asyncio.ensure_future(self._streams.do(ticket, work))
+        working.add_done_callback(lambda _: newest.end())
+        try:
+            while True:
+                async with self._until(deadline):
+                    item = await newest.take()
+                if item is None:
+                    break
+                yield item
+            yield await working
+        finally:
+            working.cancel()
+
+    def _deadline(self) -> float:
+        return asyncio.get_running_loop().time() + self._settings.request_seconds
+
+    @asynccontextmanager
+    async def _until(self, deadline: float) -> AsyncGenerator[None, None]:
+        """Give the block up at a time of the event loop's clock."""
+        try:
+            async with asyncio.timeout_at(deadline) as limit:
+                yield
+        except TimeoutError as error:
+            if not limit.expired():  # the work's own
+                raise
+            raise TimedOut(self._settings.request_seconds) from error
+
+
+def _is_short(texts: Sequence[str]) -> bool:
+    """Tell whether reading some texts takes next to no time."""
+    return sum(map(len, texts)) < READ_AT_ONCE

@@ -1,0 +1,42 @@
+"""How the engine behind the server works: its threads, its batches, its queue and its patience."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from translucid.config import Config, Count
+
+Seconds = Annotated[float, Field(gt=0)]
+Whole = Annotated[int, Field(ge=0)]
+
+
+class EngineSettings(Config):
+    """Threads, batches, queues and times of an :class:`~translucid.serving.engine.Engine`."""
+
+    # One at a time makes the largest batches. On two busy cores it was 1.7 times as fast as two at
+    # a time with 8 clients, and no clear difference with 32 (benchmarks/serve_load.py has both).
+    workers: Count = Field(
+        default=1, description="batches decoded at a time; they share the processor's cores"
+    )
+    batch_sentences: Count = Field(default=32, description="sentences decoded together at most")
+    batch_tokens: Count = Field(
+        default=8_192, description="sentences × longest source × beam of a batch at most"
+    )
+    queue_size: Count = Field(
+        default=512, description="sentences that may wait; then requests are refused with 429"
+    )
+    max_sentences: Count = Field(
+        default=512, description="sentences of a request: its lines, and parts of long ones"
+    )
+    max_term_tokens: Count = Field(
+        default=128, description="tokens that the terms in one sentence must become"
+    )
+    request_seconds: Seconds = Field(
+        default=60.0, description="from a request's arrival to its answer; beyond: 504"
+    )
+    streams: Count = Field(default=4, description="streams that are decoded at a time")
+    queued_streams: Whole = Field(default=32, description="streams that may wait; then 429")
+    jobs: Count = Field(default=2, description="single jobs at a time, such as traces")
+    queued_jobs: Whole = Field(default=32, description="single jobs that may wait; then 429")

@@ -1,0 +1,239 @@
+"""The reference at /docs: one page made of the OpenAPI document, without script or other sites."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from translucid.serving.answers import json_answer
+from translucid.serving.problems import KINDS
+from translucid.serving.reference_fields import Schemas, example, kind, resolved, rows
+from translucid.serving.routes_models import explained
+
+Document = Mapping[str, Any]
+Operation = tuple[str, str, Mapping[str, Any]]  # method, path, what the document says
+_STYLE = Path(__file__).with_name("reference.css")
+_HTML = "text/html"
+_CACHED = {"Cache-Control": "public, max-age=3600"}
+
+
+def router(document: Callable[[], Document], target: str) -> APIRouter:
+    """Return the endpoints that describe the API; examples translate into `target`."""
+    routes = APIRouter(include_in_schema=False)
+    style = _STYLE.read_bytes()
+
+    @routes.get("/openapi.json")
+    async def openapi() -> Response:
+        return json_answer(document())
+
+    @routes.get("/docs")
+    async def docs(request: Request) -> Response:
+        base = str(request.base_url).rstrip("/")
+        return Response(reference(document(), Calls(base, target)), media_type=_HTML)
+
+    @routes.get("/docs/style.css")
+    async def stylesheet() -> Response:
+        return Response(style, media_type="text/css", headers=_CACHED)
+
+    @routes.get("/problems/{name}")
+    async def problem(request: Request, name: str) -> Response:
+        told = explained(name)
+        if _HTML not in request.headers.get("accept", ""):
+            return json_answer(told)
+        body = (
+            f"<h1>{told['status']}: {escape(str(told['title']))}</h1>"
+            f"<p>{_prose(str(told['meaning']))}</p><p><a href='/docs'>All endpoints</a></p>"
+        )
+        return Response(_page(str(told["title"]), body), media_type=_HTML)
+
+    return routes
+
+
+@dataclass(frozen=True)
+class Calls:
+    """What the examples need to know of this server: its address, and a language to ask for."""
+
+    base: str
+    target: str
+
+
+def reference(document: Document, calls: Calls) -> str:
+    """Return the page that describes every operation of an OpenAPI document."""
+    schemas = document["components"]["schemas"]
+    keys = "securitySchemes" in document["components"]
+    groups: dict[str, tuple[str, list[Operation]]] = {
+        tag["name"]: (tag["description"], []) for tag in document["tags"]
+    }
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            tag = operation.get("tags", ["server"])[0]
+            groups[tag][1].append((method, path, operation))
+    used = {name: group for name, group in groups.items() if group[1]}
+    parts = [_opening(document, keys), _contents(used)]
+    for name, (description, operations) in used.items():
+        parts.append(f"<section><h2 id='{escape(name)}'>{escape(name)}</h2>")
+        parts.append(f"<p>{escape(description)}</p>")
+        parts += [_operation(one, schemas, calls, keys=keys) for one in operations]
+        parts.append("</section>")
+    parts.append(_problems())
+    return _page("Translucid: API", "\n".join(parts))
+
+
+def _page(title: str, body: str) -> str:
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        "<meta name='color-scheme' content='light dark'>"
+        f"<title>{escape(title)}</title><link rel='icon' href='data:,'>"
+        "<link rel='stylesheet' href='/docs/style.css'></head>"
+        f"<body><main>{body}</main></body></html>"
+    )
+
+
+def _opening(document: Document, keys: bool) -> str:
+    key = (
+        "This server has API keys: send <code>Authorization: Bearer KEY</code> with every "
+        "request under <code>/v1</code>."
+        if keys
+        else "This server has no API keys."
+    )
+    return (
+        f"<h1>Translucid {escape(document['info']['version'])}: API</h1>"
+        "<p>JSON in UTF-8, in and out. Fields that are not listed here are refused. Errors are "
+        "<a href='#problems'>problems</a> that say what is allowed. "
+        f"{key} The same description for programs: <a href='/openapi.json'>openapi.json</a>. "
+        "<a href='/'>Explorer</a>.</p>"
+    )
+
+
+def _contents(groups: Mapping[str, tuple[str, list[Operation]]]) -> str:
+    lines = []
+    for name, (_, operations) in groups.items():
+        links = ", ".join(
+            f"<a href='#{_anchor(method, path)}'>{method.upper()} {escape(path)}</a>"
+            for method, path, _ in operations
+        )
+        lines.append(f"<li><a href='#{escape(name)}'>{escape(name)}</a>: {links}</li>")
+    return f"<nav aria-label='Contents'><ul>{''.join(lines)}</ul></nav>"
+
+
+def _anchor(method: str, path: str) -> str:
+    return method + path.replace("/", "-").replace("{", "").replace("}", "").replace(":path", "")
+
+
+def _operation(one: Operation, schemas: Schemas, calls: Calls, *, keys: bool) -> str:
+    method, path, operation = one
+    parts = [
+        f"<article id='{_anchor(method, path)}'>",
+        f"<h3><code>{method.upper()} {escape(path)}</code></h3>",
+        f"<p>{_prose(operation.get('description', operation.get('summary', '')))}</p>",
+        f"<pre>{escape(curl(one, schemas, calls, keys=keys))}</pre>",
+    ]
+    if parameters := operation.get("parameters"):
+        parts.append(_parameters(parameters, schemas))
+    if body := _json_schema(operation.get("requestBody", {})):
+        parts.append(_table("Body", body, schemas))
+    answer = operation["responses"].get("200") or operation["responses"].get("201", {})
+    if schema := _json_schema(answer):
+        parts.append(_table("Answer", schema, schemas))
+    elif answer:
+        kinds = ", ".join(answer.get("content", {}))
+        parts.append(f"<p>Answer: {escape(kinds)}. {_prose(answer.get('description', ''))}</p>")
+    return "".join([*parts, "</article>"])
+
+
+def _json_schema(holder: Mapping[str, Any]) -> Mapping[str, Any]:
+    schema: Mapping[str, Any] = (
+        holder.get("content", {}).get("application/json", {}).get("schema", {})
+    )
+    return schema
+
+
+def _parameters(parameters: list[Mapping[str, Any]], schemas: Schemas) -> str:
+    lines = "".join(
+        f"<tr><td><code>{escape(one['name'])}</code>{_mark(one.get('required', False))}</td>"
+        f"<td>{escape(kind(one['schema'], schemas))}</td><td>{escape(one['in'])}</td>"
+        f"<td>{_prose(one.get('description', one['schema'].get('description', '')))}</td></tr>"
+        for one in parameters
+    )
+    return _wrapped("Parameters", ("name", "type", "where", "meaning"), lines)
+
+
+def _table(title: str, schema: Mapping[str, Any], schemas: Schemas) -> str:
+    inner = schema.get("items", schema) if schema.get("type") == "array" else schema
+    lines = "".join(
+        f"<tr><td class='depth-{row.depth}'><code>{escape(row.name)}</code>{_mark(row.required)}"
+        f"</td><td>{escape(row.kind)}</td><td>{escape(row.bounds)}</td>"
+        f"<td>{_prose(row.meaning)}</td></tr>"
+        for row in rows(inner, schemas)
+    )
+    of_list = " (a list of these)" if schema.get("type") == "array" else ""
+    return _wrapped(f"{title}{of_list}", ("field", "type", "bounds", "meaning"), lines)
+
+
+def _wrapped(title: str, columns: tuple[str, ...], lines: str) -> str:
+    if not lines:
+        return ""
+    heads = "".join(f"<th scope='col'>{column}</th>" for column in columns)
+    return (
+        f"<div class='table' tabindex='0' role='region' aria-label='{escape(title)}'><table>"
+        f"<caption>{escape(title)}</caption><thead><tr>{heads}</tr></thead>"
+        f"<tbody>{lines}</tbody></table></div>"
+    )
+
+
+def _mark(required: bool) -> str:
+    return " <span class='needed'>needed</span>" if required else ""
+
+
+def _prose(text: str) -> str:
+    """Return text as HTML, with what stands between back quotes as code."""
+    return "".join(
+        f"<code>{escape(part)}</code>" if number % 2 else escape(part)
+        for number, part in enumerate(text.split("`"))
+    )
+
+
+def curl(one: Operation, schemas: Schemas, calls: Calls, *, keys: bool) -> str:
+    """Return a command that calls an operation; names in capitals are to be filled in."""
+    _, path, operation = one
+    for parameter in operation.get("parameters", ()):
+        path = path.replace(f"{{{parameter['name']}}}", parameter["name"].upper())
+    words = ["curl", "-sS"]
+    if keys and "security" in operation:
+        words += ["-H", "Authorization: Bearer KEY"]
+    if body := _json_schema(operation.get("requestBody", {})):
+        fields = example(body, schemas)
+        if "target" in resolved(body, schemas).get("properties", {}):
+            fields["target"] = calls.target
+        sent = json.dumps(fields, ensure_ascii=False)
+        words += ["-H", "Content-Type: application/json", "-d", sent]
+    return " ".join(map(shlex.quote, [*words, calls.base + path + "".join(_query(operation))]))
+
+
+def _query(operation: Mapping[str, Any]) -> Iterator[str]:
+    needed = (p for p in operation.get("parameters", ()) if p["in"] == "query")
+    for number, parameter in enumerate(p for p in needed if p.get("required")):
+        yield f"{'&' if number else '?'}{parameter['name']}=TEXT"
+
+
+def _problems() -> str:
+    lines = "".join(
+        f"<tr><td>{one.status}</td><td><a href='/problems/{one.name}'>{one.name}</a></td>"
+        f"<td>{escape(one.title)}</td></tr>"
+        for one in sorted(KINDS.values(), key=lambda one: (one.status, one.name))
+    )
+    return (
+        "<section><h2 id='problems'>Problems</h2><p>Errors are <code>application/problem+json"
+        "</code> (RFC 9457): <code>type</code>, <code>title</code>, <code>status</code>, "
+        "<code>detail</code>, and <code>faults</code> where several things are wrong.</p>"
+        + _wrapped("Problems", ("status", "type", "title"), lines)
+        + "</section>"
+    )

@@ -1,0 +1,268 @@
+"""From a connection to a route and back: what surrounds every request, the outermost first.
+
+::
+
+    Headers        security headers (headers.py)
+    Journal        one line a request, one measurement; what nobody expected becomes a 500
+    Names          Host and Origin are those of this server (gates.py)
+    Drain          a server that shuts down takes nothing new (gates.py)
+    (CORS)         where pages of other sites may call
+    KeyCheck       API keys (gates.py)
+    WholeRequest   the body, within its limits; the end of the work when the client goes away
+    routes
+
+All are plain ASGI: a refusal costs no more than its own few lines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+import traceback
+from contextlib import suppress
+
+from fastapi.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from translucid.serving.answers import refusal
+from translucid.serving.problems import Problem
+from translucid.serving.settings import ServingConfig
+from translucid.serving.state import ServerState
+
+LOG = logging.getLogger("translucid.serving")
+GONE = 499  # as others write it: the client closed the connection before there was an answer
+_LINGER_SECONDS = 5.0  # how long a body that is refused goes on being read, and thrown away
+
+
+class Journal:
+    """Writes one line a request, never its text; counts it; answers 500 where all else failed."""
+
+    def __init__(self, app: ASGIApp, *, state: ServerState) -> None:
+        self._app, self._state = app, state
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and note what became of it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        entry = _Entry(receive, send)
+        scope["request_id"] = entry.id
+        self._state.in_flight.enter()
+        try:
+            await self._answered(scope, entry)
+        finally:
+            self._state.in_flight.leave()
+            self._write(scope, entry)
+
+    async def _answered(self, scope: Scope, entry: _Entry) -> None:
+        try:
+            await self._app(scope, entry.receive, entry.send)
+        except Exception as error:
+            self._note(entry, error)
+            if entry.status is None:
+                problem = Problem(
+                    "internal",
+                    f"the server failed to answer; its log has the reason under {entry.id}",
+                )
+                await refusal(scope, problem)(scope, entry.receive, entry.send)
+
+    def _note(self, entry: _Entry, error: Exception) -> None:
+        """Log where something failed; its message may hold text, so it is left out."""
+        if self._state.access.log_text:
+            LOG.error("request %s failed", entry.id, exc_info=error)
+            return
+        places = "".join(traceback.format_tb(error.__traceback__)).rstrip()
+        LOG.error(
+            "request %s failed: %s (--log-text shows its message)\n%s",
+            entry.id,
+            type(error).__name__,
+            places,
+        )
+
+    def _write(self, scope: Scope, entry: _Entry) -> None:
+        seconds = time.perf_counter() - entry.began
+        status = GONE if entry.status is None else entry.status
+        path = template(scope)
+        self._state.metrics.answered(_known_method(scope["method"]), path, status, seconds)
+        self._state.metrics.sizes(entry.received, entry.sent)
+        LOG.info(
+            "%s %s %d %.1f ms, %d bytes in, %d bytes out, %s",
+            _known_method(scope["method"]),
+            path,
+            status,
+            seconds * 1000,
+            entry.received,
+            entry.sent,
+            entry.id,
+        )
+
+
+class _Entry:
+    """What is noted of one request while it passes."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive, self._send = receive, send
+        self.id = secrets.token_hex(6)
+        self.began = time.perf_counter()
+        self.status: int | None = None
+        self.received = self.sent = 0
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self.received += len(message.get("body", b""))
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message["headers"], (b"x-request-id", self.id.encode())]
+        elif message["type"] == "http.response.body":
+            self.sent += len(message.get("body", b""))
+        await self._send(message)
+
+
+def template(scope: Scope) -> str:
+    """Return the path of the route that took a request; ids and names stay out of the log."""
+    path = getattr(scope.get("route"), "path", None)
+    return path if isinstance(path, str) else "(no route)"
+
+
+def _known_method(method: str) -> str:
+    """Return the method, or a word for what no client of good faith sends: it is a label."""
+    known = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT")
+    return method if method in known else "OTHER"
+
+
+class WholeRequest:
+    """Reads the body within its limits, then answers, unless the client goes away before that."""
+
+    def __init__(self, app: ASGIApp, *, settings: ServingConfig) -> None:
+        self._app, self._settings = app, settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a request whose body is there as a whole."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = await self._body(scope, receive)
+        except Problem as problem:
+            answer = refusal(scope, problem)
+            if problem.kind.name == "body-too-large":
+                await _refuse_while_sending(answer, scope, receive, send)
+            else:
+                await answer(scope, receive, send)
+            return
+        if body is not None:
+            await _while_wanted(self._app, scope, body, receive, send)
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
+        """Return the body; None: the client has gone."""
+        limit = self._settings.max_body_bytes
+        _check_announced(scope, limit)
+        try:
+            async with asyncio.timeout(self._settings.body_seconds):
+                return await _read(receive, limit)
+        except TimeoutError as error:
+            raise Problem(
+                "slow-body",
+                f"the body was not there after {self._settings.body_seconds:g} seconds "
+                "(body_seconds): send it faster",
+                headers={"Connection": "close"},
+            ) from error
+
+
+def _check_announced(scope: Scope, limit: int) -> None:
+    """Refuse a body that says of itself that it is too large, before any of it is read."""
+    for name, value in scope["headers"]:
+        if name == b"content-length" and int(value) > limit:
+            raise _too_large(f"{int(value)} bytes", limit)
+
+
+def _too_large(size: str, limit: int) -> Problem:
+    return Problem(
+        "body-too-large",
+        f"the body has {size}; this server takes {limit} (max_body_bytes): send several smaller "
+        "requests",
+        headers={"Connection": "close"},
+    )
+
+
+async def _read(receive: Receive, limit: int) -> bytes | None:
+    parts: list[bytes] = []
+    size = 0
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        more = message.get("more_body", False)
+        if size > limit:
+            raise _too_large(f"more than {limit} bytes", limit)
+    return b"".join(parts)
+
+
+async def _refuse_while_sending(
+    answer: Response, scope: Scope, receive: Receive, send: Send
+) -> None:
+    """Send a refusal while the body is still coming.
+
+    To close a connection on which data waits unread makes the system throw away what was sent last:
+    the client would see a broken connection and no reason. So the last, empty part of the answer
+    waits until the client stops sending, for a few seconds at most.
+    """
+
+    async def send_open(message: Message) -> None:
+        await send({**message, "more_body": True} if "body" in message else message)
+
+    await answer(scope, receive, send_open)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LINGER_SECONDS):
+            while (message := await receive())["type"] != "http.disconnect":
+                if not message.get("more_body", False):
+                    break
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _while_wanted(
+    app: ASGIApp, scope: Scope, body: bytes, receive: Receive, send: Send
+) -> None:
+    """Run the application; when the client goes away, its work is ended too."""
+    gone = asyncio.Event()
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def whole() -> Message:
+        if messages:
+            return messages.pop()
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    answered = False
+
+    async def send_noting(message: Message) -> None:
+        nonlocal answered
+        answered = message["type"] == "http.response.body" and not message.get("more_body", False)
+        await send(message)
+
+    async def watch() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        gone.set()
+
+    work = asyncio.ensure_future(app(scope, whole, send_noting))
+    watching = asyncio.ensure_future(watch())
+    try:
+        await asyncio.wait((work, watching), return_when=asyncio.FIRST_COMPLETED)
+        if not work.done() and not answered:
+            work.cancel()
+            with suppress(asyncio.CancelledError):
+                await work
+            return
+        await work
+    finally:
+        for task in (work, watching):
+            task.cancel()

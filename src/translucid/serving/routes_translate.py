@@ -1,0 +1,163 @@
+"""Endpoints that translate and score."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Response
+
+from translucid.serving.answers import json_answer
+from translucid.serving.bodies import json_body, takes
+from translucid.serving.event_stream import MEDIA_TYPE, ServerEvent, event_stream
+from translucid.serving.problems import TOLD, of_error
+from translucid.serving.schemas import search_of
+from translucid.serving.served_models import Served
+from translucid.serving.state import ServerState
+from translucid.serving.translation_json import check_alignments, partial_json, translation_json
+from translucid.serving.translation_schemas import (
+    ScoreAnswer,
+    ScoreBody,
+    StreamBody,
+    TranslateAnswer,
+    TranslateBody,
+    Wishes,
+)
+from translucid.translator import Partial, Translation
+
+LOG = logging.getLogger("translucid.serving")
+_SSE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Server-sent events: `partial` {stable, tail, beams}; at the end `done` "
+        "{model, target, translation} or `problem`",
+        "content": {
+            MEDIA_TYPE: {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "event": {"enum": ["partial", "done", "problem"]},
+                        "data": {"type": "string", "contentMediaType": "application/json"},
+                    },
+                    "required": ["event", "data"],
+                }
+            }
+        },
+    }
+}
+
+Asked = Annotated[TranslateBody, Depends(json_body(TranslateBody))]
+AskedStream = Annotated[StreamBody, Depends(json_body(StreamBody))]
+AskedScore = Annotated[ScoreBody, Depends(json_body(ScoreBody))]
+
+
+def router(state: ServerState) -> APIRouter:
+    """Return the endpoints that translate and score."""
+    routes = APIRouter(tags=["translate"])
+    _add_translate(routes, state)
+    _add_stream(routes, state)
+
+    @routes.post("/v1/score", response_model=ScoreAnswer, openapi_extra=takes(ScoreBody))
+    async def score(asked: AskedScore) -> Response:
+        """Score given translations: log P of each token and of the whole."""
+        served = state.models.choose(asked.model, asked.source, asked.target)
+        target = served.target(asked.source, asked.target)
+        scores = await state.engine.score(served, asked.sources, asked.targets, target=target)
+        return json_answer({"model": served.name, "scores": scores})
+
+    return routes
+
+
+def _add_translate(routes: APIRouter, state: ServerState) -> None:
+    @routes.post(
+        "/v1/translate", response_model=TranslateAnswer, openapi_extra=takes(TranslateBody)
+    )
+    async def translate(asked: Asked) -> Response:
+        """Translate texts: a list in, a list out, in the same order."""
+        served = state.models.choose(asked.model, asked.source, asked.target)
+        target = served.target(asked.source, asked.target)
+        translations = await state.engine.translate(
+            served, asked.texts, prefixes=asked.prefixes, **_wishes(asked, served, target)
+        )
+        log_texts(state, asked.texts, translations)
+        check_alignments(translations, state.settings.max_alignment)
+        return json_answer(
+            {
+                "model": served.name,
+                "source": source_of(served, asked.source, target),
+                "target": target,
+                "translations": [translation_json(one) for one in translations],
+            }
+        )
+
+
+def _add_stream(routes: APIRouter, state: ServerState) -> None:
+    @routes.post(
+        "/v1/translate/stream",
+        response_class=Response,
+        openapi_extra=takes(StreamBody),
+        responses=_SSE,
+    )
+    async def stream(asked: AskedStream) -> Response:
+        """Translate one text and tell what there is as it grows, as server-sent events."""
+        served = state.models.choose(asked.model, asked.source, asked.target)
+        target = served.target(asked.source, asked.target)
+        partials = state.engine.stream(
+            served, asked.text, prefix=asked.prefix, **_wishes(asked, served, target)
+        )
+        first = await anext(partials)  # what is wrong with the request is raised here
+        return event_stream(
+            _events(state, served, target, first, partials), state.settings.heartbeat_seconds
+        )
+
+
+def _wishes(asked: Wishes, served: Served, target: str) -> dict[str, Any]:
+    return {
+        "target": target,
+        "search": search_of(served.translator.default_search, asked.search),
+        "terms": asked.terms,
+        "forbidden": asked.forbidden,
+        "alignment": asked.alignment,
+    }
+
+
+async def _events(
+    state: ServerState,
+    served: Served,
+    target: str,
+    first: Partial,
+    partials: AsyncGenerator[Partial, None],
+) -> AsyncGenerator[ServerEvent, None]:
+    """Yield what a stream tells; what goes wrong on the way is told too, for the 200 is sent."""
+    try:
+        yield _event(state, served, target, first)
+        async for partial in partials:
+            yield _event(state, served, target, partial)
+    except TOLD as error:
+        yield ServerEvent("problem", of_error(error).to_json())
+    finally:
+        await partials.aclose()
+
+
+def _event(state: ServerState, served: Served, target: str, partial: Partial) -> ServerEvent:
+    if partial.translation is None:
+        return ServerEvent("partial", partial_json(partial))
+    log_texts(state, [partial.translation.source], [partial.translation])
+    check_alignments([partial.translation], state.settings.max_alignment)
+    told = {"model": served.name, "target": target}
+    return ServerEvent("done", {**told, "translation": translation_json(partial.translation)})
+
+
+def source_of(served: Served, asked: str | None, target: str) -> str | None:
+    """Return the language of the texts: the one named, or the only one that it can be."""
+    sources = [one for one, other in served.translator.directions if other == target]
+    return asked or (sources[0] if len(sources) == 1 else None)
+
+
+def log_texts(
+    state: ServerState, texts: Sequence[str], translations: Sequence[Translation]
+) -> None:
+    """Write texts and translations to the log, if the server was told to."""
+    if state.access.log_text:
+        for text, translation in zip(texts, translations, strict=True):
+            LOG.info("text %r became %r", text, translation.text)

@@ -1,0 +1,120 @@
+"""Training runs that a server shows, while they train and afterwards.
+
+A run is read from its folder, as it is at the moment (see `training.run_folder`)::
+
+    RUN/run.json           what was asked for
+        metrics.jsonl      its course, a line an event, growing
+        .lock              held as long as it trains
+        model/             there when it has finished
+        checkpoints/       networks on the way
+
+Networks of checkpoints are loaded by what the command line brings: serving knows nothing of how
+they are stored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from translucid.errors import nearest
+from translucid.folder_lock import is_locked
+from translucid.serving.problems import Problem
+from translucid.serving.run_events import last_step
+from translucid.translator import Translator
+
+State = Literal["training", "finished", "stopped"]
+
+
+class Checkpoints(Protocol):
+    """Gives the networks of a run's checkpoints, one at a time."""
+
+    def steps(self, run: Path) -> list[int]:
+        """Return the steps of which there is a checkpoint, oldest first."""
+
+    def reader(self, run: Path) -> Callable[[int], Translator]:
+        """Return what loads the network of a step; a DataError where that is not sound."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The folder of a run, and the name that it has on this server."""
+
+    name: str
+    path: Path
+
+    @property
+    def metrics(self) -> Path:
+        """The course of the run."""
+        return self.path / "metrics.jsonl"
+
+    def record(self) -> dict[str, Any]:
+        """Return what the run was asked for; it is replaced as a whole when a run goes on."""
+        content: dict[str, Any] = json.loads((self.path / "run.json").read_bytes())
+        return content
+
+    def state(self) -> State:
+        """Tell whether it trains now, has come to its end, or stands still before it."""
+        if is_locked(self.path):
+            return "training"
+        finished = _step_of_model(self.path / "model")
+        return "finished" if finished is not None and finished >= self.step() else "stopped"
+
+    def step(self) -> int:
+        """Return the newest step that the run has told of; 0 before the first."""
+        return last_step(self.metrics)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what a list of runs says of it; `started`: when it began or last went on."""
+        record = self.record()
+        began = (self.path / "run.json").stat().st_mtime
+        return {
+            "name": self.name,
+            "state": self.state(),
+            "step": self.step(),
+            "max_steps": record["training"]["max_steps"],
+            "started": datetime.fromtimestamp(began, UTC).isoformat(timespec="seconds"),
+            "settings": {"model": record["model"], "training": record["training"]},
+        }
+
+
+class Runs:
+    """The runs of a server by name, which is that of the folder; of equals, name-2, name-3 …"""
+
+    def __init__(
+        self, folders: Sequence[Path] = (), checkpoints: Checkpoints | None = None
+    ) -> None:
+        self.checkpoints = checkpoints
+        self._runs: dict[str, Run] = {}
+        for folder in folders:
+            name, number = folder.resolve().name, 1
+            while name in self._runs:
+                number += 1
+                name = f"{folder.resolve().name}-{number}"
+            self._runs[name] = Run(name, folder)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self._runs.values())
+
+    def find(self, name: str) -> Run:
+        """Return a run by its name; a Problem that names a near one where there is none."""
+        if name in self._runs:
+            return self._runs[name]
+        hint = nearest(name[:80], self._runs) if self._runs else "start the server with --run RUN"
+        raise Problem("unknown-run", f"no run is called {name[:80]!r}; {hint}")
+
+
+def _step_of_model(folder: Path) -> int | None:
+    """Return the step after which a run's model was written; None where there is none."""
+    try:
+        step = json.loads((folder / "provenance.json").read_bytes())["step"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # not there, or not whole: then the run has not come to its end
+    return step if isinstance(step, int) else None

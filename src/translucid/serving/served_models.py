@@ -1,0 +1,171 @@
+"""The models that are served: each has a name, and a request picks one by it or by languages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from translucid.errors import InputError, nearest
+from translucid.interpret.model_hash import model_hash
+from translucid.translator import Translator, load
+from translucid.translator.loading import directions_in_words
+
+Direction = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model under the name by which clients ask for it."""
+
+    name: str
+    translator: Translator
+
+    @cached_property
+    def hash(self) -> str:
+        """The hash of weights, settings and vocabulary; the same model has the same one."""
+        return model_hash(self.translator)
+
+    @cached_property
+    def pieces(self) -> tuple[str, ...]:
+        """The vocabulary, each piece at the place of its id."""
+        tokenizer = self.translator.tokenizer
+        return tuple(tokenizer.piece(token) for token in range(tokenizer.vocab_size))
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The languages that it translates into, each once."""
+        return tuple(dict.fromkeys(target for _, target in self.translator.directions))
+
+    def target(self, source: str | None, target: str | None) -> str:
+        """Return the language to translate into; it may be left out where there is only one."""
+        if target is None and source is not None:
+            possible = [b for a, b in self.translator.directions if a == source]
+            if len(possible) == 1:
+                return possible[0]
+        return self.translator.target_language(target)
+
+    @cached_property
+    def _description(self) -> Mapping[str, Any]:
+        member = self.translator.members[0]
+        return {
+            "name": self.name,
+            "directions": [list(pair) for pair in self.translator.directions],
+            "targets": list(self.targets),
+            "vocabulary": self.translator.tokenizer.vocab_size,
+            "parameters": sum(p.numel() for p in member.model.parameters()),
+            "hash": self.hash,
+            "config": member.model.config.model_dump(),
+            "search": self.translator.default_search.model_dump(),
+            "alignment_heads": [list(pair) for pair in member.heads.heads],
+        }
+
+    def describe(self, default: bool) -> dict[str, Any]:
+        """Return what clients are told of the model; `default`: it is the one nobody names."""
+        return {**self._description, "default": default}
+
+
+class ServedModels:
+    """All models that are served, in the order they were given; the first is the default."""
+
+    def __init__(self, models: Sequence[Served]) -> None:
+        if not models:
+            raise InputError("no model to serve: give one with -m MODEL")
+        self._models = {served.name: served for served in models}
+        if len(self._models) < len(models):
+            names = [served.name for served in models]
+            twice = ", ".join(sorted({repr(name) for name in names if names.count(name) > 1}))
+            raise InputError(
+                f"several models have the name {twice}: give each its own, -m NAME=PATH"
+            )
+
+    @classmethod
+    def load(cls, places: Sequence[tuple[str | None, Path]]) -> ServedModels:
+        """Load models; one without a name is called like its folder, or like the run it is of."""
+        return cls([_served(name, path) for name, path in places])
+
+    def __iter__(self) -> Iterator[Served]:
+        return iter(self._models.values())
+
+    def __len__(self) -> int:
+        return len(self._models)
+
+    @property
+    def default(self) -> Served:
+        """The model that is taken where a request says nothing."""
+        return next(iter(self))
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """All pairs of languages that some model translates, each once."""
+        return tuple(dict.fromkeys(pair for m in self for pair in m.translator.directions))
+
+    def named(self, name: str) -> Served:
+        """Return the model of a name."""
+        if name not in self._models:
+            raise UnknownModelError(name, list(self._models))
+        return self._models[name]
+
+    def choose(self, model: str | None, source: str | None, target: str | None) -> Served:
+        """Return the model that a name means, or the first that translates these languages."""
+        if model is not None:
+            served = self.named(model)
+            if not _translates(served, source, target):
+                raise InputError(
+                    f"the model {model!r} does not translate {_in_words(source, target)} but "
+                    f"{directions_in_words(served.translator.directions)}: leave the languages "
+                    "out, or name another model"
+                )
+            return served
+        for served in self:
+            if _translates(served, source, target):
+                return served
+        raise InputError(
+            f"no model translates {_in_words(source, target)}. There are:\n"
+            + "\n".join(
+                f"  {served.name}: {directions_in_words(served.translator.directions)}"
+                for served in self
+            )
+        )
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Return what clients are told of all models."""
+        return [served.describe(served is self.default) for served in self]
+
+
+class UnknownModelError(InputError):
+    """A name that no served model has."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(
+            f"no model is called {name!r}: {nearest(name, known)}; served: {', '.join(known)}"
+        )
+
+
+def named_path(argument: str) -> tuple[str | None, Path]:
+    """Return name and path of `NAME=PATH`, or no name and the path of `PATH`.
+
+    A path that exists is a path, whatever is in its name.
+    """
+    name, equals, path = argument.partition("=")
+    if not equals or Path(argument).exists():
+        return None, Path(argument)
+    if not name or not path:
+        raise InputError(f"-m {argument!r}: give NAME=PATH, or the path alone")
+    return name, Path(path)
+
+
+def _served(name: str | None, path: Path) -> Served:
+    translator = load(path)
+    return Served(name or translator.name.removesuffix("/best").removesuffix("/model"), translator)
+
+
+def _translates(served: Served, source: str | None, target: str | None) -> bool:
+    return any(source in (None, a) and target in (None, b) for a, b in served.translator.directions)
+
+
+def _in_words(source: str | None, target: str | None) -> str:
+    into = "into any language" if target is None else f"into {target!r}"
+    return into if source is None else f"from {source!r} {into}"

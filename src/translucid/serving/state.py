@@ -1,0 +1,76 @@
+"""What the routes of a server share."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from translucid.serving.access import Access
+from translucid.serving.admission import Draining
+from translucid.serving.engine import Engine
+from translucid.serving.metrics import Metrics
+from translucid.serving.runs import Runs
+from translucid.serving.served_models import ServedModels
+from translucid.serving.settings import ServingConfig
+from translucid.serving.traces import TraceStore
+
+
+@dataclass
+class Readiness:
+    """Whether the warm-up translation of every model has passed; the fault of one that failed."""
+
+    ready: bool = False
+    fault: str | None = None
+
+
+class InFlight:
+    """The requests under way; from `drain` on, no new ones are taken."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.draining = False
+        self._none_left = asyncio.Event()
+
+    def enter(self) -> None:
+        """Count a request that has come."""
+        self.count += 1
+
+    def leave(self) -> None:
+        """Count a request as answered."""
+        self.count -= 1
+        self._tell()
+
+    def drain(self) -> None:
+        """Take no new requests from now on."""
+        self.draining = True
+        self._tell()
+
+    async def finished(self) -> None:
+        """Wait until the server drains and every request has been answered."""
+        await self._none_left.wait()
+
+    def _tell(self) -> None:
+        if self.draining and not self.count:
+            self._none_left.set()
+
+
+@dataclass
+class ServerState:
+    """Models, limits and stores of one server. The engine lives as long as the event loop does."""
+
+    models: ServedModels
+    settings: ServingConfig
+    access: Access
+    runs: Runs
+    traces: TraceStore
+    metrics: Metrics
+    readiness: Readiness = field(default_factory=Readiness)
+    in_flight: InFlight = field(default_factory=InFlight)
+    started: Engine | None = None
+
+    @property
+    def engine(self) -> Engine:
+        """What translates; before the start and after the end, nothing does."""
+        if self.started is None:
+            raise Draining
+        return self.started

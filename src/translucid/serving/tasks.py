@@ -1,0 +1,143 @@
+"""What is done in batches: searching for translations, aligning them, scoring given ones.
+
+A task is one sentence. Tasks whose `work` is equal may be done together, whoever asked for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from translucid.decoding.job import Tokens
+from translucid.decoding.settings import SearchConfig
+from translucid.decoding.stepper import Hypothesis
+from translucid.serving.abandoning import CheckedStepper
+from translucid.serving.engine_events import Kind
+from translucid.translator.alignment import soft_alignments
+from translucid.translator.member import Member
+from translucid.translator.scoring import Pair, score_pairs
+from translucid.translator.searching import Request, Searcher
+
+Tell: TypeAlias = Callable[[int, Any], None]
+"""Given the place of an input in its batch, and its result."""
+
+
+class Work(Protocol):
+    """What is done with a batch; it can be compared and hashed."""
+
+    @property
+    def kind(self) -> Kind:
+        """What this work is called in metrics."""
+
+    def do(self, inputs: Sequence[Any], tell: Tell) -> Sequence[Any]:
+        """Return the result of each input; tell those that are certain before the rest is."""
+
+    def written(self, result: Any) -> int:
+        """Return how many tokens of the target one result took."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One sentence: what to do with it, its length in tokens, and the rows it takes in a batch."""
+
+    work: Work
+    input: Any
+    length: int
+    copies: int
+
+
+@dataclass(frozen=True)
+class Searching:
+    """Searches that share networks and settings.
+
+    Those with terms are apart: they take more rows than the others, and more time.
+    """
+
+    searcher: Searcher
+    with_terms: bool
+    kind: Kind = "search"
+
+    def do(self, inputs: Sequence[Request], tell: Tell) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each sentence; stop early if nobody waits any more."""
+        return self.searcher.find(inputs, None, CheckedStepper, tell)
+
+    def written(self, result: list[Hypothesis]) -> int:
+        """Return the tokens of all hypotheses."""
+        return sum(len(hypothesis.log_probs) for hypothesis in result)
+
+
+@dataclass(frozen=True)
+class Aligning:
+    """Alignments of sources with translations, each a pair of tokens, by the same networks."""
+
+    members: tuple[Member, ...]
+    kind: Kind = "align"
+
+    def do(self, inputs: Sequence[tuple[Tokens, Tokens]], tell: Tell) -> list[Any]:
+        """Return the weights_TS of each pair."""
+        del tell  # all are certain at once
+        sources, targets = zip(*inputs, strict=True)
+        # What is a view of the whole batch would keep all of it in memory.
+        return [
+            weights_TS.clone() for weights_TS in soft_alignments(self.members, sources, targets)
+        ]
+
+    def written(self, result: Any) -> int:
+        """Return the tokens aligned."""
+        return int(result.size(0))
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Scores of given translations by the same networks."""
+
+    members: tuple[Member, ...]
+    kind: Kind = "score"
+
+    def do(self, inputs: Sequence[Pair], tell: Tell) -> list[list[float]]:
+        """Return log P of every token of each target."""
+        del tell  # all are certain at once
+        return score_pairs(self.members, inputs)
+
+    def written(self, result: list[float]) -> int:
+        """Return the tokens scored."""
+        return len(result)
+
+
+def search_tasks(searcher: Searcher, requests: Sequence[Request]) -> list[Task]:
+    """Return the tasks of a search for some sentences."""
+    each = {terms: Searching(searcher, terms) for terms in (False, True)}
+    width = copies(searcher.settings)
+    return [
+        Task(
+            work=each[bool(request.terms)],
+            input=request,
+            length=len(request.source),
+            copies=width + sum(map(len, request.terms)),
+        )
+        for request in requests
+    ]
+
+
+def align_tasks(members: tuple[Member, ...], pairs: Sequence[tuple[Tokens, Tokens]]) -> list[Task]:
+    """Return the tasks of aligning sources with their translations."""
+    work = Aligning(members)
+    return [Task(work, pair, length=max(map(len, pair)) + 1, copies=1) for pair in pairs]
+
+
+def score_tasks(members: tuple[Member, ...], pairs: Sequence[Pair]) -> list[Task]:
+    """Return the tasks of scoring translations."""
+    work = Scoring(members)
+    return [Task(work, pair, length=pair.length, copies=1) for pair in pairs]
+
+
+def copies(settings: SearchConfig) -> int:
+    """Return the rows that a search takes for each source."""
+    match settings.method:
+        case "greedy":
+            return 1
+        case "beam" | "diverse":
+            return settings.beam
+        case "sampling" | "mbr":
+            return settings.samples

@@ -1,0 +1,171 @@
+"""What is asked for and answered by /v1/trace and its parts, and by /v1/next."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from translucid.config import Count, ModelConfig
+from translucid.decoding.settings import SearchConfig
+from translucid.decoding.tree import SearchTree
+from translucid.interpret.cache_account import CacheAccount
+from translucid.interpret.lens import EncoderReading, LensCell
+from translucid.interpret.next_tokens import NextToken, PrefixToken, Rest
+from translucid.interpret.tensor_shapes import Level
+from translucid.interpret.trace import Origin, Side, Step, TraceToken
+from translucid.serving.schemas import Answer, AtMost, Body, SearchFields, Text
+from translucid.serving.translation_schemas import Language, Name
+from translucid.translator import Flags
+from translucid.translator.alignment_heads import Row
+
+Index = Annotated[int, Field(ge=0, le=1_000_000)]
+Token = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Prefix = Annotated[list[Token], AtMost("max_prefix_tokens")]
+
+
+class HeadFields(Body):
+    """One attention head; layers and heads are counted from 0."""
+
+    side: Side = Field(description="encoder, decoder (masked) or cross", examples=["cross"])
+    layer: Index = Field(examples=[0])
+    head: Index = Field(examples=[0])
+
+
+class Sentence(Body):
+    """A sentence, and the model that reads it."""
+
+    text: Text = Field(description="one sentence, without line breaks", examples=["Le chat dort."])
+    model: Name | None = Field(
+        None, description="name of a model; left out: the first one that has the languages"
+    )
+    source: Language | None = Field(
+        None, description="language of the text, where models have several", examples=["fr"]
+    )
+    target: Language | None = Field(
+        None, description="language to translate into, where models have several", examples=["en"]
+    )
+
+
+class TraceBody(Sentence):
+    """A sentence whose translation is to be looked into, and how."""
+
+    search: SearchFields | None = Field(
+        None, description="how to search; left out: the model's own way"
+    )
+    level: Level = Field(
+        "full", description="full: every number; light: tokens, attention, likeliest tokens"
+    )
+    given: Text | None = Field(
+        None, description="look at this translation instead of searching for one", examples=[None]
+    )
+    prefix: Prefix = Field(
+        [],
+        description="token ids that the translation must begin with; the end symbol may be last",
+    )
+    without: Annotated[list[HeadFields], AtMost("max_without")] = Field(
+        [], description="heads to switch off"
+    )
+    keep: bool = Field(
+        True, description="false: answer, but keep nothing: the trace has no id and no tensors"
+    )
+
+
+class WordFields(Answer):
+    """Which tokens make a word: [first, last + 1) of each, together all tokens."""
+
+    source: list[tuple[int, int]]
+    target: list[tuple[int, int]] = Field(description="of `target_tokens`")
+
+
+class ConfidenceFields(Answer):
+    """How far to trust the translation, from its probabilities and its attention."""
+
+    probability: float = Field(description="geometric mean over the tokens")
+    least: float = Field(description="the lowest of them")
+    least_step: int = Field(description="and at which step")
+    source_share: list[float] = Field(
+        description="for each step the share of cross-attention on words, not on symbols"
+    )
+    unseen: float = Field(description="share of source tokens that hardly any step looked at")
+    repeated: float = Field(description="share of tokens that end a phrase said before")
+    improbable: bool
+    ignores_source: bool
+    loops: bool
+    doubtful: bool = Field(description="any of the three")
+    warnings: list[str]
+
+
+class TraceAnswer(Answer):
+    """Everything that one translation did inside the network, but the tensors."""
+
+    id: str | None = Field(description="null if the trace is not kept")
+    bytes: int = Field(description="what its tensors take")
+    version: int
+    level: Level
+    model_name: str
+    model_hash: str
+    model: ModelConfig
+    search: SearchConfig
+    origin: Origin = Field(description="whether the translation was searched for or given")
+    target: str = Field(description="language of the translation")
+    without: list[HeadFields] = Field(description="heads that were switched off")
+    source: str
+    translation: str
+    source_tokens: list[TraceToken] = Field(description="what the encoder read")
+    target_tokens: list[TraceToken] = Field(description="what the decoder read, from <s> on")
+    prefix_length: int = Field(description="so many first steps were forced")
+    steps: list[Step] = Field(description="what was written after each of `target_tokens`")
+    tree: SearchTree | None = Field(description="null where nothing was searched for")
+    flags: Flags
+    log_prob: float
+    score: float
+    alignment_heads: list[tuple[int, int]] = Field(description="(layer, head) of cross-attention")
+    alignment_row: Row
+    cache: CacheAccount
+    pieces: dict[str, str] = Field(description="the piece of every token id mentioned")
+    words: WordFields
+    confidence: ConfidenceFields
+    tensors: dict[str, list[int]] = Field(description="the shape of every tensor by its name")
+
+
+class LensAnswer(Answer):
+    """What the network would have said if it had stopped early."""
+
+    logit: list[list[LensCell]] = Field(
+        description="logit lens: a row a decoder layer, a cell a step; the last row is the network"
+    )
+    decoder: list[EncoderReading] = Field(
+        description="decoder lens: what the decoder does reading each encoder layer"
+    )
+
+
+class NextBody(Sentence):
+    """A sentence and the beginning of its translation; what may come next is wanted."""
+
+    prefix: Prefix | None = Field(None, description="the beginning, as token ids")
+    prefix_text: Text | None = Field(
+        None, description="the beginning, as text", examples=["The cat"]
+    )
+    temperature: Annotated[float, Field(ge=0, le=100)] = Field(
+        1.0, description="logits are divided by it; 0: the most probable token alone"
+    )
+    top_k: Index = Field(0, description="keep only the k most probable; 0: all")
+    top_p: Annotated[float, Field(gt=0, le=1)] = Field(
+        1.0, description="keep only the most probable that together reach p"
+    )
+    min_p: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.0, description="keep only those of at least this share of the best's"
+    )
+    count: Annotated[Count, AtMost("max_next")] = Field(20, description="tokens to list")
+
+
+class NextAnswer(Answer):
+    """The distribution of the next token, as sampling draws from it."""
+
+    prefix: list[PrefixToken]
+    entropy: float = Field(description="of the network's own softmax, in nats")
+    entropy_kept: float = Field(description="after temperature and cuts")
+    kept: int = Field(description="tokens that the cuts leave")
+    tokens: list[NextToken] = Field(description="the most probable, best first")
+    rest: Rest = Field(description="all that are not listed")

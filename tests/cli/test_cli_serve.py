@@ -1,0 +1,278 @@
+"""``translucid serve``: a real process, from its first line to its end."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from small_translators import write_random_model
+from translucid import errors
+from translucid.cli.main import app
+from translucid.cli.serve import checked_origins
+from translucid.cli.serve_runs import runs_of
+from translucid.cli.serve_settings import settings_of
+from translucid.errors import ConfigError, InputError, MissingPackageError
+from translucid.serving.app import create_app
+from translucid.serving.running import address_of, bound_socket, run
+from translucid.serving.served_models import ServedModels
+from translucid.serving.settings import ServingConfig
+
+LIMIT = 120.0
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_random_model(tmp_path_factory.mktemp("served") / "nonsense")
+
+
+def refusal(*arguments: str) -> tuple[int, str]:
+    """Return exit code and message of a command that fails."""
+    result = CliRunner().invoke(app, ["serve", *arguments])
+    if isinstance(result.exception, errors.TranslucidError):
+        return result.exception.exit_code, str(result.exception)
+    return result.exit_code, result.output
+
+
+@contextmanager
+def started(
+    arguments: Sequence[str], environment: dict[str, str] | None = None
+) -> Iterator[tuple[subprocess.Popen[str], str, list[str]]]:
+    """Run the command; yield the process, its address and the lines of its log so far."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "translucid", "serve", "--port", "0", "--threads", "1", *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(environment or {})},
+    )
+    assert process.stderr is not None
+    log: list[str] = []
+    first = process.stderr.readline()
+    found = re.fullmatch(r"Serving .+ at (http://127\.0\.0\.1:\d+)\n", first)
+    stderr = process.stderr
+    reader = threading.Thread(target=lambda: log.extend(stderr), daemon=True)
+    reader.start()
+    try:
+        assert found, first + "".join(log)
+        yield process, found[1], log
+    finally:
+        process.kill()
+        process.wait(LIMIT)
+        reader.join(LIMIT)
+        process.stderr.close()
+
+
+SLOW = {
+    "texts": ["one two three four five six"] * 8,
+    "search": {"beam": 8, "min_length": 100, "max_length": 100},
+}
+
+
+def wait_until_running(client: httpx.Client, requests: int) -> None:
+    """Wait until the engine works on so many requests."""
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        found = re.search(r"^translucid_running (\d+)", client.get("/metrics").text, re.MULTILINE)
+        if found and int(found[1]) >= requests:
+            return
+    raise AssertionError("the requests never ran together")
+
+
+def wait_until_refused(client: httpx.Client) -> httpx.Response:
+    """Wait until a signal has arrived; return how a new request is refused."""
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        answer = client.get("/v1/models")
+        if answer.status_code != 200:
+            return answer
+    raise AssertionError("the signal never arrived")
+
+
+@contextmanager
+def clients(url: str) -> Iterator[tuple[httpx.Client, ThreadPoolExecutor]]:
+    """Give a client that several threads may use."""
+    with (
+        httpx.Client(base_url=url, timeout=LIMIT, trust_env=False) as client,
+        ThreadPoolExecutor() as pool,
+    ):
+        yield client, pool
+
+
+def test_what_was_accepted_is_answered_after_sigterm_and_nothing_new_is(model: Path) -> None:
+    with (
+        started(["-m", f"nonsense={model}", "--request-seconds", "600"]) as (process, url, log),
+        clients(url) as (client, pool),
+    ):
+        requests = [pool.submit(client.post, "/v1/translate", json=SLOW) for _ in range(3)]
+        wait_until_running(client, 3)
+        process.send_signal(signal.SIGTERM)
+        refused = wait_until_refused(client)
+        assert refused.status_code == 503
+        assert refused.json()["type"] == "/problems/draining"
+        assert refused.headers["connection"] == "close"
+        answers = [request.result(LIMIT) for request in requests]
+        assert process.wait(LIMIT) == 0
+    assert [answer.status_code for answer in answers] == [200] * 3
+    assert all(len(answer.json()["translations"]) == 8 for answer in answers)
+    text = "".join(log)
+    assert re.search(r"Shutting down \(requests still being answered: [34]\)", text)
+    assert re.search(r"POST /v1/translate 200 [\d.]+ ms, \d+ bytes in, \d+ bytes out", text)
+    assert "one two three" not in text
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)], ids=["Ctrl-C", "SIGTERM"]
+)
+def test_exit_codes(model: Path, number: int, code: int) -> None:
+    told: list[str] = []
+
+    def tell(line: str) -> None:
+        told.append(line)
+        if line.startswith("Serving"):
+            os.kill(os.getpid(), number)
+
+    application = create_app(ServedModels.load([(None, model)]), ServingConfig(), runs_of([]))
+    before = signal.getsignal(number)
+    with bound_socket("127.0.0.1", 0) as bound:
+        assert run(application, bound, tell) == code
+    assert told[0].startswith("Serving nonsense (fr→en) at http://127.0.0.1:")
+    assert told[1].startswith("Shutting down (requests still being answered: 0)")
+    assert signal.getsignal(number) is before
+
+
+def test_a_second_signal_does_not_wait(model: Path) -> None:
+    endless = {
+        "texts": ["one two"] * 64,
+        "search": {"beam": 16, "min_length": 500, "max_length": 500},
+    }
+    with started(["-m", str(model)]) as (process, url, _), clients(url) as (client, pool):
+        pending = pool.submit(client.post, "/v1/translate", json=endless)
+        wait_until_running(client, 1)
+        process.send_signal(signal.SIGTERM)
+        wait_until_refused(client)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT) == 128 + signal.SIGTERM
+        assert isinstance(pending.exception(LIMIT), httpx.TransportError)
+
+
+def test_a_port_that_is_taken(model: Path) -> None:
+    with bound_socket("127.0.0.1", 0) as taken:
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, message = refusal("-m", str(model), "--port", str(port))
+    assert code == 1
+    assert f"port {port} of 127.0.0.1 is taken by another program" in message
+    assert "--port (0: any that is free)" in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([], 2, "no model to serve: give one with -m MODEL"),
+        (["-m", "nowhere"], 2, "nowhere does not exist"),
+        (["-m", "a=nowhere"], 2, "nowhere does not exist"),
+        (["-m", "MODEL", "-m", "MODEL"], 2, "several models have the name 'nonsense'"),
+        (["-m", "MODEL", "--host", "no.such.host.invalid"], 2, "there is no such address"),
+        (["-m", "MODEL", "--host", "192.0.2.1"], 2, "cannot listen on 192.0.2.1"),
+        (["-m", "MODEL", "--api-key-file", "none.txt"], 2, "none.txt: there is no such file"),
+        (["-m", "MODEL", "--allow-origin", "example.org"], 2, "give a scheme and a host"),
+        (["-m", "MODEL", "--run", "nowhere"], 2, "nowhere"),
+        (["-m", "MODEL", "-c", "none.toml"], 2, "none.toml: there is no such file"),
+        (["--set", "max_text=3"], 2, "did you mean 'max_texts'?"),
+        (["--set", "max_texts"], 2, "give KEY=VALUE"),
+        (["--set", "max_texts=many"], 2, "'many' is not a number"),
+        (["--set", "max_texts=0"], 2, "max_texts = 0"),
+        (["--max-characters", "90000"], 2, "above max_total_characters = 50000"),
+        (["--port", "70000"], 2, "65535"),
+    ],
+)
+def test_what_cannot_be_served(model: Path, arguments: list[str], code: int, words: str) -> None:
+    filled = [str(model) if argument == "MODEL" else argument for argument in arguments]
+    found, message = refusal(*filled)
+    assert words in message
+    assert found == code
+
+
+def test_a_missing_package_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch, model: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(MissingPackageError, match="translucid\\[serve\\]"):
+        CliRunner().invoke(app, ["serve", "-m", str(model)], catch_exceptions=False)
+
+
+def test_the_limits_that_are_listed_are_a_file_of_settings(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["serve", "--limits", "--max-texts", "7"])
+    assert result.exit_code == 0
+    file = tmp_path / "limits.toml"
+    file.write_text(result.output)
+    assert tomllib.loads(result.output)["max_texts"] == 7
+    assert settings_of(file, [], {}) == ServingConfig(max_texts=7)
+    for name in ServingConfig.model_fields:
+        assert name in result.output
+
+
+def test_single_options_are_above_assignments_and_those_above_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "limits.toml"
+    file.write_text("max_texts = 1\nmax_beam = 2\nmax_n_best = 3\n")
+    found = settings_of(file, ["max_texts=10", "max_beam=20"], {"max_texts": 100})
+    assert (found.max_texts, found.max_beam, found.max_n_best) == (100, 20, 3)
+    assert settings_of(None, ["request_seconds=10"], {}).request_seconds == 10.0
+    file.write_text("max_text = 1\n")
+    with pytest.raises(ConfigError, match="did you mean 'max_texts'"):
+        settings_of(file, [], {})
+
+
+def test_one_trace_must_fit_into_the_store() -> None:
+    with pytest.raises(ConfigError, match="it could not be kept"):
+        ServingConfig(max_trace_bytes=2048, trace_store_bytes=1024)
+
+
+def test_origins_are_as_browsers_send_them() -> None:
+    sites = ("https://example.org", "http://localhost:5173", "*")
+    assert checked_origins(sites) == sites
+    for wrong in ("example.org", "https://", "https://example.org/", "ftp://example.org"):
+        with pytest.raises(InputError, match="without a path"):
+            checked_origins([wrong])
+
+
+def test_addresses_are_written_as_browsers_take_them() -> None:
+    with bound_socket("127.0.0.1", 0) as bound:
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address_of(bound))
+    if socket.has_ipv6:
+        with bound_socket("::1", 0) as bound:
+            assert re.fullmatch(r"http://\[::1\]:\d+", address_of(bound))
+
+
+def test_the_page_of_docs_and_help_have_the_defaults() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "how-to-serve.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| `(\w+)` \| ([\d,.]+) \| (.+) \|$", page, re.MULTILINE)
+    fields = ServingConfig.model_fields
+    assert {name: (float(value.replace(",", "")), text) for name, value, text in told} == {
+        name: (float(field.default), field.description) for name, field in fields.items()
+    }
+    text = " ".join(CliRunner().invoke(app, ["serve", "--help"]).output.split())
+    options = re.findall(r"--([a-z-]+) [A-Z] [^\[]*\[default: (\d+)\]", text)
+    numbers = {n.replace("-", "_"): int(v) for n, v in options if n.replace("-", "_") in fields}
+    assert len(numbers) == 7
+    assert numbers == {name: fields[name].default for name in numbers}
+
+
+def test_help_has_examples() -> None:
+    result = CliRunner().invoke(app, ["serve", "--help"])
+    assert "translucid serve -m model --host 0.0.0.0 --api-key-file keys.txt" in result.output
+    assert "130 or 0" in result.output

@@ -1,0 +1,266 @@
+"""Requests of bad faith or bad programs: each a clear refusal, and the server goes on."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import httpx
+import pytest
+
+from served import LIMIT, Running, serving
+
+JSON = {"Content-Type": "application/json"}
+GOOD = {"texts": ["chat noir"]}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Running]:
+    with serving({"body_seconds": 0.6, "max_connections": 40}) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _goes_on(server: Running) -> Iterator[None]:
+    yield
+    assert server.post("/v1/translate", GOOD).json()["translations"][0]["text"] == "black cat"
+
+
+def connected(server: Running) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT)
+
+
+def answer_of(connection: socket.socket) -> tuple[int, dict[str, Any]]:
+    """Read an answer until the server closes the connection."""
+    data = b""
+    while part := connection.recv(65536):
+        data += part
+    head, _, body = data.partition(b"\r\n\r\n")
+    return int(head.split()[1]), json.loads(body)
+
+
+def test_a_body_that_says_it_has_100_megabytes_is_refused_before_it_is_sent(
+    server: Running,
+) -> None:
+    with closing(connected(server)) as connection:
+        connection.sendall(
+            b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Content-Length: 104857600\r\nExpect: 100-continue\r\n\r\n"
+        )
+        connection.shutdown(socket.SHUT_WR)
+        status, problem = answer_of(connection)
+    assert (status, problem["type"]) == (413, "/problems/body-too-large")
+    assert "104857600 bytes; this server takes 1000000 (max_body_bytes)" in problem["detail"]
+
+
+def test_100_megabytes_in_pieces_without_a_length_are_refused_on_the_way(server: Running) -> None:
+    pieces = (b" " * 65536 for _ in range(1600))
+    answer = server.client.post("/v1/translate", content=pieces, headers=JSON)
+    detail = server.problem(answer, 413, "body-too-large")
+    assert "more than 1000000 bytes" in detail
+    assert answer.headers["connection"] == "close"
+
+
+@pytest.mark.parametrize("sent", [b"", b'{"texts": ['])
+def test_a_body_that_does_not_come_is_not_waited_for(server: Running, sent: bytes) -> None:
+    with closing(connected(server)) as connection:
+        connection.sendall(
+            b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Content-Length: 100\r\n\r\n" + sent
+        )
+        status, problem = answer_of(connection)
+    assert (status, problem["type"]) == (408, "/problems/slow-body")
+    assert "not there after 0.6 seconds (body_seconds)" in problem["detail"]
+
+
+def test_a_body_that_drips_is_not_waited_for(server: Running) -> None:
+    with closing(connected(server)) as connection:
+        connection.sendall(
+            b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n"
+        )
+        connection.settimeout(0.1)
+        data = b""
+        end = time.monotonic() + LIMIT
+        while b"\r\n\r\n" not in data and time.monotonic() < end:
+            connection.sendall(b"1\r\n \r\n")
+            try:
+                data += connection.recv(65536)
+            except TimeoutError:
+                continue
+    assert data.startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /health/live HT", b"GET / HTTP/1.1\r\nHost: loc"])
+def test_headers_that_do_not_come_are_not_waited_for(server: Running, sent: bytes) -> None:
+    with closing(connected(server)) as connection:
+        connection.sendall(sent)
+        assert connection.recv(1) == b""
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "words"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400, "not HTTP/1.1"),
+        (b"GET / HTTP/1.1\r\nno colon here\r\n\r\n", 400, "not HTTP/1.1"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, ""),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nA: " + b"a" * 40000, 431, "more than 32768 bytes"),
+        (b"GET /" + b"a" * 40000, 431, "(max_header_bytes)"),
+    ],
+)
+def test_what_is_no_http_is_told_so(server: Running, sent: bytes, status: int, words: str) -> None:
+    with closing(connected(server)) as connection:
+        connection.sendall(sent)
+        found, problem = answer_of(connection)
+    assert found == status == problem["status"]
+    assert words in problem["detail"]
+
+
+def test_more_connections_than_allowed_are_refused(server: Running) -> None:
+    several = []
+    try:
+        refused = None
+        while refused is None and len(several) < 60:
+            several.append(connected(server))
+            several[-1].sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            head = several[-1].recv(65536)
+            refused = head if head.startswith(b"HTTP/1.1 503") else None
+        assert refused is not None
+        assert b"/problems/too-many-connections" in refused
+    finally:
+        for connection in several:
+            connection.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "name", "words"),
+    [
+        (b"[" * 900_000, 400, "bad-json", "nested deeper than 16"),
+        (b'{"a":' * 500 + b"1" + b"}" * 500, 400, "bad-json", "nested deeper than 16"),
+        (b"[" * 18 + b"]" * 18, 400, "bad-json", "nested deeper than 16"),
+        (b'{"texts": ["\xff"]}', 400, "bad-encoding", "byte 12 (0xff) is not UTF-8"),
+        (b'{"texts": ["\xed\xa0\x80"]}', 400, "bad-encoding", "is not UTF-8"),
+        (b'{"texts": ["\\ud800"]}', 400, "bad-json", "\\ud800 is half of a surrogate pair"),
+        (b'{"\\udfff": 1}', 400, "bad-json", "\\udfff is half of a surrogate pair"),
+        (b'{"texts": NaN}', 400, "bad-json", "NaN is not a number in JSON"),
+        (b'{"texts": -Infinity}', 400, "bad-json", "-Infinity is not a number"),
+        (b'{"texts": [], "texts": []}', 400, "bad-json", '"texts" stands twice'),
+        (b'{"texts": ' + b"9" * 5000 + b"}", 400, "bad-json", "too many digits"),
+        (b"", 400, "bad-json", "line 1, column 1"),
+        (b'{"texts": ["a"],}', 400, "bad-json", "at line 1, column 17"),
+        (b"3", 422, "invalid-fields", "body: is 3: send an object"),
+        (b'{"texts": "a"}', 422, "invalid-fields", 'texts: is "a": must be a valid list'),
+        (b'{"texts": [3]}', 422, "invalid-fields", "texts.0: is 3: must be a valid string"),
+        (b"{}", 422, "invalid-fields", "texts: is missing"),
+        (
+            b'{"texts": ["a"], "search": {"length_penalty": 1e999}}',
+            422,
+            "invalid-fields",
+            "search.length_penalty",
+        ),
+    ],
+)
+def test_a_body_that_cannot_be_read(
+    server: Running, body: bytes, status: int, name: str, words: str
+) -> None:
+    answer = server.client.post("/v1/translate", content=body, headers=JSON)
+    assert words in server.problem(answer, status, name)
+
+
+@pytest.mark.parametrize(
+    ("more", "where", "words"),
+    [
+        (
+            {"search": {"n_best": 10_000}},
+            "search.n_best",
+            "10000 is above this server's limit of 16",
+        ),
+        ({"search": {"beam": 10**30}}, "search.beam", "limit of 16 (max_beam)"),
+        ({"search": {"samples": 65}}, "search.samples", "limit of 64 (max_samples)"),
+        ({"search": {"max_length": 513}}, "search.max_length", "limit of 512 (max_length)"),
+        ({"search": {"n_best": 9}}, "search", "n_best = 9, but the method 'beam' finds at most 4"),
+        ({"search": {"beam": 2.0}}, "search.beam", "must be a valid integer"),
+        ({"search": {"beem": 2}}, "search.beem", "unknown field; did you mean 'beam'?"),
+        ({"serch": {}}, "serch", "unknown field; did you mean 'search'?"),
+        ({"texts": ["a" * 5001]}, "texts.0", "5001 characters are above this server's limit of"),
+        ({"texts": ["a"] * 65}, "texts", "65 entries are above this server's limit of 64"),
+        ({"texts": ["a" * 5000] * 11}, "texts", "55000 characters together are above"),
+        ({"terms": {"a" * 201: "b"}}, "terms", "limit of 200 (max_word_characters)"),
+        ({"forbidden": ["a"] * 201}, "forbidden", "limit of 200 (max_forbidden)"),
+        ({"prefixes": ["a" * 501]}, "prefixes.0", "limit of 500 (max_prefix_characters)"),
+        ({"alignment": "yes"}, "alignment", "must be a valid boolean"),
+    ],
+)
+def test_fields_beyond_what_is_allowed(
+    server: Running, more: dict[str, Any], where: str, words: str
+) -> None:
+    answer = server.post("/v1/translate", {**GOOD, **more})
+    assert words in server.problem(answer, 422, "invalid-fields")
+    (fault,) = answer.json()["faults"]
+    assert fault["where"].startswith(where)
+
+
+def test_all_faults_are_told_together(server: Running) -> None:
+    body = {"texts": [1], "search": {"beam": 0, "n_best": 99}, "sorce": "fr"}
+    faults = server.post("/v1/translate", body).json()["faults"]
+    assert {fault["where"] for fault in faults} == {
+        *("texts.0", "search.beam", "search.n_best", "sorce"),
+    }
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None])
+def test_another_type_of_body(server: Running, kind: str | None) -> None:
+    headers = {} if kind is None else {"Content-Type": kind}
+    answer = server.client.post("/v1/translate", content=b"{}", headers=headers)
+    detail = server.problem(answer, 415, "unsupported-media-type")
+    assert (kind or "no Content-Type") in detail
+    assert "application/json" in detail
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/trace/..%2f..%2fetc%2fpasswd",
+        "/v1/trace/../../etc/passwd",
+        "/v1/trace/%00",
+        "/v1/trace/" + "a" * 5000,
+        "/v1/trace/aaaaaaaaaaaaaaaaaaaaaa/tensors/..%2f..",
+        "/v1/models/..%2f..%2f/vocabulary",
+        "/v1/runs/..%2f../events",
+        "/assets/..%2f..%2fapp.py",
+        "/..%2fapp.py",
+        "/static/../app.py",
+        "//etc/passwd",
+        "/problems/..%2f",
+        "/docs/",
+    ],
+)
+def test_tricks_with_paths_find_nothing(server: Running, path: str) -> None:
+    with closing(connected(server)) as connection:
+        request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        connection.sendall(request.encode())
+        status, problem = answer_of(connection)
+    assert status == 404
+    assert len(problem["detail"]) < 500
+
+
+def test_a_client_that_goes_away_is_not_worked_for(server: Running) -> None:
+    slow = {
+        "texts": ["a b c d e f g h"] * 64,
+        "model": "random",
+        "target": "fr",
+        "search": {"beam": 16, "min_length": 500, "max_length": 512},
+    }
+    with pytest.raises(httpx.ReadTimeout):
+        server.client.post("/v1/translate", json=slow, timeout=0.3)
+    end = time.monotonic() + LIMIT
+    while server.state.engine.running and time.monotonic() < end:
+        server.client.get("/health/live")
+    assert server.state.engine.running == 0
+    assert b'translucid_job_seconds_count{outcome="cancelled",request="translate"}' in (
+        server.client.get("/metrics").content
+    )
