@@ -1,0 +1,215 @@
+/** The server's API as functions. Each throws a Problem when the server refuses. */
+import { signal } from "@preact/signals";
+import { events } from "./events.ts";
+import { Problem, problemOf } from "./problem.ts";
+import type {
+  Film,
+  FilmRequest,
+  Lens,
+  ModelList,
+  NextRequest,
+  NextTokens,
+  PartialTranslation,
+  Run,
+  RunEvents,
+  ScoreAnswer,
+  ScoreRequest,
+  StreamDone,
+  StreamRequest,
+  Trace,
+  TraceRequest,
+  TranslateAnswer,
+  TranslateRequest,
+} from "./types.ts";
+
+export { asProblem, isAbort, Problem } from "./problem.ts";
+
+const KEY = "translucid-key";
+
+/** Whether the server has refused a request for want of a key; the frame then asks for one. */
+export const keyWanted = signal(false);
+
+/** Whether the key that was sent is a wrong one. */
+export const keyRefused = signal(false);
+
+/** Keep the API key until the tab is closed. */
+export function setKey(key: string): void {
+  sessionStorage.setItem(KEY, key);
+  keyWanted.value = false;
+}
+
+function headers(json: boolean): Record<string, string> {
+  const key = sessionStorage.getItem(KEY);
+  return {
+    ...(json ? { "Content-Type": "application/json" } : {}),
+    ...(key ? { Authorization: `Bearer ${key}` } : {}),
+  };
+}
+
+/** Send a request to the server; addresses are relative, so that a proxy's path is kept. */
+export async function send(path: string, body?: unknown, abort?: AbortSignal): Promise<Response> {
+  const posting = body !== undefined;
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method: posting ? "POST" : "GET",
+      headers: headers(posting),
+      ...(posting ? { body: JSON.stringify(body) } : {}),
+      ...(abort ? { signal: abort } : {}),
+    });
+  } catch (error) {
+    if (error instanceof TypeError) {
+      throw new Problem(0, "No answer", "The server does not answer. Is it still running?");
+    }
+    throw error;
+  }
+  if (response.ok) return response;
+  if (response.status === 401) {
+    keyRefused.value = sessionStorage.getItem(KEY) !== null;
+    keyWanted.value = true;
+  }
+  throw await problemOf(response);
+}
+
+async function json<T>(path: string, body?: unknown, abort?: AbortSignal): Promise<T> {
+  return (await send(path, body, abort)).json() as Promise<T>;
+}
+
+/** The models that are served, and what the server allows. */
+export const listModels = (abort?: AbortSignal) => json<ModelList>("v1/models", undefined, abort);
+
+const vocabularies = new Map<string, Promise<string[]>>();
+
+/** The pieces of a model's vocabulary by id; asked for once. */
+export function vocabulary(model: string): Promise<string[]> {
+  const known = vocabularies.get(model);
+  if (known) return known;
+  const asked = json<{ pieces: string[] }>(
+    `v1/models/${encodeURIComponent(model)}/vocabulary`,
+  ).then((answer) => answer.pieces);
+  asked.catch(() => vocabularies.delete(model));
+  vocabularies.set(model, asked);
+  return asked;
+}
+
+/** Translations of several texts. */
+export const translate = (request: TranslateRequest, abort?: AbortSignal) =>
+  json<TranslateAnswer>("v1/translate", request, abort);
+
+/** How probable given translations are. */
+export const score = (request: ScoreRequest, abort?: AbortSignal) =>
+  json<ScoreAnswer>("v1/score", request, abort);
+
+/** What may come after a beginning, and how probably. */
+export const next = (request: NextRequest, abort?: AbortSignal) =>
+  json<NextTokens>("v1/next", request, abort);
+
+/** The training runs that the server shows. */
+export const listRuns = (abort?: AbortSignal) =>
+  json<{ runs: Run[] }>("v1/runs", undefined, abort).then((answer) => answer.runs);
+
+/** A run's events from a place in its file on. */
+export const runEvents = (name: string, after: number, abort?: AbortSignal) =>
+  json<RunEvents>(`v1/runs/${encodeURIComponent(name)}/events?after=${after}`, undefined, abort);
+
+/** One head on one sentence, checkpoint after checkpoint. */
+export const film = (name: string, request: FilmRequest, abort?: AbortSignal) =>
+  json<Film>(`v1/runs/${encodeURIComponent(name)}/film`, request, abort);
+
+/** What a stream tells while it goes on, and once at its end. */
+export interface StreamListener {
+  partial: (soFar: PartialTranslation) => void;
+  done: (end: StreamDone) => void;
+}
+
+/** Translate one text and hear of every step; resolves after `done`. */
+export async function streamTranslation(
+  request: StreamRequest,
+  listener: StreamListener,
+  abort?: AbortSignal,
+): Promise<void> {
+  const response = await send("v1/translate/stream", request, abort);
+  if (!response.body) throw new Problem(0, "No stream", "The server sent no stream.");
+  for await (const event of events(response.body)) {
+    const data = JSON.parse(event.data);
+    if (event.name === "partial") listener.partial(data as PartialTranslation);
+    if (event.name === "problem")
+      throw new Problem(data.status, data.title, data.detail, data.type);
+    if (event.name === "done") {
+      listener.done(data as StreamDone);
+      return;
+    }
+  }
+  throw new Problem(0, "Cut short", "The server ended the stream before the translation was done.");
+}
+
+/** How a trace can be made again, and the id under which the server knows it now. */
+interface Origin {
+  request: TraceRequest;
+  id: string;
+  again: Promise<void> | null;
+}
+
+const origins = new WeakMap<Trace, Origin>();
+
+/** Translate a text and record everything on the way. */
+export async function makeTrace(request: TraceRequest, abort?: AbortSignal): Promise<Trace> {
+  const trace = await json<Trace>("v1/trace", request, abort);
+  origins.set(trace, { request, id: trace.id, again: null });
+  return trace;
+}
+
+/**
+ * Ask for a part of a trace. The server keeps traces for a while only: one that it has forgotten
+ * is made again, once, and has the same numbers because nothing in it is left to chance.
+ */
+export async function sendOfTrace(trace: Trace, path: string): Promise<Response> {
+  const origin = origins.get(trace) ?? { request: requestOf(trace), id: trace.id, again: null };
+  origins.set(trace, origin);
+  const asked = origin.id;
+  try {
+    return await send(`v1/trace/${asked}/${path}`);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status !== 404) throw error;
+  }
+  if (origin.id === asked) {
+    origin.again ??= json<Trace>("v1/trace", origin.request)
+      .then((made) => {
+        origin.id = made.id;
+      })
+      .finally(() => {
+        origin.again = null;
+      });
+    await origin.again;
+  }
+  return send(`v1/trace/${origin.id}/${path}`);
+}
+
+function requestOf(trace: Trace): TraceRequest {
+  return {
+    text: trace.source,
+    model: trace.model_name,
+    target: trace.target,
+    search: trace.search,
+    level: trace.level,
+    ...(trace.origin === "given" ? { given: trace.translation } : {}),
+    ...(trace.without.length > 0 ? { without: trace.without } : {}),
+  };
+}
+
+const lenses = new WeakMap<Trace, Promise<Lens>>();
+
+/** The logit lens and the decoder lens of a trace; asked for once. */
+export function lens(trace: Trace): Promise<Lens> {
+  const known = lenses.get(trace);
+  if (known) return known;
+  const asked = sendOfTrace(trace, "lens").then((response) => response.json() as Promise<Lens>);
+  asked.catch(() => lenses.delete(trace));
+  lenses.set(trace, asked);
+  return asked;
+}
+
+/** Where the whole trace can be had as a file. */
+export function traceFile(trace: Trace): string {
+  return `v1/trace/${origins.get(trace)?.id ?? trace.id}/file`;
+}

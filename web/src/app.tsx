@@ -1,0 +1,64 @@
+/** The page: header, the chosen view, and what lies over them. */
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Explore } from "./frame/Explore.tsx";
+import { Header } from "./frame/Header.tsx";
+import { Help } from "./frame/Help.tsx";
+import { KeyPrompt } from "./frame/KeyPrompt.tsx";
+import { LiveRegion, Notices } from "./frame/Notices.tsx";
+import { PANELS } from "./panels/index.ts";
+import { say } from "./state/notices.ts";
+import { address, trace } from "./state/store.ts";
+import { Translate } from "./translate/Translate.tsx";
+
+/** The whole page. */
+export function App() {
+  const { view, tour } = address.value;
+  useTitle();
+  useNews();
+  return (
+    <div class={`page page-${view}`}>
+      <button type="button" class="skip" onClick={skip}>
+        Skip to the content
+      </button>
+      <Header />
+      <Notices />
+      {view === "explore" ? <Explore /> : <Translate />}
+      {tour !== null && <Tour />}
+      <Help />
+      <KeyPrompt />
+      <LiveRegion />
+    </div>
+  );
+}
+
+/** No link: the hash of the address is the page's state. */
+function skip(): void {
+  document.getElementById("content")?.focus();
+}
+
+function useTitle(): void {
+  const { view, panel, text } = address.value;
+  useEffect(() => {
+    const where = view === "translate" ? "Translate" : PANELS.find((p) => p.key === panel)?.title;
+    const about = text.trim() ? ` · ${text.trim().slice(0, 40)}` : "";
+    document.title = `${where}${about} · Translucid`;
+  }, [view, panel, text]);
+}
+
+/** Tells a screen reader of each new translation in the Explore view. */
+function useNews(): void {
+  const { state, value } = trace.value;
+  useEffect(() => {
+    if (state === "ready" && value) say(`Translation: ${value.translation}`);
+  }, [state, value]);
+}
+
+/** The card of the guided tour, loaded when a tour begins. */
+function Tour() {
+  const [Card, setCard] = useState<ComponentType | null>(null);
+  useEffect(() => {
+    import("./panels/guide/TourCard.tsx").then((loaded) => setCard(() => loaded.TourCard));
+  }, []);
+  return Card && <Card />;
+}

@@ -1,0 +1,52 @@
+/** What the reader has changed in the network or in its output, and what that did. */
+import { plain } from "../drawing/pieces.ts";
+import { address, baseline, go, trace } from "../state/store.ts";
+
+/** Nothing is shown while nothing is changed. */
+export function Changes() {
+  const { prefix, without } = address.value;
+  if (prefix.length === 0 && without.length === 0) return null;
+  const now = trace.value.value;
+  const before = baseline.value.value;
+  const forced = prefix.map((id, at) => plain(now?.steps[at]?.token.piece ?? String(id)));
+  const same = now !== undefined && before?.translation === now.translation;
+  return (
+    <aside class="changes" aria-label="Changes">
+      {prefix.length > 0 && (
+        <p>
+          <span>
+            Forced beginning: <strong>{forced.join(" ")}</strong>
+          </span>
+          <button
+            type="button"
+            class="quiet-button"
+            onClick={() => go({ prefix: [], query: null })}
+          >
+            Undo
+          </button>
+        </p>
+      )}
+      {without.length > 0 && (
+        <p>
+          <span>
+            Heads off: <strong>{without.map(headName).join(", ")}</strong>
+          </span>
+          <button type="button" class="quiet-button" onClick={() => go({ without: [] })}>
+            All on
+          </button>
+        </p>
+      )}
+      {before && (
+        <p class="muted">
+          {same
+            ? "The translation is the same as without this."
+            : `Without this: ${before.translation}`}
+        </p>
+      )}
+    </aside>
+  );
+}
+
+function headName(head: { side: string; layer: number; head: number }): string {
+  return `${head.side} ${head.layer}.${head.head}`;
+}

@@ -1,0 +1,51 @@
+/** Problems for the eye, results for the ear. */
+import { useEffect } from "preact/hooks";
+import { keyWanted } from "../api/client.ts";
+import { notices, putAway, said, tell } from "../state/notices.ts";
+import { baseline, models, retry, trace } from "../state/store.ts";
+
+/** Problems in the server's own words; each stays until it is put away. */
+export function Notices() {
+  const list = models.value;
+  useEffect(() => {
+    if (baseline.value.problem && baseline.value !== trace.value) tell(baseline.value.problem);
+  }, [baseline.value]);
+  return (
+    <div class="notices">
+      {list.state === "failed" && list.problem && !keyWanted.value && (
+        <div class="notice" role="alert">
+          <p>
+            <strong>{list.problem.title}.</strong> {list.problem.detail}
+          </p>
+          <button type="button" class="button" onClick={retry}>
+            Try again
+          </button>
+        </div>
+      )}
+      {notices.value.map(({ id, problem }) => (
+        <div class="notice" role="alert" key={id}>
+          <p>
+            <strong>{problem.title}.</strong> {problem.detail}
+          </p>
+          <button
+            type="button"
+            class="quiet-button icon-button"
+            aria-label="Put this away"
+            onClick={() => putAway(id)}
+          >
+            ✕
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** What a screen reader is told, without anything moving. */
+export function LiveRegion() {
+  return (
+    <div class="visually-hidden" aria-live="polite" role="status">
+      {said.value}
+    </div>
+  );
+}

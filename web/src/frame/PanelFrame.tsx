@@ -1,0 +1,59 @@
+/** What every panel stands in: title, a sentence that says what one sees, and the waiting states. */
+import type { ComponentChildren } from "preact";
+import type { Trace } from "../api/types.ts";
+import { address, go, model, retry, trace } from "../state/store.ts";
+import { examplesFor } from "../translate/examples.ts";
+
+/** What PanelFrame needs. */
+export interface PanelFrameProps {
+  title: string;
+  /** A short sentence that says what one sees, in the paper's terms. */
+  lead: ComponentChildren;
+  /** Drawn once a trace is here; the last one stays while the next loads. */
+  children: (trace: Trace) => ComponentChildren;
+}
+
+/** The frame: it waits, tells what is wrong, or draws the panel. */
+export function PanelFrame({ title, lead, children }: PanelFrameProps) {
+  const now = trace.value;
+  const stale = now.state === "loading" && now.value !== undefined;
+  return (
+    <section class="panel" aria-labelledby="panel-title" aria-busy={now.state === "loading"}>
+      <h2 id="panel-title">{title}</h2>
+      <p class="panel-lead">{lead}</p>
+      {now.state === "failed" && now.problem && (
+        <div class="panel-problem" role="alert">
+          <p>
+            <strong>{now.problem.title}.</strong> {now.problem.detail}
+          </p>
+          <button type="button" class="button" onClick={retry}>
+            Try again
+          </button>
+        </div>
+      )}
+      {now.value ? (
+        <div class={stale ? "panel-body panel-stale" : "panel-body"}>{children(now.value)}</div>
+      ) : (
+        <Waiting loading={now.state === "loading"} failed={now.state === "failed"} />
+      )}
+    </section>
+  );
+}
+
+function Waiting({ loading, failed }: { loading: boolean; failed: boolean }) {
+  if (failed) return null;
+  if (loading || (address.value.text.trim() !== "" && !model.value)) {
+    return <p class="panel-waiting">Translating, and taking down every number on the way …</p>;
+  }
+  const examples = examplesFor(model.value, address.value.target);
+  return (
+    <div class="panel-waiting">
+      <p>Type a sentence above to see it pass through the network.</p>
+      {examples.map((example) => (
+        <button type="button" class="button" key={example} onClick={() => go({ text: example })}>
+          {example}
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+/** How to search: method, width of the beam, length penalty. */
+import type { Method } from "../api/types.ts";
+import { address, go, model, models } from "../state/store.ts";
+import { Menu } from "./Menu.tsx";
+
+const METHODS: [Method, string][] = [
+  ["greedy", "Greedy"],
+  ["beam", "Beam"],
+];
+
+/** A button that says how is searched, and opens the settings. */
+export function SearchChoice() {
+  const own = model.value?.search;
+  const { method, beam, alpha } = address.value;
+  const now = {
+    method: method ?? own?.method ?? "beam",
+    beam: beam ?? own?.beam ?? 4,
+    alpha: alpha ?? own?.length_penalty ?? 0.6,
+  };
+  const most = Number(models.value.value?.limits.max_beam ?? 16);
+  const changed = method !== null || beam !== null || alpha !== null;
+  const change = (changes: Parameters<typeof go>[0]): void =>
+    go({ ...changes, step: 0 }, { replace: true });
+  const label = now.method === "beam" ? `Beam ${now.beam}` : nameOf(now.method);
+  return (
+    <Menu label={`${label} ▾`} name={`Search: ${label}`} align="left">
+      {() => (
+        <div class="search-choice">
+          <fieldset>
+            <legend>Search</legend>
+            <div class="segmented">
+              {METHODS.map(([key, name]) => (
+                <button
+                  type="button"
+                  key={key}
+                  aria-pressed={now.method === key}
+                  onClick={() => change({ method: key })}
+                >
+                  {name}
+                </button>
+              ))}
+            </div>
+          </fieldset>
+          <p class="muted">
+            {now.method === "greedy"
+              ? "At each step the most probable token is taken."
+              : "Several hypotheses are followed side by side; the best one wins (section 6.1)."}
+          </p>
+          {now.method !== "greedy" && (
+            <>
+              <Slider
+                name="Beam"
+                value={now.beam}
+                least={1}
+                most={most}
+                step={1}
+                onChange={(value) => change({ beam: value })}
+              />
+              <Slider
+                name="Length penalty α"
+                value={now.alpha}
+                least={0}
+                most={2}
+                step={0.1}
+                onChange={(value) => change({ alpha: value })}
+              />
+            </>
+          )}
+          <button
+            type="button"
+            class="button"
+            disabled={!changed}
+            onClick={() => change({ method: null, beam: null, alpha: null })}
+          >
+            As the model’s own
+          </button>
+        </div>
+      )}
+    </Menu>
+  );
+}
+
+function nameOf(method: Method): string {
+  return METHODS.find(([key]) => key === method)?.[1] ?? method;
+}
+
+interface SliderProps {
+  name: string;
+  value: number;
+  least: number;
+  most: number;
+  step: number;
+  onChange: (value: number) => void;
+}
+
+function Slider({ name, value, least, most, step, onChange }: SliderProps) {
+  return (
+    <label class="field">
+      <span>
+        {name}: <strong class="num">{value}</strong>
+      </span>
+      <input
+        type="range"
+        min={least}
+        max={most}
+        step={step}
+        value={value}
+        onInput={(event) => onChange(Number(event.currentTarget.value))}
+      />
+    </label>
+  );
+}

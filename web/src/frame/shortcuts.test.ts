@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { PANEL_KEYS } from "../state/address.ts";
+import { directionName, languageName } from "./languages.ts";
+import { shift } from "./Menu.tsx";
+import { actionOf, type Place } from "./shortcuts.ts";
+
+function action(key: string, place: Place = "page", view: "translate" | "explore" = "explore") {
+  return actionOf({ key, ctrlKey: false, metaKey: false, altKey: false }, place, view);
+}
+
+test("digits open the panels in their order, 0 the tenth", () => {
+  PANEL_KEYS.forEach((panel, index) => {
+    expect(action(String((index + 1) % 10))).toEqual({ do: "panel", panel });
+  });
+  expect(action("12")).toBeNull();
+  expect(action("")).toBeNull();
+});
+
+test("nothing is taken while typing, nor with Ctrl, Alt or Meta", () => {
+  for (const key of ["1", " ", "ArrowLeft", "/", "t", "?"]) {
+    expect(action(key, "field")).toBeNull();
+    expect(
+      actionOf({ key, ctrlKey: true, metaKey: false, altKey: false }, "page", "explore"),
+    ).toBeNull();
+  }
+});
+
+test("Space presses a button that has the focus, and plays elsewhere", () => {
+  expect(action(" ")).toEqual({ do: "toggle" });
+  expect(action(" ", "button")).toBeNull();
+  expect(action(" ", "own")).toBeNull();
+  expect(action("ArrowRight", "button")).toEqual({ do: "forward" });
+  expect(action("ArrowRight", "own")).toBeNull();
+  expect(action("2", "own")).toEqual({ do: "panel", panel: "tokens" });
+});
+
+test("the Translate view has no steps", () => {
+  for (const key of [" ", "ArrowLeft", "Home"]) expect(action(key, "page", "translate")).toBeNull();
+  expect(action("t", "page", "translate")).toEqual({ do: "translate" });
+});
+
+test("languages by name, unknown codes as they are", () => {
+  expect(languageName("fr")).toBe("French");
+  expect(languageName("not a code")).toBe("not a code");
+  expect(directionName(["fr", "de"], "en")).toBe("French, German → English");
+  expect(directionName([], "en")).toBe("→ English");
+});
+
+test("a box that would lie beyond an edge of the window is moved inside", () => {
+  expect(shift({ left: 50, right: 200 }, 320)).toBe(0);
+  expect(shift({ left: -100, right: 80 }, 320)).toBe(108);
+  expect(shift({ left: 200, right: 400 }, 320)).toBe(-88);
+});

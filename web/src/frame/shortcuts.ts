@@ -1,0 +1,88 @@
+/** Keys for the whole page. Pure but for `startShortcuts`. */
+import { signal } from "@preact/signals";
+import { PANEL_KEYS, type PanelKey } from "../state/address.ts";
+import { back, first, forward, last, toggle } from "../state/player.ts";
+import { address, go } from "../state/store.ts";
+
+/** What a key does. */
+export type Action =
+  | { do: "toggle" | "back" | "forward" | "first" | "last" }
+  | { do: "panel"; panel: PanelKey }
+  | { do: "sentence" | "translate" | "help" };
+
+/** What is known of a key that was pressed. */
+export interface Key {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+}
+
+/** Where the keyboard is: in a field, on a button, in something with keys of its own. */
+export type Place = "page" | "button" | "field" | "own";
+
+const STEPS: Record<string, "back" | "forward" | "first" | "last"> = {
+  ArrowLeft: "back",
+  ArrowRight: "forward",
+  Home: "first",
+  End: "last",
+};
+
+/** What a key does at a place; null: nothing of ours. */
+export function actionOf(event: Key, place: Place, view: "translate" | "explore"): Action | null {
+  if (event.ctrlKey || event.metaKey || event.altKey || place === "field") return null;
+  const digit = "1234567890".indexOf(event.key);
+  const panel = event.key.length === 1 && digit >= 0 ? PANEL_KEYS[digit] : undefined;
+  if (panel) return { do: "panel", panel };
+  if (event.key === "/") return { do: "sentence" };
+  if (event.key === "t") return { do: "translate" };
+  if (event.key === "?") return { do: "help" };
+  if (place === "own" || view !== "explore") return null;
+  if (event.key === " ") return place === "page" ? { do: "toggle" } : null;
+  const step = STEPS[event.key];
+  return step ? { do: step } : null;
+}
+
+/** Where an element puts the keyboard. */
+export function placeOf(element: Element | null): Place {
+  if (!element) return "page";
+  if (element.closest("input, textarea, select, [contenteditable=true], dialog")) return "field";
+  if (element.closest("[data-own-keys]")) return "own";
+  return element.closest("button, a, summary") ? "button" : "page";
+}
+
+const KEY = "translucid-keys";
+
+/** Whether single keys do anything: people who speak to their computer may want them off. */
+export const keysOn = signal(globalThis.localStorage?.getItem(KEY) !== "off");
+
+/** Switch single keys on or off, and remember it. */
+export function switchKeys(on: boolean): void {
+  keysOn.value = on;
+  localStorage.setItem(KEY, on ? "on" : "off");
+}
+
+/** Whether the help is open. */
+export const helpOpen = signal(false);
+
+const MOVES = { toggle, back, forward, first, last };
+
+function perform(action: Action): void {
+  if (action.do === "panel") go({ view: "explore", panel: action.panel });
+  else if (action.do === "translate") go({ view: "translate" });
+  else if (action.do === "help") helpOpen.value = true;
+  else if (action.do === "sentence") document.getElementById("sentence")?.focus();
+  else MOVES[action.do]();
+}
+
+/** Begin to listen. Called once, by main. */
+export function startShortcuts(): void {
+  addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || !keysOn.peek()) return;
+    const place = placeOf(event.target instanceof Element ? event.target : null);
+    const action = actionOf(event, place, address.peek().view);
+    if (!action) return;
+    event.preventDefault();
+    perform(action);
+  });
+}

@@ -1,0 +1,65 @@
+/** What a head does on this sentence, in words. */
+import type { Tensor } from "../../api/tensors.ts";
+import type { HeadId, Trace } from "../../api/types.ts";
+import { Num } from "../../drawing/Number.tsx";
+import { largestShare, measure, type Role, roleOf } from "./statistics.ts";
+import type { Sentences } from "./tokens.ts";
+import { kindInWords, marksOf, rowsInWords } from "./words.ts";
+
+/** Smaller shares than this say nothing about a head. */
+const WORTH_SAYING = 0.2;
+
+/** What is said first of heads that no kind of token gives a name to. */
+const SPREAD: Partial<Record<Role, string>> = {
+  broad: "Broad: it looks at everything almost alike. ",
+  pointed: "Pointed: in each row it looks at one token above all, of no one kind. ",
+  mixed: "Mixed: no kind of token gets half of it. ",
+};
+
+export interface FactsProps {
+  trace: Trace;
+  head: HeadId;
+  weights: Tensor;
+  sentences: Sentences;
+}
+
+/** The entropy of a head and where most of its attention goes. */
+export function Facts({ trace, head, weights, sentences }: FactsProps) {
+  const found = measure(weights, sentences);
+  const most = largestShare(found);
+  const role = roleOf(found);
+  const marks = marksOf(trace, head);
+  return (
+    <div class="attention-facts">
+      <p>
+        {SPREAD[role] ?? ""}
+        {most && most.share >= WORTH_SAYING && (
+          <>
+            Most goes to <strong>{kindInWords(most.kind, sentences.side)}</strong>:{" "}
+            <Num value={most.share} digits={3} /> of the attention, {rowsInWords(most.queries)}.{" "}
+          </>
+        )}
+        Rows are as spread out as looking at <Num value={Math.exp(found.entropy)} digits={1} />{" "}
+        tokens evenly (entropy{" "}
+        <span data-fact="entropy">
+          <Num value={found.entropy} digits={3} />
+        </span>{" "}
+        nats, <Num value={found.evenness} digits={2} /> of even attention's), on average{" "}
+        <span data-fact="distance">
+          <Num value={found.distance} digits={1} />
+        </span>{" "}
+        tokens {sentences.side === "cross" ? "off the straight line between the sentences" : "away"}
+        .
+      </p>
+      {marks.includes("aligns words") && (
+        <p>★ One of the heads that align words best: the page's word alignment is read from it.</p>
+      )}
+      {marks.includes("switched off") && (
+        <p>
+          This head is switched off: its weights are computed, but zeros go on in place of its
+          output.
+        </p>
+      )}
+    </div>
+  );
+}

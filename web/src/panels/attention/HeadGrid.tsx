@@ -1,0 +1,153 @@
+/** All heads of all layers as small pictures; a click, or arrow keys and Enter, enlarges one. */
+import { useSignalEffect } from "@preact/signals";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { part, type Tensor } from "../../api/tensors.ts";
+import type { HeadId, Trace } from "../../api/types.ts";
+import { palette } from "../../drawing/colours.ts";
+import { step } from "../../state/player.ts";
+import { go } from "../../state/store.ts";
+import { setExtra, stretched } from "./inView.ts";
+import { largest } from "./reading.ts";
+import { measure, roleOf } from "./statistics.ts";
+import { thumbnail } from "./thumbnail.ts";
+import type { Sentences } from "./tokens.ts";
+import { sameHead } from "./view.ts";
+import { marksOf, roleInWords } from "./words.ts";
+
+export interface HeadGridProps {
+  trace: Trace;
+  sentences: Sentences;
+  layers: Tensor[];
+  chosen: HeadId;
+}
+
+/** The grid: a row a layer, a column a head. One stop of Tab; arrow keys move inside it. */
+export function HeadGrid({ trace, sentences, layers, chosen }: HeadGridProps) {
+  const grid = useRef<HTMLDivElement>(null);
+  const heads = trace.model.heads;
+  const coverRows = (): void => {
+    const share = unwritten(sentences, step.value);
+    // Set on each cover by itself: a variable of the grid would restyle everything inside it.
+    for (const cover of grid.current?.querySelectorAll<HTMLElement>(".attention-unwritten") ?? []) {
+      cover.style.transform = `scaleY(${share})`;
+    }
+  };
+  useLayoutEffect(coverRows);
+  useSignalEffect(coverRows);
+  const move = (event: KeyboardEvent): void => {
+    const from = (event.target as HTMLElement).closest<HTMLElement>("[data-head]");
+    const to = from && neighbour(event.key, from, layers.length, heads);
+    if (!to) return;
+    event.preventDefault();
+    grid.current
+      ?.querySelector<HTMLElement>(`[data-layer="${to.layer}"][data-head="${to.head}"]`)
+      ?.focus();
+  };
+  return (
+    <div class="attention-scroll">
+      <div
+        class="attention-grid"
+        ref={grid}
+        role="group"
+        aria-label="All heads; arrow keys move, Enter enlarges"
+        data-own-keys
+        onKeyDown={move}
+      >
+        {layers.map((weights, layer) => (
+          <div class="attention-layer" key={layer}>
+            <span class="attention-layer-name">layer {layer}</span>
+            {Array.from({ length: heads }, (_, head) => (
+              <SmallHead
+                key={head}
+                trace={trace}
+                sentences={sentences}
+                weights={weights}
+                id={{ side: sentences.side, layer, head }}
+                chosen={sameHead(chosen, { side: sentences.side, layer, head })}
+              />
+            ))}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Return the share of the rows that are not written yet. */
+function unwritten(sentences: Sentences, at: number): number {
+  const rows = sentences.queries.length;
+  return sentences.side === "encoder" ? 0 : Math.max(0, rows - 1 - at) / rows;
+}
+
+function neighbour(
+  key: string,
+  from: HTMLElement,
+  layers: number,
+  heads: number,
+): { layer: number; head: number } | null {
+  const layer = Number(from.dataset.layer);
+  const head = Number(from.dataset.head);
+  const to = {
+    ArrowLeft: { layer, head: head - 1 },
+    ArrowRight: { layer, head: head + 1 },
+    ArrowUp: { layer: layer - 1, head },
+    ArrowDown: { layer: layer + 1, head },
+    Home: { layer, head: 0 },
+    End: { layer, head: heads - 1 },
+  }[key];
+  if (!to) return null;
+  return to.layer >= 0 && to.layer < layers && to.head >= 0 && to.head < heads ? to : null;
+}
+
+interface SmallHeadProps {
+  trace: Trace;
+  sentences: Sentences;
+  /** Of all heads of the layer. */
+  weights: Tensor;
+  id: HeadId;
+  chosen: boolean;
+}
+
+function SmallHead({ trace, sentences, weights, id, chosen }: SmallHeadProps) {
+  const own = useMemo(() => part(weights, id.head), [weights, id.head]);
+  const role = useMemo(
+    () => roleInWords(roleOf(measure(own, sentences)), sentences.side),
+    [own, sentences],
+  );
+  const colours = palette();
+  const most = stretched.value ? largest(own) : 1;
+  const image = useMemo(
+    () => thumbnail(own, sentences.side, most, colours),
+    [own, sentences, most, colours],
+  );
+  const marks = marksOf(trace, id);
+  const said = [`layer ${id.layer}, head ${id.head}`, role, ...marks].join(", ");
+  return (
+    <button
+      type="button"
+      class="attention-small"
+      aria-label={said}
+      title={said}
+      aria-pressed={chosen}
+      tabIndex={chosen ? 0 : -1}
+      data-layer={id.layer}
+      data-head={id.head}
+      onClick={() => choose(id)}
+    >
+      <span class="attention-small-picture">
+        <img src={image} alt="" width={own.shape[1]} height={own.shape[0]} />
+        <span class="attention-unwritten" />
+      </span>
+      <span class="attention-small-name">
+        head {id.head}
+        {marks.includes("aligns words") && <b> ★</b>}
+      </span>
+      <span class="attention-small-role">{marks.includes("switched off") ? "off" : role}</span>
+    </button>
+  );
+}
+
+function choose({ layer, head }: HeadId): void {
+  go({ layer, head });
+  setExtra({ draw: null }, true);
+}

@@ -1,0 +1,202 @@
+/** The figure of one head, with its switches. */
+import { useMemo } from "preact/hooks";
+import type { Tensor } from "../../api/tensors.ts";
+import type { HeadId, Trace } from "../../api/types.ts";
+import { palette } from "../../drawing/colours.ts";
+import { Figure } from "../../drawing/Figure.tsx";
+import { Num } from "../../drawing/Number.tsx";
+import { printed } from "../../drawing/numbers.ts";
+import { matrixPicture, type Picture } from "../../drawing/svg.ts";
+import { address, go, link } from "../../state/store.ts";
+import { measuredStage } from "./Arcs.tsx";
+import { curvesOf, FAINTEST } from "./curves.ts";
+import { Facts } from "./Facts.tsx";
+import { type Drawn, drawn, hiding, setExtra, shape, stretched } from "./inView.ts";
+import { Large } from "./Large.tsx";
+import { arcsPicture, weightsTable } from "./pictures.ts";
+import { largest, shareOn } from "./reading.ts";
+import { Segmented } from "./Segmented.tsx";
+import { isMasked, isText, labels, type Sentences } from "./tokens.ts";
+import { useDrawn } from "./useDrawn.ts";
+import { rowInView } from "./view.ts";
+import { largeTitle, SUMMARIES } from "./words.ts";
+
+export interface OneHeadProps {
+  trace: Trace;
+  sentences: Sentences;
+  layers: Tensor[];
+  chosen: HeadId;
+}
+
+const NONE: ReadonlySet<number> = new Set();
+
+/** One head, or a summary of several, large. */
+export function OneHead({ trace, sentences, layers, chosen }: OneHeadProps) {
+  const weights = useDrawn(trace, layers, chosen, drawn.value);
+  const symbols = useMemo(() => symbolColumns(sentences), [sentences]);
+  if (!weights) return <p class="muted">Gathering the other attentions …</p>;
+  const title = largeTitle(drawn.value, chosen);
+  const hidden = hiding.value ? symbols : NONE;
+  return (
+    <Figure
+      name={`${chosen.side}-layer-${chosen.layer}-head-${chosen.head}`}
+      title={title}
+      picture={() => pictureOf(title, sentences, weights, hidden)}
+      table={() => weightsTable(weights, labels(sentences.queries), labels(sentences.keys))}
+      caption={<Caption sentences={sentences} weights={weights} />}
+    >
+      {drawn.value === "head" ? (
+        <Facts trace={trace} head={chosen} weights={weights} sentences={sentences} />
+      ) : (
+        <p class="attention-facts">{SUMMARIES[drawn.value]}</p>
+      )}
+      <Switches sentences={sentences} weights={weights} symbols={symbols} />
+      <div class="attention-box">
+        <Large sentences={sentences} weights={weights} title={title} hidden={hidden} />
+      </div>
+      <Links />
+    </Figure>
+  );
+}
+
+/** Apart, because a link holds the whole address and so changes with every step. */
+function Links() {
+  return (
+    <p class="attention-links">
+      <a href={link({ panel: "steps" })}>Compute this head by hand, step by step</a>
+      <a href={link({ panel: "lens" })}>Switch heads off and see what changes</a>
+    </p>
+  );
+}
+
+function symbolColumns(sentences: Sentences): ReadonlySet<number> {
+  return new Set(sentences.keys.flatMap((token, at) => (isText(token.id) ? [] : [at])));
+}
+
+function Shapes() {
+  return (
+    <Segmented
+      label="Draw as"
+      choices={[
+        { value: "matrix", name: "Matrix" },
+        { value: "arcs", name: "Arcs" },
+      ]}
+      value={shape.value}
+      onChoose={(value) => go({ shape: value })}
+    />
+  );
+}
+
+interface SwitchesProps {
+  sentences: Sentences;
+  weights: Tensor;
+  symbols: ReadonlySet<number>;
+}
+
+function Switches({ sentences, weights, symbols }: SwitchesProps) {
+  const names = labels([...symbols].flatMap((at) => sentences.keys[at] ?? []));
+  return (
+    <div class="attention-switches">
+      <Shapes />
+      <Segmented<Drawn>
+        label="What is drawn"
+        choices={[
+          { value: "head", name: "This head" },
+          { value: "mean", name: "Mean of the layer" },
+          { value: "rollout", name: "Rollout" },
+        ]}
+        value={drawn.value}
+        onChoose={(value) => setExtra({ draw: value === "head" ? null : value })}
+      />
+      <label>
+        <input
+          type="checkbox"
+          checked={stretched.value}
+          onChange={() => setExtra({ colours: stretched.value ? null : "own" })}
+        />
+        Darkest at the largest weight
+      </label>
+      {symbols.size > 0 && (
+        <label>
+          <input
+            type="checkbox"
+            checked={hiding.value}
+            onChange={() => setExtra({ symbols: hiding.value ? null : "hidden" })}
+          />
+          Hide {[...new Set(names)].join(", ")}
+        </label>
+      )}
+      {hiding.value && symbols.size > 0 && (
+        <p class="attention-hiding" role="status">
+          Not shown: the {symbols.size === 1 ? "column" : "columns"} of {names.join(", ")}, which{" "}
+          {symbols.size === 1 ? "holds" : "hold"} <Num value={shareOn(weights, symbols)} /> of the
+          attention. Nothing is scaled up to make up for it: what is left of a row sums to less than
+          1.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Caption({ sentences, weights }: { sentences: Sentences; weights: Tensor }) {
+  const most = stretched.value ? largest(weights) : 1;
+  if (shape.value === "arcs") {
+    return (
+      <>
+        {sentences.side === "cross"
+          ? "The translation above looks at the source below. "
+          : "Lines above the words look back, lines below look ahead. "}
+        {sentences.side === "decoder" && "None looks ahead: the future is hidden (section 3.2.3). "}
+        The thicker, the more; weights under {FAINTEST} have no line. Of the word in view, solid
+        lines go to what it looks at, dashed lines come from who looks at it.
+      </>
+    );
+  }
+  return (
+    <>
+      A row looks, a column is looked at; every row sums to 1. <Legend most={most} />{" "}
+      {sentences.side === "decoder" && "Hatched: the future is hidden (section 3.2.3). "}
+      {sentences.side !== "encoder" && "Pale rows are not written yet at this step. "}
+    </>
+  );
+}
+
+function Legend({ most }: { most: number }) {
+  const ramp = palette().heat.join(",");
+  return (
+    <span class="attention-legend">
+      0
+      <span
+        class="attention-ramp"
+        style={{ backgroundImage: `linear-gradient(to right, ${ramp})` }}
+      />
+      {most === 1 ? "1" : printed(most, 3)}
+    </span>
+  );
+}
+
+function pictureOf(
+  title: string,
+  sentences: Sentences,
+  weights: Tensor,
+  hidden: ReadonlySet<number>,
+): Picture {
+  const names = { queries: labels(sentences.queries), keys: labels(sentences.keys) };
+  const colours = palette();
+  const { query, step } = address.peek();
+  if (shape.peek() === "arcs") {
+    const stage = measuredStage(sentences);
+    const curves = curvesOf(weights, sentences, stage, hidden);
+    return arcsPicture(title, stage, curves, names, rowInView(query, step, sentences), colours);
+  }
+  const shown = sentences.keys.map((_, at) => at).filter((at) => !hidden.has(at));
+  return matrixPicture({
+    title,
+    rows: names.queries,
+    columns: shown.map((at) => names.keys[at] ?? ""),
+    values: (row, at) => weights.data[row * sentences.keys.length + (shown[at] ?? 0)] ?? 0,
+    masked: (row, at) => isMasked(sentences.side, row, shown[at] ?? 0),
+    range: [0, stretched.peek() ? largest(weights) : 1],
+    colours,
+  });
+}

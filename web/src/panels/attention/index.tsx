@@ -1,0 +1,144 @@
+/** The three attentions: all heads as small pictures, one head large (sections 3.2.1 to 3.2.3). */
+import { useEffect, useMemo } from "preact/hooks";
+import { part, type Tensor } from "../../api/tensors.ts";
+import type { HeadId, Side, Trace } from "../../api/types.ts";
+import { palette } from "../../drawing/colours.ts";
+import { Figure } from "../../drawing/Figure.tsx";
+import { PanelFrame } from "../../frame/PanelFrame.tsx";
+import { go } from "../../state/store.ts";
+import { HeadGrid } from "./HeadGrid.tsx";
+import { head, layer, pointed, side, stretched } from "./inView.ts";
+import { OneHead } from "./OneHead.tsx";
+import { headsPicture, headsTable } from "./pictures.ts";
+import { Segmented } from "./Segmented.tsx";
+import { measure, roleOf } from "./statistics.ts";
+import { ATTENTIONS, type Sentences, sentencesOf } from "./tokens.ts";
+import { useLayers } from "./useLayers.ts";
+import { headInView } from "./view.ts";
+import { EXPLAINED, marksOf, roleInWords } from "./words.ts";
+import "./attention.css";
+
+/** Up to so many heads a layer stand beside the large one, where there is room. */
+const FEW = 4;
+
+/** The panel. */
+export default function AttentionPanel() {
+  return (
+    <PanelFrame
+      title="Attention"
+      lead={
+        <>
+          Each head of each layer decides, for every word, how much of every other word to take in:
+          softmax(QKᵀ/√d<sub>k</sub>), equation 1.
+        </>
+      }
+    >
+      {(trace) => <Attention trace={trace} />}
+    </PanelFrame>
+  );
+}
+
+function Attention({ trace }: { trace: Trace }) {
+  const layers = useLayers(trace, side.value);
+  const sentences = useMemo(() => sentencesOf(trace, side.value), [trace, side.value]);
+  const chosen = headInView({ side: side.value, layer: layer.value, head: head.value }, trace);
+  useEffect(
+    () => () => {
+      pointed.value = null;
+    },
+    [],
+  );
+  return (
+    <>
+      <Which />
+      <p class="attention-explained">{EXPLAINED[side.value]}</p>
+      {layers && layers[0]?.shape[1] === sentences.queries.length ? (
+        <div class="attention-room">
+          <div class="attention-two" data-beside={trace.model.heads <= FEW}>
+            <AllHeads trace={trace} sentences={sentences} layers={layers} chosen={chosen} />
+            <OneHead trace={trace} sentences={sentences} layers={layers} chosen={chosen} />
+          </div>
+        </div>
+      ) : (
+        <p class="muted">Fetching the weights …</p>
+      )}
+    </>
+  );
+}
+
+function Which() {
+  const sides: Side[] = ["encoder", "decoder", "cross"];
+  return (
+    <Segmented
+      label="Which of the three attentions"
+      choices={sides.map((value) => ({
+        value,
+        name: ATTENTIONS[value].short,
+        hint: ATTENTIONS[value].name,
+      }))}
+      value={side.value}
+      onChoose={(value) => {
+        pointed.value = null;
+        go({ side: value, query: null });
+      }}
+    />
+  );
+}
+
+interface AllHeadsProps {
+  trace: Trace;
+  sentences: Sentences;
+  layers: Tensor[];
+  chosen: HeadId;
+}
+
+function AllHeads({ trace, sentences, layers, chosen }: AllHeadsProps) {
+  const aligning = chosen.side === "cross" && trace.alignment_heads.length > 0;
+  const title = `${ATTENTIONS[chosen.side].name}: all heads`;
+  return (
+    <Figure
+      name={`${chosen.side}-all-heads`}
+      title="All heads"
+      caption={
+        <>
+          A row a layer, a column a head; the two words under each say what gets most of its
+          attention on this sentence. {aligning && "★ aligns words. "}
+          {stretched.value && "The darkest colour is each head's own largest weight. "}Click one to
+          see it large.
+        </>
+      }
+      picture={() =>
+        headsPicture(title, captured(trace, layers, sentences), size(layers), palette())
+      }
+      table={() => headsTable(measured(layers, sentences))}
+    >
+      <HeadGrid trace={trace} sentences={sentences} layers={layers} chosen={chosen} />
+    </Figure>
+  );
+}
+
+function size(layers: readonly Tensor[]): [number, number] {
+  return [layers[0]?.shape[1] ?? 1, layers[0]?.shape[2] ?? 1];
+}
+
+function measured(layers: readonly Tensor[], sentences: Sentences) {
+  return layers.flatMap((weights, at) =>
+    Array.from({ length: weights.shape[0] ?? 0 }, (_, number) => ({
+      layer: at,
+      head: number,
+      found: measure(part(weights, number), sentences),
+    })),
+  );
+}
+
+/** Return the small pictures as they stand on the page. */
+function captured(trace: Trace, layers: readonly Tensor[], sentences: Sentences) {
+  return measured(layers, sentences).map(({ layer: at, head: number, found }) => {
+    const id = { side: sentences.side, layer: at, head: number };
+    const shown = document.querySelector<HTMLImageElement>(
+      `.attention-small[data-layer="${at}"][data-head="${number}"] img`,
+    );
+    const caption = [`head ${number}`, roleInWords(roleOf(found), id.side), ...marksOf(trace, id)];
+    return { ...id, image: shown?.src ?? "", caption: caption.join(", ") };
+  });
+}

@@ -1,0 +1,107 @@
+/** What is said about attentions and heads. */
+import type { HeadId, Side, Trace } from "../../api/types.ts";
+import type { Drawn } from "./inView.ts";
+import type { Kind, Role } from "./statistics.ts";
+import { ATTENTIONS, type Sentences } from "./tokens.ts";
+import { alignsWords, sameHead } from "./view.ts";
+
+/** What one sees in each attention, in a sentence. */
+export const EXPLAINED: Record<Side, string> = {
+  encoder:
+    "The source looks at itself: every word may look at every word, on both sides. The encoder " +
+    "reads once, before the first step, so nothing here changes while the translation is written.",
+  decoder:
+    "The translation looks at itself, and only back: a row that could see the word it is about " +
+    "to write would have nothing to learn, so scores of later words are set to −∞ before the " +
+    "softmax and their weights are exactly 0.",
+  cross:
+    "The translation looks at the source: queries come from the decoder, keys and values from " +
+    "the encoder's last layer. Here one can watch which source words a new word is made from.",
+};
+
+/** Why a cell is hatched. */
+export const WHY_HIDDEN = "the future is hidden (section 3.2.3)";
+
+/** Return what a head is called. */
+export function headName({ side, layer, head }: HeadId): string {
+  return `${ATTENTIONS[side].name}, layer ${layer}, head ${head}`;
+}
+
+/** Return the kind of token that a head looks at, as an object of "goes to". */
+export function kindInWords(kind: Kind, side: Side): string {
+  switch (kind) {
+    case "previous":
+      return "the token before";
+    case "next":
+      return "the token after";
+    case "itself":
+      return "the token itself";
+    case "same word":
+      return side === "cross"
+        ? "the very piece that is being written"
+        : "the same piece at another place";
+    case "first":
+      return side === "decoder" ? "the start symbol <s>" : "the first token";
+    case "end":
+      return "the end symbol </s>";
+  }
+}
+
+/** Return what rows there are that have a token of this kind to look at. */
+export function rowsInWords(count: number): string {
+  return count === 1 ? "in the one row that has one" : `in the ${count} rows that have one`;
+}
+
+const ROLES: Record<Role, string> = {
+  previous: "token before",
+  next: "token after",
+  itself: "itself",
+  "same word": "same piece",
+  first: "first token",
+  end: "</s>",
+  broad: "broad",
+  pointed: "pointed",
+  mixed: "mixed",
+};
+
+/** Return what a head does in two words, for the caption of its small picture. */
+export function roleInWords(role: Role, side: Side): string {
+  return role === "first" && side === "decoder" ? "<s>" : ROLES[role];
+}
+
+/** Return what else is to be said of a head: that it aligns words, that it is switched off. */
+export function marksOf(trace: Trace, head: HeadId): string[] {
+  const marks = alignsWords(trace, head) ? ["aligns words"] : [];
+  return trace.without.some((off) => sameHead(off, head)) ? [...marks, "switched off"] : marks;
+}
+
+/** Return what a row is: what it reads, and in the decoder what it writes. */
+export function rowInWords(sentences: Sentences, labels: readonly string[], row: number): string {
+  const reads = `row ${row} reads “${labels[row]}”`;
+  const written = sentences.written[row];
+  return written === undefined ? reads : `${reads} and writes “${plainPiece(written.piece)}”`;
+}
+
+function plainPiece(piece: string): string {
+  return piece.replaceAll("▁", " ").trim() || "␣";
+}
+
+/** Return what the large picture is called: a head, or a summary by its honest name. */
+export function largeTitle(drawn: Drawn, chosen: HeadId): string {
+  const whose = ATTENTIONS[chosen.side].name;
+  if (drawn === "head") return headName(chosen);
+  if (drawn === "mean") return `${whose}, layer ${chosen.layer}: mean of its heads`;
+  return `${whose}: attention rollout over all layers`;
+}
+
+/** What a summary is and is not; a head needs no such words. */
+export const SUMMARIES: Record<Drawn, string> = {
+  head: "",
+  mean:
+    "A summary of ours, not a number of the network: it never averages weights, because each " +
+    "head has values of its own.",
+  rollout:
+    "An estimate (Abnar and Zuidema 2020), not a number of the network: how much of each token " +
+    "is in each position after all layers, if attention and residual connection counted alike " +
+    "and values, W^O and the feed-forward layers did nothing.",
+};

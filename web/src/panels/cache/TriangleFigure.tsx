@@ -1,0 +1,189 @@
+/** Which positions were computed and which reused, step by step. */
+
+import { useRef } from "preact/hooks";
+import type { Trace } from "../../api/types.ts";
+import { type Palette, palette } from "../../drawing/colours.ts";
+import { Figure } from "../../drawing/Figure.tsx";
+import { el, type Picture, picture, rect, text } from "../../drawing/svg.ts";
+import { jump, steps } from "../../state/player.ts";
+import { useWidth } from "../map/useWidth.ts";
+import { accountStep, accountTable } from "./account.ts";
+import { Scrolled } from "./Scrolled.tsx";
+import { type Run, runs, type Triangle, triangle } from "./triangle.ts";
+
+const REUSED = 0.26; // opacity of what was not computed again
+
+interface Props {
+  trace: Trace;
+  step: number;
+}
+
+/** The triangle; the line of the present step is marked, a click goes to another. */
+export function TriangleFigure({ trace, step }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box);
+  const { cache } = trace;
+  const at = accountStep(cache, step);
+  const colours = palette();
+  return (
+    <Figure
+      name="cache-triangle"
+      title="Computed and reused"
+      caption={<Caption trace={trace} />}
+      picture={() => trianglePicture(trace, at, colours, 760)}
+      table={() => accountTable(cache)}
+    >
+      <div ref={box}>
+        <Scrolled label="Computed and reused, step by step">
+          {width > 0 && <Drawn trace={trace} at={at} width={width} colours={colours} />}
+        </Scrolled>
+      </div>
+      <ul class="cache-key" aria-label="Key">
+        <li>
+          <span data-kind="computed" /> computed
+        </li>
+        <li>
+          <span data-kind="reused" /> reused
+        </li>
+        <li>
+          <span data-kind="later" /> not yet
+        </li>
+      </ul>
+    </Figure>
+  );
+}
+
+function Drawn(props: { trace: Trace; at: number; width: number; colours: Palette }) {
+  const { trace, at, width, colours } = props;
+  const account = trace.cache;
+  const place = triangle(account.steps.length, width);
+  const drawing = body(trace, place, at, colours);
+  return (
+    <div class="cache-lines" style={{ width: `${place.width}px`, height: `${place.height}px` }}>
+      <svg
+        width={place.width}
+        height={place.height}
+        viewBox={`0 0 ${place.width} ${place.height}`}
+        role="img"
+        aria-label={`At step ${at + 1} each row computes 1 position and reuses ${at}.`}
+        // The text is built by svg.ts, which escapes every word.
+        dangerouslySetInnerHTML={{ __html: drawing }}
+      />
+      <StepButtons place={place} at={at} />
+    </div>
+  );
+}
+
+/** Every line can be gone to; where lines are too thin to point at, by the player alone. */
+function StepButtons({ place, at }: { place: Triangle; at: number }) {
+  if (place.line < 24) return null;
+  return (
+    <>
+      {Array.from({ length: Math.min(place.steps, steps.value) }, (_, step) => (
+        <button
+          key={step}
+          type="button"
+          class="cache-step"
+          aria-label={`Go to step ${step + 1}`}
+          aria-current={step === at ? "step" : undefined}
+          style={{
+            top: `${place.top + step * place.line}px`,
+            height: `${place.line}px`,
+            width: `${place.left + (step + 1) * place.cell}px`,
+          }}
+          onClick={() => jump(step)}
+        />
+      ))}
+    </>
+  );
+}
+
+/** The triangle as SVG text. */
+function body(trace: Trace, place: Triangle, at: number, colours: Palette): string {
+  const account = trace.cache;
+  const often = Math.ceil(22 / place.cell);
+  const seldom = Math.ceil(14 / place.line);
+  const names = account.steps.map((_, step) =>
+    step % seldom === 0 || step === at
+      ? text(56, place.top + (step + 0.5) * place.line + 3, `step ${step + 1}`, {
+          "text-anchor": "end",
+          "font-size": 11,
+          "font-weight": step === at ? 700 : null,
+          fill: step === at ? colours.accent : colours.muted,
+        })
+      : "",
+  );
+  const positions = account.steps.map((_, position) =>
+    position % often === 0
+      ? text(place.left + (position + 0.5) * place.cell - 1, 13, `${position}`, small(colours))
+      : "",
+  );
+  const cells = runs(account, place).map((run) => cell(run, at, account.source_positions, colours));
+  const mark = rect(0.5, place.top + at * place.line - 1.5, place.width - 1, place.line + 1, {
+    fill: "none",
+    stroke: colours.accent,
+    rx: 4,
+  });
+  return [
+    text(64 + 38, 13, `source 0–${account.source_positions - 1}`, small(colours)),
+    ...positions,
+    ...names,
+    ...cells,
+    mark,
+  ].join("");
+}
+
+function small(colours: Palette) {
+  return { "text-anchor": "middle", "font-size": 10, fill: colours.muted };
+}
+
+/** One run: solid where computed, pale where reused, an outline where it is still to come. */
+function cell(run: Run, at: number, source: number, colours: Palette): string {
+  const { x, y, width, height, step, kind } = run;
+  const common = { rx: Math.min(2, height / 3) };
+  if (step > at) {
+    return rect(x, y, width, height, { ...common, fill: colours.masked, "fill-opacity": 0.6 });
+  }
+  const isNew = kind === "computed" || (kind === "source" && step === 0);
+  const shade = { fill: colours.accent, "fill-opacity": isNew ? null : REUSED };
+  const title = el("title", {}, titleOf(run, source, isNew));
+  return el("rect", { x, y, width, height, ...common, ...shade }, title);
+}
+
+function titleOf({ kind, row, step }: Run, source: number, isNew: boolean): string {
+  const done = isNew ? "computed" : "reused";
+  if (kind === "source") return `${source} source positions, ${done}`;
+  const which = kind === "computed" ? `position ${step}` : `positions 0 to ${step - 1}`;
+  return `step ${step + 1}, row ${row + 1}: ${which} ${done}`;
+}
+
+/** The triangle as a picture to save. */
+export function trianglePicture(
+  trace: Trace,
+  at: number,
+  colours: Palette,
+  width: number,
+): Picture {
+  const place = triangle(trace.cache.steps.length, width);
+  return picture(place.width, place.height, colours, body(trace, place, at, colours));
+}
+
+function Caption({ trace }: { trace: Trace }) {
+  const { cache, steps: written } = trace;
+  const rows = cache.steps[0]?.rows ?? 1;
+  const beam =
+    rows > 1
+      ? `Each line has ${rows} thin rows, one a hypothesis of the beam.`
+      : "One hypothesis, one row.";
+  const longer =
+    cache.steps.length > written.length
+      ? ` The search went on for ${cache.steps.length - written.length} more steps than the translation has, to be sure that nothing beats it.`
+      : "";
+  return (
+    <>
+      A column is a target position; left of them the source, whose keys and values are projected
+      once, at the first step, and shared by all rows. {beam}
+      {longer}
+    </>
+  );
+}

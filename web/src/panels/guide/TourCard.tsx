@@ -1,0 +1,142 @@
+/** The card of the tour: shown beside whatever panel the tour is at. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Num } from "../../drawing/Number.tsx";
+import { plain } from "../../drawing/pieces.ts";
+import { address, baseline, go } from "../../state/store.ts";
+import "./guide.css";
+import type { Inline } from "./inline.ts";
+import { endTour, facts, focusWanted, followTour, inView, toStep } from "./onTour.ts";
+import { reveal } from "./reveal.ts";
+import { stepAddress, TOUR, type TourStep, withinTour } from "./tour.ts";
+
+/** Nothing while there is no tour. */
+export function TourCard() {
+  const { tour } = address.value;
+  return tour === null ? null : <Card place={withinTour(tour)} />;
+}
+
+function Card({ place }: { place: number }) {
+  const step = TOUR[place] as TourStep;
+  const title = useRef<HTMLHeadingElement>(null);
+  const [open, setOpen] = useState(true);
+  useEffect(followTour, []);
+  useEffect(() => {
+    document.documentElement.dataset.tour = open ? "open" : "closed";
+    return () => {
+      delete document.documentElement.dataset.tour;
+    };
+  }, [open]);
+  useEffect(() => {
+    if (!focusWanted.peek()) return;
+    focusWanted.value = false;
+    title.current?.focus({ preventScroll: true });
+    return reveal(step.figure);
+  }, [place]);
+  return (
+    <aside class="guide-card" aria-label="Tour" data-step={place} onKeyDown={keys(place)}>
+      <header>
+        <p class="guide-count">
+          {place + 1} of {TOUR.length} <span aria-hidden="true">·</span> paper, {step.section}
+        </p>
+        <button
+          type="button"
+          class="quiet-button"
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+        >
+          {open ? "Fold" : "Unfold"}
+        </button>
+        <button type="button" class="quiet-button" onClick={leave}>
+          Exit<span class="visually-hidden"> the tour</span>
+        </button>
+      </header>
+      <h2 ref={title} tabIndex={-1}>
+        {step.title}
+      </h2>
+      {open && <Words step={step} place={place} />}
+      <nav aria-label="Steps of the tour">
+        <button
+          type="button"
+          class="button"
+          disabled={place === 0}
+          onClick={() => toStep(place - 1)}
+        >
+          Back
+        </button>
+        <span class="guide-bar" aria-hidden="true">
+          <span style={{ inlineSize: `${(100 * (place + 1)) / TOUR.length}%` }} />
+        </span>
+        {place === TOUR.length - 1 ? (
+          <button type="button" class="button guide-next" onClick={leave}>
+            Done
+          </button>
+        ) : (
+          <button type="button" class="button guide-next" onClick={() => toStep(place + 1)}>
+            Next
+          </button>
+        )}
+      </nav>
+    </aside>
+  );
+}
+
+function Words({ step, place }: { step: TourStep; place: number }) {
+  const known = facts.value;
+  if (!known) return <p class="guide-waiting">{waitingWords()}</p>;
+  const wanted = stepAddress(place, known);
+  return (
+    <div class="guide-words">
+      {step.words(known).map((sentence, number) => (
+        <p key={number}>
+          {sentence.map((part, at) => (
+            <Part key={at} part={part} />
+          ))}
+        </p>
+      ))}
+      <p class="guide-hint">{step.hint}</p>
+      {!inView(address.value, wanted) && (
+        <button type="button" class="button" onClick={() => go(wanted)}>
+          Show what this is about
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Why there is nothing to say yet. */
+function waitingWords(): string {
+  if (address.value.text.trim() === "") return "Type a sentence, and the tour goes on with it.";
+  return baseline.value.state === "failed"
+    ? "Your sentence could not be looked at; the panel says why. Try another one."
+    : "Looking at your sentence …";
+}
+
+function Part({ part }: { part: Inline }) {
+  if (typeof part === "string") return <>{part}</>;
+  if (part.kind === "number") return <Num value={part.value} digits={part.digits} />;
+  return <b class="guide-token">{plain(part.piece)}</b>;
+}
+
+/** Leave; the focus goes to the panel that is shown. */
+function leave(): void {
+  endTour();
+  const heading = document.getElementById("panel-title");
+  heading?.setAttribute("tabindex", "-1");
+  heading?.focus();
+}
+
+/** Escape leaves, n and b go on and back; only while the focus is inside the card. */
+function keys(place: number) {
+  return (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const act = {
+      Escape: leave,
+      n: () => toStep(place + 1),
+      b: () => toStep(place - 1),
+    }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  };
+}

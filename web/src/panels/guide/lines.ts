@@ -1,0 +1,155 @@
+/** What the tour says at each step. Each function returns paragraphs, with the sentence's numbers. */
+
+import type { Facts } from "./facts.ts";
+import { type Inline, number, say, token } from "./inline.ts";
+
+/** What one step says of a sentence. */
+type Lines = (facts: Facts) => Inline[][];
+
+/** Why attention. */
+export const why: Lines = ({ trace }) => [
+  say`Older networks read a sentence one word after another and carried all of it along in a single state. What was far back faded, and no step could begin before the last had ended.`,
+  say`Here every token may look at every other one, at once. That looking is attention. The drawing has it in three places. Your sentence, ${trace.source_tokens.length} tokens with the end symbol, enters the encoder; the translation leaves the decoder, one token a step.`,
+];
+
+/** Tokens. */
+export const tokens: Lines = ({ trace }) => {
+  const split = trace.words.source.find(([first = 0, end = 0]) => end - first > 1);
+  const pieces = split ? trace.source_tokens.slice(split[0], split[1]) : [];
+  return [
+    say`A vocabulary of ${trace.model.source_vocab_size} pieces cuts any text. Frequent words are one piece, rare ones are put together from several, so hardly a word is unknown.`,
+    pieces.length > 0
+      ? [
+          "In your sentence, ",
+          ...pieces.flatMap(({ piece }, place): Inline[] =>
+            place === 0 ? [token(piece)] : [" + ", token(piece)],
+          ),
+          " make one word.",
+        ]
+      : say`In your sentence, every word is one piece.`,
+    say`The last token is the end symbol: it tells the network that the sentence is over.`,
+  ];
+};
+
+/** Embeddings. */
+export const embeddings: Lines = ({ trace: { model } }) => [
+  say`Each token is a row of a table: ${model.d_model} numbers, learned like all others. They are multiplied by √${model.d_model} = ${number(Math.sqrt(model.d_model))}, so that what is added next does not drown them.`,
+  {
+    all: say`One and the same table serves the source, the translation and the last layer.`,
+    decoder: say`The translation's table serves the last layer too; the source has its own.`,
+    none: say`Source, translation and last layer each have a table of their own.`,
+  }[model.tying as "all" | "decoder" | "none"],
+];
+
+const ORDER: Record<string, string> = {
+  learned: "This network has learned a vector for every place and adds it to the token's.",
+  rotary:
+    "This network adds nothing: it turns queries and keys by an angle that grows with the place. The paper adds waves instead.",
+  relative:
+    "This network adds nothing: each head has learned how much to favour each distance. The paper adds waves instead.",
+  none: "This network is told nothing of order but what the mask gives away. The paper adds waves.",
+};
+
+/** Positions. */
+export const positions: Lines = ({ trace: { model } }) => [
+  say`To attention, a sentence is a bag: nothing in it knows what came first.`,
+  [
+    ORDER[model.positions] ??
+      `So to each token a vector is added that depends on its place alone: sines and cosines, from a wave that turns every six tokens to one that hardly moves. The sum of both, ${model.d_model} numbers a token, enters the first layer.`,
+  ],
+];
+
+/** Encoder self-attention. */
+export const encoder: Lines = ({ trace, encoder: link }) => [
+  say`In the encoder, queries, keys and values all come from the source: each token gathers from the others what it needs. One row is one token looking, and its weights add up to 1.`,
+  link
+    ? say`The strongest bond between two words of your sentence: in layer ${link.layer}, head ${link.head}, ${token(trace.source_tokens[link.query]?.piece)} gives ${token(trace.source_tokens[link.key]?.piece)} a weight of ${number(link.weight)}, across ${Math.abs(link.query - link.key) - 1} tokens. A chain of states would have had to carry it all that way.`
+    : say`Your sentence is too short for bonds across other words. Write a longer one.`,
+];
+
+/** Multi-head attention. */
+export const heads: Lines = ({ trace: { model }, apart }) => [
+  say`One average over the sentence would blur what it gathers. So there are ${model.heads} heads a layer, each with its own projections to ${model.d_k} of the ${model.d_model} dimensions, and each free to look elsewhere. Their results are put side by side and projected once more.`,
+  apart
+    ? say`On your sentence, heads ${apart.one} and ${apart.other} of layer ${apart.layer} differ the most: ${number(100 * apart.distance, 0)} % of their attention lies in different places.`
+    : say`This network has a single head a layer.`,
+];
+
+/** One head in six steps. */
+export const sixSteps: Lines = ({ trace, encoder: link }) => [
+  link
+    ? say`The whole of equation 1, with the numbers of one query: that of ${token(trace.source_tokens[link.query]?.piece)}, in the head you have just seen.`
+    : say`The whole of equation 1, with the numbers of one query.`,
+  say`It is compared with every key by a dot product. Long vectors make large products, and a softmax of large numbers is nearly all or nothing; so they are divided by √d_k = ${number(Math.sqrt(trace.model.d_k))}.`,
+  say`What may not be seen is set to −∞. The softmax turns the rest into weights, and the sum of the values, so weighted, is what this head hands on.`,
+];
+
+/** Add & Norm and feed-forward. */
+export const addAndNorm: Lines = ({ trace, stream }) => [
+  say`A sublayer never replaces a token's vector: its result is added to it. Around every sum stands a layer norm, ${trace.model.norm === "pre" ? "in this network before each sublayer, in the paper after it" : "after each sublayer as in the paper"}. Then each token goes through a small network by itself, ${trace.model.d_model} → ${trace.model.d_ff} → ${trace.model.d_model} (equation 2).`,
+  stream
+    ? say`In encoder layer ${stream.layer}, the vector of ${token(trace.source_tokens[stream.token]?.piece)} comes in with a length of ${number(stream.before)}; attention adds a vector of length ${number(stream.attention)}, the feed-forward network one of ${number(stream.feedForward)}.`
+    : say`While training, a share of these results is dropped by chance (dropout, section 5.4).`,
+];
+
+/** The decoder's mask. */
+export const mask: Lines = ({ trace, decoder: link }) => [
+  say`The decoder reads what it has written so far. In training it is given the whole translation at once, so everything to the right must be hidden: the hatched half, where scores are −∞ and weights exactly 0.`,
+  link
+    ? say`Here, layer ${link.layer}, head ${link.head}: ${token(trace.target_tokens[link.query]?.piece)} looks back at ${token(trace.target_tokens[link.key]?.piece)} with a weight of ${number(link.weight)}.`
+    : say`That is why it can learn every position of a sentence in a single pass.`,
+];
+
+/** Cross-attention. */
+export const cross: Lines = ({ trace, cross: link }) => [
+  say`The only place where the translation sees the source: queries come from the decoder, keys and values from the encoder's output. Nobody has told these heads which word means which.`,
+  link
+    ? say`Of those that align words, head ${link.head} of layer ${link.layer} is the sharpest on your sentence: it puts ${number(link.sharpness)} of its weight on a single word of the source, on average. For ${token(link.piece)}, it gives ${token(trace.source_tokens[link.key]?.piece)} a weight of ${number(link.weight)}.`
+    : say`In your sentence there is no word to align.`,
+];
+
+/** Output softmax. */
+export const output: Lines = ({ trace, unsure }) => {
+  const step = trace.steps[unsure];
+  const [first, second] = step?.top ?? [];
+  return [
+    say`The decoder's last vector is compared with the vector of every token of the vocabulary. These ${trace.model.target_vocab_size} logits go through a softmax, and are probabilities.`,
+    step && first && second
+      ? say`Step ${unsure + 1} is where the network was least sure (entropy ${number(step.entropy)} nats): ${token(first.piece)} has a probability of ${number(Math.exp(first.log_prob), 3)}, ${token(second.piece)} of ${number(Math.exp(second.log_prob), 3)}.`
+      : say`Temperature makes them flatter or steeper.`,
+  ];
+};
+
+/** Greedy and beam. */
+export const search: Lines = ({ trace, candidates }) => {
+  const later = trace.steps.findIndex(({ rank }) => rank > 1);
+  return [
+    say`The likeliest token now need not begin the likeliest sentence. Greedy search takes it all the same; a beam keeps several beginnings side by side. Scores are divided by a length penalty (α = ${number(trace.search.length_penalty, 1)}), or short translations would always win.`,
+    candidates
+      ? say`For your sentence ${candidates.seen} candidates were looked at, and ${candidates.dropped} of them dropped.`
+      : say`This translation was given, not searched for.`,
+    later >= 0
+      ? say`At step ${later + 1} it was worth it: ${token(trace.steps[later]?.token.piece)} was only number ${trace.steps[later]?.rank ?? 0} by probability.`
+      : say`At every step the winner took the likeliest token: greedy search would have found the same.`,
+  ];
+};
+
+/** Cache. */
+export const cache: Lines = ({ multiplications: { made, without } }) => [
+  say`Because of the mask, what was computed for a token never changes when more is written. Its keys and values are kept, and each step computes one new row only. The source's were computed once, before the first step.`,
+  say`For your sentence the decoder made ${number(made / 1e6, 1)} million multiplications instead of ${number(without / 1e6, 1)} million: ${number(without / Math.max(1, made), 1)} times fewer.`,
+];
+
+/** Lens and heads off. */
+export const missing: Lines = ({ cross: link }) => [
+  say`The paper asks what each part is good for by building networks without it. With a trained one there are cheaper ways: read an early layer as if it were the last, or switch a head off and translate again.`,
+  link
+    ? say`Try it with the head that aligned so sharply: cross ${link.layer}.${link.head}. Often the others make up for it.`
+    : say`Often the others make up for a missing head.`,
+];
+
+/** Training. */
+export const learning: Lines = () => [
+  say`The network learned from pairs of sentences: at every place it was asked for the next token. The learning rate rises first and falls later (equation 3), so that early steps do not spoil what comes after.`,
+  say`Label smoothing asks for a little doubt: most of the target is the right token, the rest is spread over all others. That makes perplexity worse and translations better. Here you see a run learn, if the server was given one.`,
+];

@@ -1,0 +1,140 @@
+/** Heads switched off: what becomes of the translation, and which head matters most. */
+import { useRef } from "preact/hooks";
+import type { HeadId, Trace, TraceRequest } from "../../api/types.ts";
+import { palette } from "../../drawing/colours.ts";
+import { Figure } from "../../drawing/Figure.tsx";
+import { Num } from "../../drawing/Number.tsx";
+import { baselineRequest, traceRequest } from "../../state/requests.ts";
+import { address, baseline, go, models, trace as shown } from "../../state/store.ts";
+import { Comparison } from "./Comparison.tsx";
+import { headName } from "./headList.ts";
+import { type Measuring, ranked } from "./headLosses.ts";
+import { Switches } from "./Switches.tsx";
+import { start, stop, sweep, sweepKey } from "./sweep.ts";
+import { switchesPicture, switchesTable } from "./switchesPicture.ts";
+
+/** The switches, the comparison, and the sweep over all heads. */
+export function HeadSwitches({ trace }: { trace: Trace }) {
+  const before = useBefore(trace);
+  const request = baselineRequest(traceRequest(address.value, models.value.value));
+  if (!before || !request) return <p>The translation with all heads on is on its way …</p>;
+  const off = address.value.without;
+  const latest = sweep.value;
+  const mine = latest?.key === sweepKey(request, before.translation) ? latest : null;
+  const losses = mine?.measured.losses ?? [];
+  const change = (without: HeadId[]) => go({ without });
+  return (
+    <>
+      <Comparison
+        before={before}
+        after={trace}
+        request={request}
+        waiting={shown.value.state === "loading"}
+      />
+      {address.value.prefix.length > 0 && <Forced count={address.value.prefix.length} />}
+      <Figure
+        name="head-switches"
+        title="Every head has a switch"
+        controls={
+          <>
+            <button
+              type="button"
+              class="button"
+              disabled={off.length === 0}
+              onClick={() => change([])}
+            >
+              All on
+            </button>
+            <SweepButton request={request} trace={before} running={mine?.running ?? false} />
+          </>
+        }
+        picture={() => switchesPicture(trace.model, off, losses, palette())}
+        table={() => switchesTable(trace.model, off, losses)}
+        caption={
+          <>
+            A head that is off gives zeros to W<sup>O</sup>, as if the rows of W<sup>O</sup> that
+            read it were zero (section 3.2.2). Nothing else is changed. Rows are layers, columns
+            heads.
+          </>
+        }
+      >
+        {mine && <SweepResult measured={mine.measured} running={mine.running} />}
+        <Switches config={trace.model} off={off} losses={losses} onChange={change} />
+      </Figure>
+    </>
+  );
+}
+
+/**
+ * The trace with all heads on. While the store fetches it, the last one of the same sentence
+ * stands in: the switches must not go away under the reader's finger.
+ */
+function useBefore(trace: Trace): Trace | undefined {
+  const last = useRef<Trace | undefined>(undefined);
+  const plain = trace.without.length === 0 && trace.prefix_length === 0 ? trace : undefined;
+  const now = baseline.value.value ?? plain;
+  if (now) last.current = now;
+  return last.current?.source === trace.source ? last.current : undefined;
+}
+
+function Forced({ count }: { count: number }) {
+  return (
+    <p class="lens-note">
+      {count === 1 ? "One token is" : `${count} tokens are`} forced in the translation without these
+      heads, and none in the one above it.{" "}
+      <button type="button" class="button" onClick={() => go({ prefix: [] })}>
+        Let go of them
+      </button>
+    </p>
+  );
+}
+
+function SweepButton(props: { request: TraceRequest; trace: Trace; running: boolean }) {
+  if (props.running) {
+    return (
+      <button type="button" class="button" onClick={stop}>
+        Stop
+      </button>
+    );
+  }
+  const { request, trace } = props;
+  return (
+    <button
+      type="button"
+      class="button"
+      disabled={trace.translation.trim() === ""}
+      onClick={() => start(request, trace.translation, trace.model)}
+    >
+      Which head matters most?
+    </button>
+  );
+}
+
+function SweepResult({ measured, running }: { measured: Measuring; running: boolean }) {
+  const { losses, total, whole, translation } = measured;
+  const [first] = ranked(losses);
+  return (
+    <div class="lens-sweep">
+      {running && (
+        <progress value={losses.length} max={total} aria-label="Heads tried">
+          {losses.length} of {total}
+        </progress>
+      )}
+      <p>
+        {losses.length} of {total} heads tried, each switched off alone.{" "}
+        {first && whole !== null && (
+          <>
+            {running ? "So far " : ""}
+            <b data-first>{headName(first.head)}</b> matters most: without it, log P of “
+            {translation}” falls from <Num value={whole} /> to <Num value={first.logProb} />, by{" "}
+            <Num value={first.loss} digits={2} /> nats.
+          </>
+        )}
+      </p>
+      <p class="lens-note">
+        The numbers below are such losses, all of this same translation. Below zero: without the
+        head it would be likelier.
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,114 @@
+/** What forcing a token changed: the translation before and after, the differences marked. */
+
+import { useEffect, useRef } from "preact/hooks";
+import type { Trace } from "../../api/types.ts";
+import { Num } from "../../drawing/Number.tsx";
+import { plain } from "../../drawing/pieces.ts";
+import { baseline, go, type Loaded } from "../../state/store.ts";
+import { differences, type Stretch, words } from "./forcing.ts";
+import { timesAs } from "./ratio.ts";
+import type { PieceOf } from "./view.ts";
+import "./forced.css";
+
+interface Props {
+  trace: Trace;
+  loading: boolean;
+  /** Forced just now, by a press on this page: then the keyboard and the eye are led here. */
+  fresh: boolean;
+  prefix: number[];
+  pieceOf: PieceOf;
+}
+
+/** The box that stays while a prefix is forced. */
+export function Forced({ trace, loading, fresh, prefix, pieceOf }: Props) {
+  const box = useRef<HTMLElement>(null);
+  const key = prefix.join(".");
+  useEffect(() => {
+    if (fresh) box.current?.focus();
+  }, [fresh, key]);
+  const last = prefix.at(-1) as number;
+  const before = prefix.slice(0, -1).map((id) => plain(pieceOf(id)));
+  return (
+    <section class="output-forced" aria-label="Forced token" ref={box} tabIndex={-1}>
+      <p>
+        Forced{before.length > 0 && <> after “{before.join(" ")}”</>}:{" "}
+        <b class="output-forced-token">{plain(pieceOf(last))}</b>. All after it is the model's own.
+        <button type="button" class="button output-release" onClick={release}>
+          Release
+        </button>
+      </p>
+      <Comparison before={baseline.value} after={trace} loading={loading} />
+    </section>
+  );
+}
+
+/** Let the search go free again; the keyboard goes on from the present step. */
+function release(): void {
+  go({ prefix: [], query: null });
+  document.querySelector<HTMLElement>(".output-strip [aria-current]")?.focus();
+}
+
+interface ComparisonProps {
+  before: Loaded<Trace>;
+  after: Trace;
+  loading: boolean;
+}
+
+function Comparison({ before, after, loading }: ComparisonProps) {
+  const free = before.value;
+  if (free === undefined || loading) return <p class="output-hint">Translating…</p>;
+  const found = differences(words(free.translation), words(after.translation));
+  const same = found.every(({ kind }) => kind === "same");
+  return (
+    <>
+      <dl class="output-versions" aria-live="polite">
+        <div>
+          <dt>free</dt>
+          <dd data-version="before">
+            <Marked stretches={found} without="new" />
+          </dd>
+          <dd class="output-log-prob">
+            log P <Num value={free.log_prob} digits={3} />
+          </dd>
+        </div>
+        <div>
+          <dt>forced</dt>
+          <dd data-version="after">
+            <Marked stretches={found} without="gone" />
+          </dd>
+          <dd class="output-log-prob">
+            log P <Num value={after.log_prob} digits={3} />
+          </dd>
+        </div>
+      </dl>
+      <p class="output-hint">{inWords(free, after, same)}</p>
+    </>
+  );
+}
+
+function Marked({ stretches, without }: { stretches: Stretch[]; without: Stretch["kind"] }) {
+  return (
+    <>
+      {stretches
+        .filter(({ kind }) => kind !== without)
+        .map(({ kind, words: said }, at) => {
+          const Mark = kind === "gone" ? "del" : kind === "new" ? "ins" : "span";
+          return (
+            <>
+              {at > 0 && " "}
+              <Mark>{said.join(" ")}</Mark>
+            </>
+          );
+        })}
+    </>
+  );
+}
+
+function inWords(free: Trace, after: Trace, same: boolean): string {
+  if (same) return "The same text: the forced token is what the model would have written anyway.";
+  const times = timesAs(Math.exp(Math.abs(free.log_prob - after.log_prob)));
+  if (after.log_prob > free.log_prob) {
+    return `To the model, the forced one is ${times} times as probable: the search had missed it.`;
+  }
+  return `To the model, the free one is ${times} times as probable.`;
+}

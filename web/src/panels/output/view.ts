@@ -1,0 +1,77 @@
+/** What the panel shows of one step, put together from the trace. */
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { asProblem, vocabulary } from "../../api/client.ts";
+import type { Step, Trace } from "../../api/types.ts";
+import { tell } from "../../state/notices.ts";
+import { useTensor } from "../../state/useTensor.ts";
+import {
+  AS_IT_IS,
+  type Cuts,
+  placeOf,
+  type Ranked,
+  ranked,
+  type Spread,
+  spread,
+} from "./distribution.ts";
+
+/** One step of one trace with its logits in order. */
+export interface StepView {
+  trace: Trace;
+  /** Number of the step, from 0. */
+  at: number;
+  step: Step;
+  order: Ranked;
+  /** What the network itself says. */
+  plain: Spread;
+  /** Place of the token that was written, from 0. */
+  written: number;
+}
+
+/**
+ * Return the step to show: the chosen one as soon as its logits are here, until then the last one
+ * whole, so that no number stands beside a step that it does not belong to.
+ */
+export function useStepView(trace: Trace, at: number): StepView | undefined {
+  const logits = useTensor(trace, "logits", [at]);
+  useTensor(trace, "logits", [Math.min(at + 1, trace.steps.length - 1)]); // the next one, ahead
+  const last = useRef<StepView | undefined>(undefined);
+  const found = useMemo(() => {
+    const step = trace.steps[at];
+    if (logits === undefined || step === undefined) return undefined;
+    const order = ranked(logits.data);
+    const written = placeOf(order, step.token.id);
+    return { trace, at, step, order, plain: spread(order, AS_IT_IS), written };
+  }, [trace, at, logits]);
+  if (found !== undefined) last.current = found;
+  return found ?? last.current;
+}
+
+/** Return the distribution of a step at a temperature and after the cuts. */
+export function useSpread({ order }: StepView, cuts: Cuts): Spread {
+  const { temperature, topK, topP } = cuts;
+  return useMemo(
+    () => spread(order, { temperature, topK, topP }),
+    [order, temperature, topK, topP],
+  );
+}
+
+/** The piece of a token by its id; `#id` until the vocabulary is here. */
+export type PieceOf = (id: number) => string;
+
+/** Return what each token of a model's vocabulary is called. */
+export function usePieces(model: string | undefined, trace: Trace): PieceOf {
+  const [pieces, keep] = useState<string[]>();
+  useEffect(() => {
+    if (model === undefined) return;
+    let wanted = true;
+    vocabulary(model).then(
+      (found) => wanted && keep(found),
+      (error) => wanted && tell(asProblem(error)),
+    );
+    return () => {
+      wanted = false;
+    };
+  }, [model]);
+  return (id) => pieces?.[id] ?? trace.pieces[id] ?? `#${id}`;
+}

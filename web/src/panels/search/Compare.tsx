@@ -1,0 +1,62 @@
+/** Greedy and beam side by side: what they wrote, where they part, who was more probable. */
+
+import type { Trace } from "../../api/types.ts";
+import { Num } from "../../drawing/Number.tsx";
+import { joins, plain } from "../../drawing/pieces.ts";
+import { jump } from "../../state/player.ts";
+import { partingAt } from "./parting.ts";
+import { comparison, parting, resultOf } from "./words.ts";
+
+interface Props {
+  greedy: Trace;
+  beam: Trace;
+  beamName: string;
+}
+
+/** The two translations, token under token, and the comparison in words. */
+export function Compare({ greedy, beam, beamName }: Props) {
+  const at = partingAt(resultOf(greedy).tokens, resultOf(beam).tokens);
+  const where = parting(greedy, beam);
+  return (
+    <section class="search-compare" aria-label="Greedy against beam">
+      <Line name="Greedy" trace={greedy} parted={at} />
+      <Line name={beamName} trace={beam} parted={at} />
+      <p class="search-verdict">{comparison(greedy, beam)}</p>
+      {where !== null && at !== null && (
+        <p class="muted">
+          {where}{" "}
+          <button type="button" class="quiet-button" onClick={() => jump(at)}>
+            Go to step {at + 1}
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Line({ name, trace, parted }: { name: string; trace: Trace; parted: number | null }) {
+  const pieces = trace.steps.map(({ token }) => token.piece);
+  const joined = joins(pieces);
+  return (
+    <div class="search-version" data-search={name}>
+      <span class="search-version-name">{name}</span>
+      <span class="search-version-text">
+        {pieces.map((piece, index) => (
+          <span key={index}>
+            {index > 0 && !joined[index] && " "}
+            <span
+              data-apart={(parted !== null && index >= parted) || undefined}
+              data-fork={index === parted || undefined}
+            >
+              {plain(piece)}
+            </span>
+          </span>
+        ))}
+      </span>
+      <span class="search-version-numbers">
+        log P <Num value={trace.log_prob} digits={3} />, {trace.steps.length} tokens, score{" "}
+        <Num value={trace.score} digits={3} />
+      </span>
+    </div>
+  );
+}

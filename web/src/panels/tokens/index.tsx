@@ -1,0 +1,38 @@
+/** Tokens and positions: what enters the two stacks. */
+
+import "./tokens.css";
+import type { Trace } from "../../api/types.ts";
+import { PanelFrame } from "../../frame/PanelFrame.tsx";
+import { address } from "../../state/store.ts";
+import { BiasFigure } from "./BiasFigure.tsx";
+import { EntryFigure } from "./EntryFigure.tsx";
+import { methodOf } from "./positions.ts";
+import { SimilarityFigure } from "./SimilarityFigure.tsx";
+import type { Stream } from "./stream.ts";
+import { TokensFigure } from "./TokensFigure.tsx";
+
+/** The panel. */
+export default function TokensPanel() {
+  return (
+    <PanelFrame
+      title="Tokens and positions"
+      lead="The sentence is cut into pieces of the vocabulary; each piece becomes a vector of d_model numbers, to which its position is added (sections 3.4 and 3.5)."
+    >
+      {(trace) => <TokensOf trace={trace} />}
+    </PanelFrame>
+  );
+}
+
+function TokensOf({ trace }: { trace: Trace }) {
+  const stream: Stream = address.value.extra.stream === "target" ? "target" : "source";
+  const method = methodOf(trace.model.positions);
+  return (
+    <>
+      <TokensFigure trace={trace} stream="source" />
+      <TokensFigure trace={trace} stream="target" />
+      <EntryFigure trace={trace} stream={stream} />
+      {method.added && <SimilarityFigure trace={trace} stream={stream} />}
+      {trace.model.positions === "relative" && <BiasFigure trace={trace} />}
+    </>
+  );
+}

@@ -1,0 +1,204 @@
+/**
+ * What the page shows, as one value, and how it is written into the address.
+ *
+ *     #/explore/attention?text=Le+chat+dort.&side=cross&layer=2&head=1
+ *
+ * It lives behind the `#`, so that a sentence never reaches a server's log and a link reproduces
+ * the view. Whatever has its usual value is left out.
+ */
+import type { HeadId, Method, Side } from "../api/types.ts";
+
+/** The panels, in the order of the side navigation. */
+export const PANEL_KEYS = [
+  "map",
+  "tokens",
+  "attention",
+  "steps",
+  "output",
+  "search",
+  "cache",
+  "lens",
+  "training",
+  "guide",
+] as const;
+
+/** One of the panels. */
+export type PanelKey = (typeof PANEL_KEYS)[number];
+
+/** Everything that a link reproduces. */
+export interface Address {
+  view: "translate" | "explore";
+  panel: PanelKey;
+  text: string;
+  /** Empty: the server's first choice. */
+  model: string;
+  /** Target language; empty: the model's first. */
+  target: string;
+  /** Null: as the model's own search settings say. The same holds for `beam` and `alpha`. */
+  method: Method | null;
+  beam: number | null;
+  alpha: number | null;
+  /** Attention that is looked at. */
+  side: Side;
+  layer: number;
+  head: number;
+  /** Row (query) that is looked at; null: the row of the current step, or the first. */
+  query: number | null;
+  /** Step of decoding, from 0. */
+  step: number;
+  temperature: number;
+  /** 0: all. */
+  topK: number;
+  topP: number;
+  /** Token ids that the translation is made to begin with. */
+  prefix: number[];
+  /** Heads that are switched off. */
+  without: HeadId[];
+  /** Step of the guide, from 0; null: not on tour. */
+  tour: number | null;
+  shape: "matrix" | "arcs";
+  /** A panel's own keys. Names: letters, digits, `-` and `_`. */
+  extra: Record<string, string>;
+}
+
+/** Where one is without any address: the usual value of everything. */
+export const HOME: Address = {
+  view: "translate",
+  panel: "map",
+  text: "",
+  model: "",
+  target: "",
+  method: null,
+  beam: null,
+  alpha: null,
+  side: "cross",
+  layer: 0,
+  head: 0,
+  query: null,
+  step: 0,
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  prefix: [],
+  without: [],
+  tour: null,
+  shape: "matrix",
+  extra: {},
+};
+
+const METHODS: readonly Method[] = ["greedy", "beam", "diverse", "sampling", "mbr"];
+const SIDES: readonly Side[] = ["encoder", "decoder", "cross"];
+const EXTRA = "x-";
+
+/** The address in words. */
+export function format(address: Address): string {
+  const path = address.view === "translate" ? "/translate" : `/explore/${address.panel}`;
+  const fields = new URLSearchParams();
+  for (const [name, write] of Object.entries(WRITERS)) {
+    const written = write(address);
+    if (written !== write(HOME)) fields.set(name, written);
+  }
+  // The panel is part of the path in one view only; a link to the other still remembers it.
+  if (address.view === "translate" && address.panel !== HOME.panel)
+    fields.set("panel", address.panel);
+  for (const name of Object.keys(address.extra).sort()) {
+    fields.set(EXTRA + name, address.extra[name] ?? "");
+  }
+  const query = fields.toString();
+  return `#${path}${query ? `?${query}` : ""}`;
+}
+
+const WRITERS: Record<string, (address: Address) => string> = {
+  text: (a) => a.text,
+  model: (a) => a.model,
+  target: (a) => a.target,
+  method: (a) => a.method ?? "",
+  beam: (a) => optional(a.beam),
+  alpha: (a) => optional(a.alpha),
+  side: (a) => a.side,
+  layer: (a) => String(a.layer),
+  head: (a) => String(a.head),
+  query: (a) => optional(a.query),
+  step: (a) => String(a.step),
+  temperature: (a) => String(a.temperature),
+  k: (a) => String(a.topK),
+  p: (a) => String(a.topP),
+  prefix: (a) => a.prefix.join("."),
+  without: (a) => a.without.map((h) => `${h.side}.${h.layer}.${h.head}`).join("_"),
+  tour: (a) => optional(a.tour),
+  shape: (a) => a.shape,
+};
+
+function optional(value: number | null): string {
+  return value === null ? "" : String(value);
+}
+
+/** The address that a hash stands for; what is missing or makes no sense has its usual value. */
+export function parse(hash: string): Address {
+  const whole = hash.replace(/^#/, "");
+  const mark = whole.indexOf("?");
+  const path = mark < 0 ? whole : whole.slice(0, mark);
+  const fields = new URLSearchParams(mark < 0 ? "" : whole.slice(mark + 1));
+  const [, view, panel] = path.split("/");
+  const get = (name: string): string => fields.get(name) ?? "";
+  return {
+    view: view === "explore" ? "explore" : "translate",
+    panel: one(PANEL_KEYS, panel || get("panel"), HOME.panel),
+    text: get("text"),
+    model: get("model"),
+    target: get("target"),
+    method: one(METHODS, get("method"), null),
+    beam: natural(get("beam"), 1, null),
+    alpha: real(get("alpha"), 0, Number.MAX_VALUE, null),
+    side: one(SIDES, get("side"), HOME.side),
+    layer: natural(get("layer"), 0, HOME.layer),
+    head: natural(get("head"), 0, HOME.head),
+    query: natural(get("query"), 0, null),
+    step: natural(get("step"), 0, HOME.step),
+    temperature: real(get("temperature"), 0, Number.MAX_VALUE, HOME.temperature),
+    topK: natural(get("k"), 0, HOME.topK),
+    topP: real(get("p"), 0, 1, HOME.topP),
+    prefix: wholes(get("prefix")),
+    without: heads(get("without")),
+    tour: natural(get("tour"), 0, null),
+    shape: one(["matrix", "arcs"] as const, get("shape"), HOME.shape),
+    extra: extras(fields),
+  };
+}
+
+function one<T extends string, E>(allowed: readonly T[], word: string, otherwise: E): T | E {
+  return allowed.find((choice) => choice === word) ?? otherwise;
+}
+
+function natural<E>(word: string, least: number, otherwise: E): number | E {
+  const value = Number(word);
+  return /^\d+$/.test(word) && Number.isSafeInteger(value) && value >= least ? value : otherwise;
+}
+
+function real<E>(word: string, least: number, most: number, otherwise: E): number | E {
+  const value = Number(word);
+  return word.trim() !== "" && value >= least && value <= most ? value : otherwise;
+}
+
+function wholes(word: string): number[] {
+  const parts = word === "" ? [] : word.split(".").map((piece) => natural(piece, 0, -1));
+  return parts.includes(-1) ? [] : parts;
+}
+
+function heads(word: string): HeadId[] {
+  return word.split("_").flatMap((piece) => {
+    const [side = "", layer = "", head = ""] = piece.split(".");
+    const found = one(SIDES, side, null);
+    const numbers = [natural(layer, 0, null), natural(head, 0, null)] as const;
+    if (found === null || numbers[0] === null || numbers[1] === null) return [];
+    return [{ side: found, layer: numbers[0], head: numbers[1] }];
+  });
+}
+
+function extras(fields: URLSearchParams): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const [name, value] of fields) {
+    if (name.startsWith(EXTRA)) found[name.slice(EXTRA.length)] = value;
+  }
+  return found;
+}

@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import type { Model, ModelList } from "../api/types.ts";
+import { HOME } from "./address.ts";
+import {
+  baselineRequest,
+  modelOf,
+  oneSentence,
+  sourcesOf,
+  streamRequest,
+  targetOf,
+  traceRequest,
+} from "./requests.ts";
+
+function model(name: string, directions: [string, string][], more: Partial<Model> = {}): Model {
+  const targets = [...new Set(directions.map(([, into]) => into))];
+  const search = { method: "beam", beam: 4, n_best: 1, length_penalty: 0.6 } as Model["search"];
+  return { name, directions, targets, search, default: false, ...more } as Model;
+}
+
+const LIST = {
+  models: [
+    model("small", [["fr", "en"]]),
+    model(
+      "both",
+      [
+        ["fr", "en"],
+        ["en", "fr"],
+        ["de", "en"],
+      ],
+      { default: true },
+    ),
+  ],
+  limits: { max_n_best: 3 },
+} as unknown as ModelList;
+
+test("the named model, else the default one", () => {
+  expect(modelOf(LIST, HOME)?.name).toBe("both");
+  expect(modelOf(LIST, { ...HOME, model: "small" })?.name).toBe("small");
+  expect(modelOf(LIST, { ...HOME, model: "gone" })?.name).toBe("both");
+  expect(modelOf(undefined, HOME)).toBeUndefined();
+});
+
+test("the target that the model has, and the sources that go there", () => {
+  const both = LIST.models[1];
+  expect(targetOf(both, HOME)).toBe("en");
+  expect(targetOf(both, { ...HOME, target: "fr" })).toBe("fr");
+  expect(targetOf(both, { ...HOME, target: "ja" })).toBe("en");
+  expect(sourcesOf(both, "en")).toEqual(["fr", "de"]);
+});
+
+test("several pasted lines become one sentence", () => {
+  expect(oneSentence("  Le chat\r\n\r\n noir\tdort. ")).toBe("Le chat noir dort.");
+});
+
+test("a trace is asked for with what was changed, and only that", () => {
+  expect(traceRequest({ ...HOME, text: " \n" }, LIST)).toBeNull();
+  expect(traceRequest({ ...HOME, text: "a" }, undefined)).toBeNull();
+  expect(traceRequest({ ...HOME, text: "a\nb", step: 3, temperature: 2 }, LIST)).toEqual({
+    text: "a b",
+    model: "both",
+    target: "en",
+    search: { n_best: 1 },
+    level: "full",
+  });
+  const without = [{ side: "cross" as const, layer: 0, head: 1 }];
+  const changed = traceRequest(
+    { ...HOME, text: "a", method: "greedy", beam: 2, alpha: 0, prefix: [7], without },
+    LIST,
+  );
+  expect(changed).toMatchObject({
+    search: { method: "greedy", beam: 2, length_penalty: 0, n_best: 1 },
+    prefix: [7],
+    without,
+  });
+  expect(baselineRequest(changed)).toEqual({
+    text: "a",
+    model: "both",
+    target: "en",
+    level: "full",
+    search: { method: "greedy", beam: 2, length_penalty: 0, n_best: 1 },
+  });
+});
+
+test("alternatives: as many as the beam finds and the server allows", () => {
+  const best = (changes: object) =>
+    streamRequest({ ...HOME, text: "a\nb", ...changes }, LIST)?.search?.n_best;
+  expect(best({})).toBe(3);
+  expect(best({ beam: 2 })).toBe(2);
+  expect(best({ method: "greedy" })).toBe(1);
+  expect(streamRequest({ ...HOME, text: "a\nb" }, LIST)?.text).toBe("a\nb");
+});

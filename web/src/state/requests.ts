@@ -1,0 +1,87 @@
+/** What is asked of the server for an address. Pure. */
+import type {
+  Model,
+  ModelList,
+  SearchSettings,
+  StreamRequest,
+  TraceRequest,
+} from "../api/types.ts";
+import type { Address } from "./address.ts";
+
+/** The model that an address means. */
+export function modelOf(list: ModelList | undefined, address: Address): Model | undefined {
+  const models = list?.models ?? [];
+  const named = models.find((model) => model.name === address.model);
+  return named ?? models.find((model) => model.default) ?? models[0];
+}
+
+/** The target language that an address means: its own if the model has it, else the first. */
+export function targetOf(model: Model | undefined, address: Address): string | undefined {
+  if (!model) return address.target || undefined;
+  return model.targets.includes(address.target) ? address.target : model.targets[0];
+}
+
+/** The source languages that a model translates into this target. */
+export function sourcesOf(model: Model | undefined, target: string | undefined): string[] {
+  return (model?.directions ?? []).filter(([, into]) => into === target).map(([from]) => from);
+}
+
+/** The model's own search settings with the address's changes; one translation is returned. */
+export function searchOf(address: Address): Partial<SearchSettings> {
+  return {
+    n_best: 1,
+    ...(address.method === null ? {} : { method: address.method }),
+    ...(address.beam === null ? {} : { beam: address.beam }),
+    ...(address.alpha === null ? {} : { length_penalty: address.alpha }),
+  };
+}
+
+/** One sentence out of what may be several pasted lines. */
+export function oneSentence(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+/** The trace that an address asks for; null: there is nothing to translate. */
+export function traceRequest(address: Address, list: ModelList | undefined): TraceRequest | null {
+  const text = oneSentence(address.text);
+  const model = modelOf(list, address);
+  if (text === "" || !model) return null;
+  const target = targetOf(model, address);
+  return {
+    text,
+    model: model.name,
+    ...(target ? { target } : {}),
+    search: searchOf(address),
+    level: "full",
+    ...(address.prefix.length > 0 ? { prefix: address.prefix } : {}),
+    ...(address.without.length > 0 ? { without: address.without } : {}),
+  };
+}
+
+/** The same trace with nothing forced and no head off. */
+export function baselineRequest(request: TraceRequest | null): TraceRequest | null {
+  if (request === null) return null;
+  const { prefix: _prefix, without: _without, ...plain } = request;
+  return plain;
+}
+
+/** Most alternatives that the Translate view shows. */
+const ALTERNATIVES = 4;
+
+/** The translation that an address asks for; null: there is nothing to translate. */
+export function streamRequest(address: Address, list: ModelList | undefined): StreamRequest | null {
+  const model = modelOf(list, address);
+  if (address.text.trim() === "" || !model) return null;
+  const target = targetOf(model, address);
+  const method = address.method ?? model.search.method;
+  const beam = address.beam ?? model.search.beam;
+  const wide = method === "beam" || method === "diverse";
+  const most = Math.min(ALTERNATIVES, list?.limits.max_n_best ?? ALTERNATIVES);
+  return {
+    text: address.text,
+    model: model.name,
+    ...(target ? { target } : {}),
+    search: { ...searchOf(address), n_best: wide ? Math.min(beam, most) : 1 },
+    alignment: true,
+  };
+}

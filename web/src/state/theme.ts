@@ -1,0 +1,33 @@
+/** Light or dark: as the system says, or as the reader has chosen. */
+import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
+
+/** The two grounds. */
+export type Theme = "light" | "dark";
+
+const KEY = "translucid-theme";
+const query = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
+const system = signal<Theme>(query?.matches ? "dark" : "light");
+
+query?.addEventListener("change", (event) => {
+  system.value = event.matches ? "dark" : "light";
+});
+
+/** What the reader has chosen; null: as the system says. */
+export const chosenTheme = signal<Theme | null>(stored());
+
+/** The theme that is shown. */
+export const theme: ReadonlySignal<Theme> = computed(() => chosenTheme.value ?? system.value);
+
+function stored(): Theme | null {
+  const word = globalThis.localStorage?.getItem(KEY);
+  return word === "light" || word === "dark" ? word : null;
+}
+
+/** Show the theme and remember the choice. Called once, by main. */
+export function startTheme(): void {
+  effect(() => {
+    document.documentElement.dataset.theme = theme.value;
+    if (chosenTheme.value === null) localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, chosenTheme.value);
+  });
+}

@@ -1,0 +1,121 @@
+/** Words of a text, the tokens in them, and how words look at words. Pure. */
+import { GAP, isSymbol } from "../drawing/pieces.ts";
+
+/** Characters [start, end). */
+export type Span = readonly [number, number];
+
+// Scripts without spaces between words: there, each token is a word, as the server counts them.
+const UNSPACED =
+  /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}\p{sc=Tibt}\u3000-\u303f\uff01-\uff60]/u;
+
+/** The words of a text, as the server counts them in `links`. */
+export function wordSpans(text: string, tokens: readonly (Span | null)[]): Span[] {
+  const starts = [...new Set(tokens.flatMap((span) => (span ? [span[0]] : [])))].sort(
+    (a, b) => a - b,
+  );
+  return [...text.matchAll(/\S+/g)].flatMap((match) => {
+    const begin = match.index;
+    const end = begin + match[0].length;
+    if (!UNSPACED.test(match[0])) return [[begin, end] as const];
+    const cuts = [begin, ...starts.filter((start) => start > begin && start < end), end];
+    return cuts.slice(1).map((cut, at) => [cuts[at] ?? begin, cut] as const);
+  });
+}
+
+/**
+ * Where each piece stands in a text; null: a symbol, or no text. Where a piece is not found (the
+ * tokenizer has changed the text), it and all after it have no place.
+ */
+export function tokenSpans(text: string, pieces: readonly string[]): (Span | null)[] {
+  let at = 0;
+  let lost = false;
+  return pieces.map((piece) => {
+    if (lost || isSymbol(piece)) return null;
+    const letters = piece.replaceAll(GAP, " ").trim();
+    const found = letters === "" ? -1 : text.indexOf(letters, at);
+    const skipped = text.slice(at, found < 0 ? at : found);
+    if (found < 0 || skipped.trim() !== "") {
+      lost = letters !== "";
+      return null;
+    }
+    at = found + letters.length;
+    return [found, at] as const;
+  });
+}
+
+/** The word that a place lies in; −1: in none. */
+export function wordAt(words: readonly Span[], place: number): number {
+  return words.findIndex(([start, end]) => place >= start && place < end);
+}
+
+/** How much each target word looked at each source word: [target][source], the largest being 1. */
+export function wordWeights(
+  weights: readonly (readonly number[])[],
+  target: { words: readonly Span[]; tokens: readonly (Span | null)[] },
+  source: { words: readonly Span[]; tokens: readonly (Span | null)[] },
+): number[][] {
+  const rows = target.words.map(() => source.words.map(() => 0));
+  const columns = source.tokens.map((span) => (span ? wordAt(source.words, span[0]) : -1));
+  target.tokens.forEach((span, token) => {
+    const row = rows[span ? wordAt(target.words, span[0]) : -1];
+    if (!row) return;
+    columns.forEach((column, from) => {
+      if (column >= 0) row[column] = (row[column] ?? 0) + (weights[token]?.[from] ?? 0);
+    });
+  });
+  return rows.map((row) => {
+    const most = Math.max(...row, 0);
+    return most > 0 ? row.map((weight) => weight / most) : row;
+  });
+}
+
+/** Which words of `text` are not in `other`, by the longest common row of words. */
+export function differing(text: string, other: string): { word: string; differs: boolean }[] {
+  const words = text.split(/(\s+)/);
+  const mine = words.filter((word) => word.trim() !== "");
+  const theirs = other.split(/\s+/).filter((word) => word !== "");
+  const shared = longestCommon(mine, theirs);
+  let number = 0;
+  return words
+    .filter((word) => word !== "")
+    .map((word) => {
+      if (word.trim() === "") return { word, differs: false };
+      number += 1;
+      return { word, differs: !shared.has(number - 1) };
+    });
+}
+
+/** The places in `mine` of a longest row of words that both have in the same order. */
+function longestCommon(mine: readonly string[], theirs: readonly string[]): Set<number> {
+  const length = commonLengths(mine, theirs);
+  const found = new Set<number>();
+  let [i, j] = [0, 0];
+  while (i < mine.length && j < theirs.length) {
+    if (mine[i] === theirs[j]) {
+      found.add(i);
+      i += 1;
+      j += 1;
+    } else if (length(i + 1, j) >= length(i, j + 1)) i += 1;
+    else j += 1;
+  }
+  return found;
+}
+
+/** How many words the rest of `mine` from i and of `theirs` from j have in common, in order. */
+function commonLengths(
+  mine: readonly string[],
+  theirs: readonly string[],
+): (i: number, j: number) => number {
+  const width = theirs.length + 1;
+  const lengths = new Uint16Array((mine.length + 1) * width);
+  const length = (i: number, j: number): number => lengths[i * width + j] ?? 0;
+  for (let i = mine.length - 1; i >= 0; i--) {
+    for (let j = theirs.length - 1; j >= 0; j--) {
+      lengths[i * width + j] =
+        mine[i] === theirs[j]
+          ? 1 + length(i + 1, j + 1)
+          : Math.max(length(i + 1, j), length(i, j + 1));
+    }
+  }
+  return length;
+}
