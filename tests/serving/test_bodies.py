@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from translucid.serving.bodies import fault_of, parsed_json, validated
+from translucid.serving.bodies import _object, fault_of, parsed_json, validated
 from translucid.serving.compat_forms import multipart_fields
 from translucid.serving.problems import Problem
 from translucid.serving.settings import ServingConfig
 from translucid.serving.translation_schemas import TranslateBody
 
+LIMITS = ServingConfig()
 characters = st.text(st.characters(exclude_categories=["Cs"]))
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -65,6 +67,41 @@ def test_any_bytes_are_a_value_or_a_problem(raw: bytes) -> None:
     assert bool(found.faults) == (status == 422)
 
 
+@given(st.dictionaries(st.text("abcxyz", min_size=1), characters, min_size=1, max_size=5))
+@example({"a": "\r\n--", "b": "\r\n\r\n"})
+def test_parts_are_what_a_client_sent(fields: dict[str, str]) -> None:
+    parts = {name: (None, text.encode()) for name, text in fields.items()}
+    sent = httpx.Request("POST", "http://localhost", files=parts)
+    assert multipart_fields(sent.read(), sent.headers) == fields
+
+
+def test_only_a_whole_line_divides_parts() -> None:
+    part = b'--b\r\nContent-Disposition: form-data; filename="f"; name="q"\r\n\r\n'
+    raw = b"before\r\n" + part + b"x\r\n--bc\r\n--b \t\r\n\r\nno name\r\n--b--\r\n" + part
+    headers = {"content-type": 'Multipart/Form-Data; charset=x; Boundary="b"'}
+    assert multipart_fields(raw, headers) == {"q": "x\r\n--bc"}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"--b\r\nContent-Disposition: form-data; name=" + b"(" * 5000 + b"\r\n\r\nx\r\n--b--",
+        b"".join(b"--b\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n" for _ in range(90)),
+    ],
+)
+def test_parts_are_not_looked_into(raw: bytes) -> None:
+    found = multipart_fields(raw, {"content-type": "multipart/form-data; boundary=b"})
+    assert set(found.values()) <= {"x"}
+
+
+def test_a_form_has_a_number_of_parts_at_most() -> None:
+    part = b"--b\r\nContent-Disposition: form-data; name=q\r\n\r\nx\r\n"
+    headers = {"content-type": "multipart/form-data; boundary=b"}
+    assert multipart_fields(part * 100 + b"--b--", headers) == {"q": "x"}
+    with pytest.raises(Problem, match="more than 100 fields: send fewer"):
+        multipart_fields(part * 101 + b"--b--", headers)
+
+
 @given(st.binary(max_size=200), st.text("ab\"';= -", max_size=20))
 def test_any_parts_are_fields_or_a_problem(raw: bytes, boundary: str) -> None:
     headers = {"content-type": f"multipart/form-data; boundary={boundary}"}
@@ -86,9 +123,35 @@ def test_a_long_value_is_not_repeated_in_full() -> None:
 
 def test_many_faults_are_told_but_not_without_end() -> None:
     with pytest.raises(Problem) as caught:
-        validated(TranslateBody, {"texts": [1] * 50_000}, ServingConfig())
-    assert len(caught.value.faults) <= 20
+        validated(TranslateBody, {"texts": [], **dict.fromkeys(map(str, range(50_000)))}, LIMITS)
+    assert len(caught.value.faults) == 20
     assert "49,980 more" in caught.value.detail
+
+
+@pytest.mark.parametrize("name", ["texts", "prefixes", "forbidden"])
+def test_entries_of_a_list_that_is_too_long_are_not_looked_at(name: str) -> None:
+    with pytest.raises(Problem) as caught:
+        validated(TranslateBody, {"texts": ["a"], name: [1] * 50_000}, LIMITS)
+    (fault,) = caught.value.faults
+    assert fault.problem.startswith("50000 entries are above")
+
+
+class Compared(str):
+    """A key that counts how often it is compared."""
+
+    count = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Compared.count += 1
+        return str.__eq__(self, other)  # type: ignore[arg-type]
+
+
+def test_a_key_that_stands_twice_is_found_in_linear_time() -> None:
+    keys = [Compared(number) for number in [*range(1000), 999]]
+    with pytest.raises(Problem, match='"999" stands twice'):
+        _object([(key, 1) for key in keys])
+    assert Compared.count < 20 * len(keys)
 
 
 def test_a_fault_of_a_parameter_has_no_body_to_look_into() -> None:

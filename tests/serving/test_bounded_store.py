@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic_core import to_json
 
 from small_traces import taught_trace, taught_translator
 from translucid.serving.bounded_store import BoundedStore
 from translucid.serving.problems import Problem
 from translucid.serving.served_models import Served
 from translucid.serving.settings import ServingConfig
-from translucid.serving.traces import StoredTrace, TraceStore, new_id
+from translucid.serving.trace_json import trace_json
+from translucid.serving.traces import StoredTrace, TraceStore, new_id, room
 
 
 @dataclass
@@ -124,7 +127,7 @@ def entry() -> StoredTrace:
 
 
 def test_traces_are_counted_with_what_is_told_of_them() -> None:
-    clock, size = Clock(), taught_trace("light").bytes + 2
+    clock, size = Clock(), room(entry())
     settings = ServingConfig(max_trace_bytes=1024, trace_store_bytes=2 * size, trace_seconds=5.0)
     traces = TraceStore(settings, clock)
     first, second, third = entry(), entry(), entry()
@@ -138,6 +141,24 @@ def test_traces_are_counted_with_what_is_told_of_them() -> None:
         traces.find(second.id)
     clock.now = 6
     assert (len(traces), traces.bytes) == (0, 0)
+
+
+def taken(value: object, seen: set[int]) -> int:
+    """Return the bytes of an object and of all that it holds, each counted once."""
+    if id(value) in seen:
+        return 0
+    seen.add(id(value))
+    held = value if isinstance(value, tuple) else getattr(value, "__dict__", {}).values()
+    return sys.getsizeof(value) + sum(taken(one, seen) for one in held)
+
+
+def test_the_room_of_a_trace_is_not_its_tensors_alone() -> None:
+    trace = taught_trace("light")
+    told = trace_json(trace, key=new_id(), target="en", without=())
+    stored = replace(entry(), body=to_json(told))
+    objects = taken((trace.tree, trace.steps), set())
+    assert objects > len(stored.body) / 2
+    assert room(stored) >= trace.bytes + len(stored.body) + objects
 
 
 def test_ids_are_never_the_same_and_always_well_formed() -> None:

@@ -246,6 +246,33 @@ def test_a_full_queue_refuses_and_recovers() -> None:
     assert told.outcomes == ["rejected", "cancelled", "done", "done"]
 
 
+def test_who_can_force_long_translations_has_small_batches() -> None:
+    told = Told()
+    texts = [f"{word} chat" for word in ("a", "b", "c", "d")]
+    forced = SearchConfig(beam=2, min_length=40, max_length=40, loop_guard=False)
+
+    async def test() -> None:
+        async with running(told, batch_tokens=2 * 20 * 2) as engine:
+            await engine.translate(babbling(), texts, target="en", search=forced)
+
+    in_loop(test)
+    assert [batch.rows for batch in told.batches] == [2, 2]
+
+
+def test_a_queue_that_fills_while_a_long_text_is_read_refuses_it() -> None:
+    long = ["chat " * 60, "noir " * 60]
+    assert sum(map(len, long)) > READ_AT_ONCE
+
+    async def test() -> list[BaseException | None]:
+        async with running(queue_size=1) as engine:
+            each = (engine.translate(taught(), long) for _ in range(8))
+            return await asyncio.gather(*map(ended, each))
+
+    found = in_loop(test)
+    assert None in found
+    assert any(isinstance(error, Full) for error in found)
+
+
 def test_draining_finishes_what_was_accepted_and_takes_nothing_new() -> None:
     before = set(threading.enumerate())
     told = Told()

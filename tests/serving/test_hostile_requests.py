@@ -20,7 +20,8 @@ GOOD = {"texts": ["chat noir"]}
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Running]:
-    with serving({"body_seconds": 0.6, "max_connections": 40}) as running:
+    limits = {"body_seconds": 0.6, "send_seconds": 0.6, "max_connections": 40}
+    with serving(limits) as running:
         yield running
 
 
@@ -100,6 +101,19 @@ def test_headers_that_do_not_come_are_not_waited_for(server: Running, sent: byte
     with closing(connected(server)) as connection:
         connection.sendall(sent)
         assert connection.recv(1) == b""
+
+
+def test_a_client_that_never_reads_its_answers_is_let_go(server: Running) -> None:
+    def ask_on(connection: socket.socket) -> None:
+        while True:  # it would block for ever, were the server to wait for it
+            connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100)
+
+    with closing(connected(server)) as connection, pytest.raises(ConnectionError):
+        ask_on(connection)
+    end = time.monotonic() + LIMIT
+    while server.state.in_flight.count and time.monotonic() < end:
+        server.client.get("/health/live")
+    assert server.state.in_flight.count == 0
 
 
 @pytest.mark.parametrize(
@@ -202,6 +216,45 @@ def test_fields_beyond_what_is_allowed(
     assert words in server.problem(answer, 422, "invalid-fields")
     (fault,) = answer.json()["faults"]
     assert fault["where"].startswith(where)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms", "words"),
+    [
+        ("chat\n" * 513, None, "have 513 sentences (lines, and parts of long lines)"),
+        (
+            "chat noir eau",
+            dict.fromkeys(["chat", "noir", "eau"], "old " * 49),
+            "must become 147 tokens; this server takes 128 (max_term_tokens)",
+        ),
+    ],
+)
+def test_what_characters_do_not_bound(
+    server: Running, text: str, terms: dict[str, str] | None, words: str
+) -> None:
+    answer = server.post("/v1/translate", {"texts": [text], "terms": terms})
+    assert words in server.problem(answer, 422, "unusable-input")
+    answer = server.post("/v1/translate/stream", {"text": text, "terms": terms})
+    assert words in server.problem(answer, 422, "unusable-input")
+
+
+def test_scores_of_many_lines(server: Running) -> None:
+    lines = "chat\n" * 513
+    detail = server.problem(
+        server.post("/v1/score", {"sources": [lines], "targets": [lines]}), 422, "unusable-input"
+    )
+    assert "513 sentences (lines, and parts of long lines); this server takes 512" in detail
+
+
+def test_alignments_grow_with_the_square_of_a_text() -> None:
+    body = {"texts": ["chat\n" * 9], "alignment": True}
+    with serving({"max_alignment": 9 * 2 * 9 - 1}) as server:
+        detail = server.problem(server.post("/v1/translate", body), 422, "unusable-input")
+        assert "would have 162 numbers; this server sends 161 (max_alignment)" in detail
+        stream = server.post("/v1/translate/stream", {"text": "chat\n" * 9, "alignment": True})
+        assert "162 numbers" in stream.text
+        short = server.post("/v1/translate", {"texts": ["chat\n" * 8], "alignment": True}).json()
+        assert len(short["translations"][0]["alignment"]["weights"]) == 8
 
 
 def test_all_faults_are_told_together(server: Running) -> None:

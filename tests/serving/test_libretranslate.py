@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 from urllib.error import HTTPError
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from libretranslatepy import LibreTranslateAPI
 
-from served import Running, serving
+from served import LIMIT, Running, serving
 from translucid.serving.compat_forms import form_fields
 from translucid.serving.detection import detect
 from translucid.serving.language_names import language_name
@@ -84,6 +85,22 @@ def test_texts_of_several_languages_go_to_several_models(server: Running) -> Non
     body = {"q": texts, "source": "auto", "target": "de"}
     told = server.post("/translate", body).json()
     assert [one["language"] for one in told["detectedLanguage"]] == ["en", "fr"]
+
+
+def test_where_one_language_fails_the_others_are_given_up() -> None:
+    french = "Je ne sais pas où se trouve la bibliothèque.\n" * 4
+    english = "\n".join(["I do not know where the library is, and neither do you. " * 9] * 3)
+    with serving({"max_sentences": 3}) as server:
+        body = {"q": [french, english], "source": "auto", "target": "de"}
+        answer = server.post("/translate", body)
+        assert answer.status_code == 400
+        assert "have 4 sentences" in answer.json()["error"]
+        end = time.monotonic() + LIMIT
+        while server.state.engine.running and time.monotonic() < end:
+            server.client.get("/health/live")
+        assert b'translucid_job_seconds_count{outcome="cancelled",request="translate"} 1.0' in (
+            server.client.get("/metrics").content
+        )
 
 
 def test_alternatives(server: Running) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 
+import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from served import LIMIT, Running, serving
+from translucid.serving import routes_translate
 from translucid.serving.admission import Draining, Full, TimedOut
 from translucid.serving.event_stream import ServerEvent, event_stream
 from translucid.serving.problems import Problem, of_error
@@ -82,8 +87,10 @@ def test_a_model_whose_warm_up_fails_is_never_ready(
 def test_what_nobody_expected_is_a_500_that_tells_no_secrets(
     server: Running, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    message = "the secret inside"
+
     def broken() -> None:
-        raise RuntimeError("the secret inside")
+        raise RuntimeError(message)
 
     monkeypatch.setattr(server.state.models, "describe", broken)
     answer = server.client.get("/v1/models")
@@ -91,12 +98,36 @@ def test_what_nobody_expected_is_a_500_that_tells_no_secrets(
     assert "secret" not in answer.text
     assert answer.headers["x-request-id"] in detail
     assert "content-security-policy" in answer.headers
-    assert "the secret inside" in caplog.text
-    assert answer.headers["x-request-id"] in caplog.text
+    assert "secret" not in caplog.text  # it may be a text that was sent
+    assert f"request {answer.headers['x-request-id']} failed: RuntimeError" in caplog.text
+    assert ", in broken" in caplog.text
+    monkeypatch.setattr(server.state, "access", replace(server.state.access, log_text=True))
+    server.problem(server.client.get("/v1/models"), 500, "internal")
+    assert message in caplog.text
     monkeypatch.setattr(server.state.models, "choose", lambda *_: broken())
     answer = server.post("/translate", {"q": "a", "source": "fr", "target": "en"})
     assert answer.status_code == 500
     assert list(answer.json()) == ["error"]
+
+
+def test_a_stream_that_fails_on_the_way_says_so_at_its_end(
+    server: Running, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(routes_translate, "translation_json", broken)
+    told = ""
+    with (
+        server.client.stream("POST", "/v1/translate/stream", json={"text": "chat"}) as answer,
+        suppress(httpx.RemoteProtocolError),  # the answer is cut off behind its last event
+    ):
+        for part in answer.iter_text():
+            told += part
+    last = told.rstrip().splitlines()[-2:]
+    assert last[0] == "event: problem"
+    assert json.loads(last[1].removeprefix("data: "))["type"] == "/problems/internal"
+    assert "failed: ZeroDivisionError" in caplog.text
 
 
 def test_a_full_queue_is_429_with_the_time_to_wait() -> None:

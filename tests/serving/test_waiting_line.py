@@ -29,6 +29,7 @@ TASKS = st.builds(
     input=st.none(),
     length=st.integers(1, 80),
     copies=st.integers(1, 5),
+    reach=st.integers(0, 200),
 )
 REQUESTS = st.lists(st.lists(TASKS, min_size=1, max_size=8), min_size=1, max_size=6)
 BUDGETS = st.builds(Budget, sentences=st.integers(1, 20), tokens=st.integers(1, 2000))
@@ -46,7 +47,7 @@ def waiting_of(line: Line) -> list[Waiting]:
 
 
 def size(batch: list[Waiting]) -> int:
-    longest = max(one.task.length for one in batch)
+    longest = max(max(one.task.length, one.task.reach // 2) for one in batch)
     return len(batch) * longest * max(one.task.copies for one in batch)
 
 

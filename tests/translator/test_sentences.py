@@ -92,6 +92,12 @@ def test_what_fits_not_even_alone_is_left_whole() -> None:
     assert divide("ab", lambda _: False) == ["a", "b"]
 
 
+@pytest.mark.parametrize("mark", ["\u200d", "\u0301", "a" + "\u0301" * 999])
+def test_a_text_of_marks_takes_few_cuts(mark: str) -> None:
+    pieces = divide((mark * 1000)[:1000], lambda piece: len(piece) <= 100)
+    assert len(pieces) <= 1000 // 100 * 2
+
+
 @pytest.mark.parametrize(
     ("character", "expected"),
     [

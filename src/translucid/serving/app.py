@@ -220,11 +220,13 @@ def _surround(app: FastAPI, state: ServerState) -> None:
 
 def _measure(state: ServerState) -> None:
     """Show what can be read at any time among the measurements."""
-    metrics = state.metrics
+    metrics, in_flight = state.metrics, state.in_flight
     for served in state.models:
         metrics.model(served.name, served.hash)
     metrics.gauge("ready", "1 when all models are warm", lambda: float(state.readiness.ready))
-    metrics.gauge("http_requests_in_flight", "HTTP requests under way", _in_flight(state))
+    metrics.gauge(
+        "http_requests_in_flight", "HTTP requests under way", lambda: float(in_flight.count)
+    )
     metrics.gauge(
         "waiting",
         "Sentences, streams and jobs that wait",
@@ -237,7 +239,3 @@ def _measure(state: ServerState) -> None:
     )
     metrics.gauge("traces", "Traces kept", lambda: float(len(state.traces)))
     metrics.gauge("trace_bytes", "Bytes of the traces kept", lambda: float(state.traces.bytes))
-
-
-def _in_flight(state: ServerState) -> Any:
-    return lambda: float(state.in_flight.count)

@@ -5,7 +5,7 @@
     bytes  ──►  UTF-8  ──►  JSON, whole characters, not deep  ──►  fields, limits  ──►  Body
            400         400                                    422
 
-The size of a body and the time it takes are bounded before (see `limits`).
+The size of a body and the time it takes are bounded before (see `request_course`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from translucid.decoding.settings import SearchConfig
 from translucid.serving.answers import json_answer
-from translucid.serving.bodies import validated
+from translucid.serving.bodies import takes, validated
 from translucid.serving.compat_forms import (
     DetectedFields,
     LibreDetectBody,
@@ -52,11 +52,6 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 _ALTERNATIVE_BEAM = 4  # alternatives of a narrower beam would hardly be worth reading
 
 
-def _takes(model: type[LibreTranslateBody] | type[LibreDetectBody]) -> dict[str, Any]:
-    schema = {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}
-    return {"requestBody": {"required": True, "content": {"application/json": schema}}}
-
-
 def router(state: ServerState) -> APIRouter:
     """Return LibreTranslate's endpoints."""
     routes = APIRouter(tags=["LibreTranslate"], responses=_ERRORS)
@@ -69,7 +64,7 @@ def router(state: ServerState) -> APIRouter:
 
 def _add_translation(routes: APIRouter, state: ServerState) -> None:
     @routes.post(
-        "/translate", response_model=LibreTranslation, openapi_extra=_takes(LibreTranslateBody)
+        "/translate", response_model=LibreTranslation, openapi_extra=takes(LibreTranslateBody)
     )
     async def translate(request: Request) -> Response:
         """Translate a text or several; JSON or a form."""
@@ -176,7 +171,7 @@ def _add_detection(routes: APIRouter, state: ServerState) -> None:
         return json_answer(found)
 
     @routes.post(
-        "/detect", response_model=list[DetectedFields], openapi_extra=_takes(LibreDetectBody)
+        "/detect", response_model=list[DetectedFields], openapi_extra=takes(LibreDetectBody)
     )
     async def detect_sent(request: Request) -> Response:
         """Detect the language of a text, among those that are served; JSON or a form."""

@@ -1,7 +1,8 @@
 """One connection: headers must come in time and within bounds, and nonsense gets a clear answer.
 
 uvicorn bounds the size of headers and the time between two requests, but a client that opens a
-connection and sends nothing, or half a header, may keep it for ever. This closes the gap.
+connection and sends nothing, or half a header, may keep it for ever, and so may one that asks and
+never reads the answer, which then stays in memory. This closes both gaps.
 """
 
 from __future__ import annotations
@@ -21,14 +22,20 @@ from translucid.serving.problems import Problem
 
 
 class GuardedConnection(H11Protocol):
-    """A connection whose request line and headers must be there within `header_seconds`."""
+    """A connection that a client must use.
+
+    Its request line and headers must be there within `header_seconds`, and it must take some of an
+    answer that waits for it within `send_seconds`.
+    """
 
     header_seconds = 20.0
+    send_seconds = 30.0
     most_connections = 512
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._impatience: asyncio.TimerHandle | None = None
+        self._sending: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request, unless too many others are here already."""
@@ -48,6 +55,7 @@ class GuardedConnection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client."""
         self._stop_waiting()
+        self._stop_sending()
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
@@ -61,9 +69,21 @@ class GuardedConnection(H11Protocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request on the same connection."""
-        if not self.transport.is_closing():
+        if self.transport.is_closing():
+            self._watch_rest()
+        else:
             self._wait_for_headers()
         super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        """Begin to watch a client that does not read as fast as it is written to."""
+        super().pause_writing()
+        self._watch_sending()
+
+    def resume_writing(self) -> None:
+        """Go on: the client has read."""
+        self._stop_sending()
+        super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP, or has too much of it."""
@@ -92,6 +112,28 @@ class GuardedConnection(H11Protocol):
     def _give_up(self) -> None:
         if not self.transport.is_closing():
             self.transport.close()
+        self._watch_rest()
+
+    def _watch_rest(self) -> None:
+        """A connection that is closed stays until the client has read all: see that it does."""
+        if self._sending is None and self.transport.get_write_buffer_size():
+            self._watch_sending()
+
+    def _watch_sending(self) -> None:
+        left = self.transport.get_write_buffer_size()
+        self._sending = self.loop.call_later(self.send_seconds, self._check_sending, left)
+
+    def _stop_sending(self) -> None:
+        if self._sending is not None:
+            self._sending.cancel()
+            self._sending = None
+
+    def _check_sending(self, left: int) -> None:
+        """End a connection whose client has read nothing; closing it would wait for the client."""
+        if self.transport.get_write_buffer_size() < left:
+            self._watch_sending()
+        else:
+            self.transport.abort()
 
     def _tell(self, problem: Problem) -> None:
         """Write a problem to the client and close the connection."""

@@ -213,6 +213,8 @@ class Engine:
         deadline = self._deadline()
         working = asyncio.ensure_future(self._streams.do(ticket, work))
         working.add_done_callback(lambda _: newest.end())
+        # What it ends with after the client has gone is nobody's, and is not for the log.
+        working.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             while True:
                 async with self._until(deadline):

@@ -22,7 +22,7 @@ class EngineSettings(Config):
     )
     batch_sentences: Count = Field(default=32, description="sentences decoded together at most")
     batch_tokens: Count = Field(
-        default=8_192, description="sentences × longest source × beam of a batch at most"
+        default=8_192, description="sentences × longest source, or half the limit of length, × beam"
     )
     queue_size: Count = Field(
         default=512, description="sentences that may wait; then requests are refused with 429"

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Response
 from translucid.serving.answers import json_answer
 from translucid.serving.bodies import json_body, takes
 from translucid.serving.event_stream import MEDIA_TYPE, ServerEvent, event_stream
-from translucid.serving.problems import TOLD, of_error
+from translucid.serving.problems import TOLD, Problem, of_error
 from translucid.serving.schemas import search_of
 from translucid.serving.served_models import Served
 from translucid.serving.state import ServerState
@@ -135,6 +135,10 @@ async def _events(
             yield _event(state, served, target, partial)
     except TOLD as error:
         yield ServerEvent("problem", of_error(error).to_json())
+    except Exception:
+        unexpected = Problem("internal", "the server failed to answer; its log has the reason")
+        yield ServerEvent("problem", unexpected.to_json())
+        raise  # to the log
     finally:
         await partials.aclose()
 

@@ -126,6 +126,7 @@ def server_of(app: FastAPI, tell: Callable[[str], None]) -> DrainingServer:
 
     class Connection(GuardedConnection):
         header_seconds = settings.body_seconds
+        send_seconds = settings.send_seconds
         most_connections = settings.max_connections
 
     config = uvicorn.Config(

@@ -8,9 +8,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from translucid.config import Count, Rule
-from translucid.serving.engine_settings import EngineSettings
+from translucid.serving.engine_settings import EngineSettings, Seconds
 
-Seconds = Annotated[float, Field(gt=0)]
 Bytes = Annotated[int, Field(ge=1024)]
 
 # The fields that bound a request: `GET /v1/models` tells them, so that a client can ask for less.
@@ -109,6 +108,9 @@ class ServingConfig(EngineSettings):
     # What may take how long.
     body_seconds: Seconds = Field(
         default=20.0, description="from the first byte of a body to its last"
+    )
+    send_seconds: Seconds = Field(
+        default=30.0, description="a client that reads nothing of its answer is let go"
     )
     heartbeat_seconds: Seconds = Field(
         default=10.0, description="between signs of life of a stream"

@@ -39,12 +39,21 @@ class Work(Protocol):
 
 @dataclass(frozen=True)
 class Task:
-    """One sentence: what to do with it, its length in tokens, and the rows it takes in a batch."""
+    """One sentence: what to do with it, its length in tokens, and the rows it takes in a batch.
+
+    `reach` is how many tokens a row may come to write, where it writes any.
+    """
 
     work: Work
     input: Any
     length: int
     copies: int
+    reach: int = 0
+
+    @property
+    def room(self) -> int:
+        """Tokens to reckon with in each row: few go to their limit, but who asks can force it."""
+        return max(self.length, self.reach // 2)
 
 
 @dataclass(frozen=True)
@@ -109,14 +118,16 @@ def search_tasks(searcher: Searcher, requests: Sequence[Request]) -> list[Task]:
     """Return the tasks of a search for some sentences."""
     each = {terms: Searching(searcher, terms) for terms in (False, True)}
     width = copies(searcher.settings)
+    limits = searcher.job(requests).limits_B.tolist() if requests else []
     return [
         Task(
             work=each[bool(request.terms)],
             input=request,
             length=len(request.source),
             copies=width + sum(map(len, request.terms)),
+            reach=limit,
         )
-        for request in requests
+        for request, limit in zip(requests, limits, strict=True)
     ]
 
 

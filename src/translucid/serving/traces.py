@@ -19,6 +19,8 @@ from translucid.serving.served_models import Served
 from translucid.serving.settings import ServingConfig
 
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")  # 128 bits, as `token_urlsafe` writes them
+# As objects, steps and search tree take so many times the room of their JSON (measured: 2.4).
+_OBJECTS = 3
 _SHOWN = 40  # characters of a wrong id that a message repeats
 
 
@@ -39,6 +41,11 @@ class StoredTrace:
 def new_id() -> str:
     """Return an id that was never used and cannot be guessed."""
     return secrets.token_urlsafe(16)
+
+
+def room(stored: StoredTrace) -> int:
+    """Return the bytes that a trace takes: tensors, the JSON, and what that was made of."""
+    return stored.trace.bytes + (1 + _OBJECTS) * len(stored.body)
 
 
 class TraceStore:
@@ -65,7 +72,7 @@ class TraceStore:
 
     def add(self, stored: StoredTrace) -> None:
         """Keep a trace under its id."""
-        self._store.put(stored.id, stored, stored.trace.bytes + len(stored.body))
+        self._store.put(stored.id, stored, room(stored))
 
     def find(self, key: str) -> StoredTrace:
         """Return a trace by its id, which counts as a use of it; a Problem where it is gone."""

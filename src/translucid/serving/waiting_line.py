@@ -30,7 +30,7 @@ SIMILAR_TOKENS = 16
 
 @dataclass(frozen=True)
 class Budget:
-    """How large a batch may be: sentences, and sentences × longest source × rows of each."""
+    """How large a batch may be: sentences, and sentences × longest room × rows of each."""
 
     sentences: int
     tokens: int
@@ -116,9 +116,9 @@ def together(waiting: Sequence[Waiting], budget: Budget) -> list[Waiting]:
         key=lambda one: (abs(one.task.length - first.task.length), one.rank),
     )
     batch = [first]
-    size = (first.task.length, first.task.copies)
+    size = (first.task.room, first.task.copies)
     for one in others:
-        larger = (max(size[0], one.task.length), max(size[1], one.task.copies))
+        larger = (max(size[0], one.task.room), max(size[1], one.task.copies))
         if len(batch) == budget.sentences:
             break
         if (len(batch) + 1) * larger[0] * larger[1] <= budget.tokens:

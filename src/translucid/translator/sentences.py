@@ -111,13 +111,20 @@ def _cut(text: str) -> int:
 
 
 def _middle_character(text: str) -> int:
-    """Return a place near the middle where a character begins, marks on it not counted."""
-    cut = len(text) // 2
-    while cut < len(text) - 1 and (
-        unicodedata.category(text[cut])[0] == "M" or "\u200d" in text[cut - 1 : cut + 1]
-    ):
-        cut += 1
-    return max(1, cut)
+    """Return the place nearest to the middle where a character begins, marks on it not counted.
+
+    A text of nothing but marks is cut in the middle: cut at its end, it would take a cut a mark.
+    """
+    middle = len(text) // 2
+    near = (place for way in range(middle) for place in (middle + way, middle - way))
+    return next((place for place in near if _begins(text, place)), max(1, middle))
+
+
+def _begins(text: str, place: int) -> bool:
+    """Tell whether a character begins at a place, and none is joined to the one before it."""
+    return (
+        unicodedata.category(text[place])[0] != "M" and "\u200d" not in text[place - 1 : place + 1]
+    )
 
 
 def is_unspaced(character: str) -> bool:
