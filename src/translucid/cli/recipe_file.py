@@ -25,7 +25,6 @@ A recipe becomes plain commands of `translucid`, so that everybody can see and r
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +35,7 @@ from pydantic import Field
 from translucid.config import Config, Rule
 from translucid.data.fetch import known_corpus, prepare_words
 from translucid.errors import ConfigError, InputError
-from translucid.training.recipe import of_file
+from translucid.training.recipe import of_file, read_toml
 
 Words = tuple[str, ...]
 # Codes that ISO 639 leaves to everybody's own use: strings are in no language.
@@ -96,7 +95,7 @@ class Stage:
 def read_recipe(path: Path) -> RecipeFile:
     """Read a recipe; one ConfigError lists all that is wrong with it."""
     of_file(path)  # refuses what is no TOML, and tables that no recipe has
-    values = tomllib.loads(path.read_text(encoding="utf-8"))
+    values = read_toml(path)
     faults: list[str] = []
     data = _table(DataTable, "data", values, faults)
     result = _table(ResultTable, "result", values, faults)

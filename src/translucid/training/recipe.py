@@ -80,14 +80,19 @@ def of_preset(preset: Preset) -> Settings:
     return Settings(preset.changes, {**training, **_SMALL_MACHINES.get(preset.name, {})})
 
 
-def of_file(path: Path) -> Settings:
-    """Read the settings of a TOML file."""
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return what a TOML file says."""
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}", [f"not valid TOML: {error}"]) from error
+
+
+def of_file(path: Path) -> Settings:
+    """Read the settings of a TOML file."""
+    values = read_toml(path)
     faults = [
         f"unknown {'table' if isinstance(values[name], dict) else 'key'} {name!r}; "
         f"{_home_of(name) or nearest(name, (*_TEXTS, *_TABLES))}"

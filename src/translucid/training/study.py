@@ -19,7 +19,6 @@ The row `base` changes nothing, and comes first.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +26,7 @@ from typing import Any
 
 from translucid.errors import ConfigError, InputError, nearest
 from translucid.presets import find_preset
-from translucid.training.recipe import Recipe, Settings, complete, of_preset
+from translucid.training.recipe import Recipe, Settings, complete, of_preset, read_toml
 
 BASE = "base"
 TABLE_3 = "table-3"
@@ -103,12 +102,7 @@ def table_3() -> Study:
 
 def read_study(path: Path) -> Study:
     """Read a study from its file; one ConfigError lists all that is wrong with it."""
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}", [f"not valid TOML: {error}"]) from error
+    values = read_toml(path)
     known = ("about", "preset", *_AREAS, "row")
     faults = [f"unknown {key!r}; {nearest(key, known)}" for key in values if key not in known]
     faults += _wrong_kinds(values, "")
