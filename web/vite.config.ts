@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 
 /** Built files go into the Python package, which serves them: users never need Node. */
 export default defineConfig(({ mode }) => {
-  const api = loadEnv(mode, ".", "VITE_").VITE_API ?? "http://127.0.0.1:8100";
+  const api = loadEnv(mode, ".", "VITE_").VITE_API ?? "http://127.0.0.1:8000";
   return {
     // Relative addresses, so that the page also works behind a proxy under a path of its own.
     base: "./",

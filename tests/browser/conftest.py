@@ -4,6 +4,7 @@ A test takes `explorer` (or `page` and `server`) and may use::
 
     explorer.open("attention", "chat noir", layer=1)     # a panel, its trace there
     explorer.goto("#/translate?text=chat")               # any address, as a link
+    explorer.fresh = True                                # the next one with the page loaded anew
     explorer.values(".attention-cell .num")              # numbers in full precision
     trace = server.trace("chat noir")                    # the same trace by HTTP
     server.tensor(trace, "logits", 0)                    # its row 0 as a NumPy array
@@ -13,11 +14,25 @@ After each test: no error in the console, and no request has left the server.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
-from served_page import FLAGS, PATIENCE, Explorer, Server, chromium, serving, write_models
+from served_page import (
+    FLAGS,
+    KEY,
+    PATIENCE,
+    Explorer,
+    Server,
+    chromium,
+    serving,
+    write_models,
+    write_run,
+)
+
+from translucid.folder_lock import locked
+from translucid.training.run_folder import RunFolder
 
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 
@@ -32,6 +47,27 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 @pytest.fixture(scope="session")
 def server(models: list[str]) -> Iterator[Server]:
     with serving(models) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def live_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
+    """A run that trains: step 300 of 500."""
+    run = RunFolder(write_run(tmp_path_factory.mktemp("live") / "run"))
+    record = json.loads(run.record.read_text())
+    record["training"]["max_steps"] = 500
+    run.record.write_text(json.dumps(record))
+    with locked(run.path):
+        yield run
+
+
+@pytest.fixture(scope="session")
+def guarded(live_run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that wants a key, and shows the run that trains."""
+    keys = tmp_path_factory.mktemp("keys") / "keys.txt"
+    keys.write_text(f"{KEY}\n")
+    words = ["-m", str(live_run.model), "--run", str(live_run.path), "--api-key-file", str(keys)]
+    with serving(words) as found:
         yield found
 
 
@@ -55,12 +91,24 @@ def _explorer(browser: Browser, server: Server) -> Iterator[Explorer]:
     context.close()
 
 
+@pytest.fixture(scope="module")
+def _new_page(_explorer: Explorer) -> None:
+    """Load the page anew for each file of tests."""
+    _explorer.fresh = True
+
+
 @pytest.fixture
-def explorer(_explorer: Explorer) -> Iterator[Explorer]:
+def explorer(
+    _explorer: Explorer, _new_page: None, request: pytest.FixtureRequest
+) -> Iterator[Explorer]:
     page = _explorer.page
+    failed = request.session.testsfailed
     yield _explorer
     faults = _explorer.faults.copy()
+    # What a reader has chosen stays with the page, and so does what a failed test has left.
+    _explorer.fresh |= bool(faults) or request.session.testsfailed > failed
     if page.url.startswith(_explorer.server.url):
+        _explorer.fresh |= page.evaluate("() => localStorage.length + sessionStorage.length > 0")
         page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
     page.mouse.move(0, 0)  # else it points at something in the next test
     page.set_viewport_size(WIDE)

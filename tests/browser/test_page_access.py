@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from served_page import PANELS, PATIENCE, SENTENCE, Explorer, Server, serving
+from served_page import KEY, PANELS, PATIENCE, SENTENCE, Explorer, Server
 
 VIEWS = ("translate", *PANELS)
 
@@ -69,14 +66,6 @@ def test_the_keyboard_reaches_everything_in_order(explorer: Explorer, page: Page
     expect(page.locator("#content")).to_be_focused()
 
 
-@pytest.fixture(scope="module")
-def guarded(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    keys: Path = tmp_path_factory.mktemp("keys") / "keys.txt"
-    keys.write_text("a-key-that-is-long-enough\n")
-    with serving([*models[:2], "--api-key-file", str(keys)]) as found:
-        yield found
-
-
 def test_a_key_is_asked_for_once(browser: Browser, guarded: Server) -> None:
     page = browser.new_page()
     try:
@@ -86,7 +75,7 @@ def test_a_key_is_asked_for_once(browser: Browser, guarded: Server) -> None:
         box.get_by_label("API key").fill("wrong")
         box.get_by_role("button", name="Use this key").click()
         expect(box).to_contain_text("does not know that key")
-        box.get_by_label("API key").fill("a-key-that-is-long-enough")
+        box.get_by_label("API key").fill(KEY)
         box.get_by_role("button", name="Use this key").click()
         expect(page.locator("#translation")).to_have_text("black cat")
         page.reload()

@@ -64,6 +64,7 @@ def test_back_and_forward_go_where_one_was(explorer: Explorer, page: Page) -> No
 def test_a_sentence_never_reaches_the_server_in_an_address(explorer: Explorer, page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
+    explorer.fresh = True
     explorer.open("attention", SENTENCE)
     page.wait_for_load_state("networkidle")
     assert len(asked) > 4
@@ -76,6 +77,7 @@ def test_colours_are_chosen_and_remembered(explorer: Explorer, page: Page) -> No
     assert page.evaluate(ground) == "rgb(255, 255, 255)"
     page.get_by_role("button", name="Dark colours").click()
     assert page.evaluate(ground) == "rgb(28, 31, 39)"
+    explorer.fresh = True
     explorer.goto("#/explore")
     assert page.evaluate(ground) == "rgb(28, 31, 39)"
     page.get_by_role("button", name="Light colours").click()

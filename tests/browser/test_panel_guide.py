@@ -59,7 +59,7 @@ def test_the_tour_steps_through_all_panels(explorer: Explorer, page: Page) -> No
             card.get_by_role("button", name="Next").click()
     card.get_by_role("button", name="Done").click()
     expect(card).to_have_count(0)
-    expect(page.locator("#panel-title")).to_be_focused()
+    expect(page.locator("#content")).to_be_focused()
     expect(page).not_to_have_url(re.compile("tour"))
 
 

@@ -94,7 +94,7 @@ def test_a_box_leads_to_its_panel(explorer: Explorer, page: Page, box: str, addr
 def test_a_closed_layer_opens_and_leads_on(explorer: Explorer, page: Page) -> None:
     explorer.open("map")
     assert page.locator("[data-box='decoder.1.cross_attention']").count() == 0
-    page.get_by_role("button", name="Layer 2, decoder").click()
+    page.get_by_role("button", name="Layer 1, decoder").click()
     page.wait_for_url(re.compile("layer=1"))
     page.locator("[data-box='decoder.1.cross_attention']").click()
     page.wait_for_url(re.compile(r"/explore/attention\?.*layer=1"))
@@ -106,7 +106,7 @@ def test_every_box_is_a_button_with_a_name(explorer: Explorer, page: Page) -> No
     boxes = page.locator(".map-drawing button")
     names = boxes.evaluate_all("all => all.map(one => one.getAttribute('aria-label'))")
     assert len(set(names)) == len(names), "each name is of one box"
-    assert "Cross-attention, decoder layer 1" in " ".join(names)
+    assert "Cross-attention, decoder layer 0" in " ".join(names)
     assert all("go to" in name or "open it" in name for name in names)
 
 

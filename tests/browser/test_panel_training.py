@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -13,10 +12,9 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from served_page import PATIENCE, SENTENCE, Explorer, Server, serving, write_run
+from served_page import KEY, PATIENCE, SENTENCE, Explorer, Server
 
 from translucid.events import Trained
-from translucid.folder_lock import locked
 from translucid.training.run_folder import RunFolder
 
 RUN = "lesson"
@@ -153,19 +151,22 @@ def page_of_its_own(browser: Browser) -> Iterator[Page]:
         yield context.new_page()
 
 
-def test_a_run_that_trains_is_followed(page_of_its_own: Page, tmp_path: Path) -> None:
-    page, run = page_of_its_own, RunFolder(write_run(tmp_path / "live"))
-    record = json.loads(run.record.read_text())
-    record["training"]["max_steps"] = 500
-    run.record.write_text(json.dumps(record))
-    with locked(run.path), serving(["-m", str(run.model), "--run", str(run.path)]) as server:
-        page.goto(f"{server.url}/#/explore/training")
-        state = page.locator(".training-state")
-        expect(state).to_contain_text("is training: step 300 of 500")
-        expect(state).to_contain_text("to go")
-        run.metrics.add(Trained(400, 0.5, 1.5, 10, 2.0, 1e-3, 1.0, 0))
-        expect(state).to_contain_text("step 400 of 500", timeout=PATIENCE)
-        assert entry(page, "training loss") == math.log(1.5)
+def test_a_run_that_trains_is_followed_even_past_an_outage(
+    page_of_its_own: Page, guarded: Server, live_run: RunFolder
+) -> None:
+    page = page_of_its_own
+    page.add_init_script(f"sessionStorage.setItem('translucid-key', '{KEY}')")
+    page.goto(f"{guarded.url}/#/explore/training")
+    state = page.locator(".training-state")
+    expect(state).to_contain_text("is training: step 300 of 500")
+    expect(state).to_contain_text("to go")
+    page.context.set_offline(True)
+    expect(page.locator(".panel-problem")).to_contain_text("does not answer", timeout=PATIENCE)
+    live_run.metrics.add(Trained(400, 0.5, 1.5, 10, 2.0, 1e-3, 1.0, 0))
+    page.context.set_offline(False)
+    expect(state).to_contain_text("step 400 of 500", timeout=PATIENCE)
+    expect(page.locator(".panel-problem")).to_have_count(0)
+    assert entry(page, "training loss") == math.log(1.5)
 
 
 def test_without_a_run_two_commands_are_shown(page_of_its_own: Page) -> None:

@@ -1,13 +1,14 @@
 /** The page: header, the chosen view, and what lies over them. */
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { asProblem } from "./api/client.ts";
 import { Explore } from "./frame/Explore.tsx";
 import { Header } from "./frame/Header.tsx";
 import { Help } from "./frame/Help.tsx";
 import { KeyPrompt } from "./frame/KeyPrompt.tsx";
 import { LiveRegion, Notices } from "./frame/Notices.tsx";
 import { PANELS } from "./panels/index.ts";
-import { say } from "./state/notices.ts";
+import { say, tell } from "./state/notices.ts";
 import { address, trace } from "./state/store.ts";
 import { Translate } from "./translate/Translate.tsx";
 
@@ -58,7 +59,10 @@ function useNews(): void {
 function Tour() {
   const [Card, setCard] = useState<ComponentType | null>(null);
   useEffect(() => {
-    import("./panels/guide/TourCard.tsx").then((loaded) => setCard(() => loaded.TourCard));
+    import("./panels/guide/TourCard.tsx").then(
+      (loaded) => setCard(() => loaded.TourCard),
+      (error) => tell(asProblem(error)),
+    );
   }, []);
   return Card && <Card />;
 }

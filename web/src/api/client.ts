@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { events } from "./events.ts";
 import { Problem, problemOf } from "./problem.ts";
+import { passing } from "./storage.ts";
 import type {
   Film,
   FilmRequest,
@@ -34,12 +35,12 @@ export const keyRefused = signal(false);
 
 /** Keep the API key until the tab is closed. */
 export function setKey(key: string): void {
-  sessionStorage.setItem(KEY, key);
+  passing.set(KEY, key);
   keyWanted.value = false;
 }
 
 function headers(json: boolean): Record<string, string> {
-  const key = sessionStorage.getItem(KEY);
+  const key = passing.get(KEY);
   return {
     ...(json ? { "Content-Type": "application/json" } : {}),
     ...(key ? { Authorization: `Bearer ${key}` } : {}),
@@ -65,7 +66,7 @@ export async function send(path: string, body?: unknown, abort?: AbortSignal): P
   }
   if (response.ok) return response;
   if (response.status === 401) {
-    keyRefused.value = sessionStorage.getItem(KEY) !== null;
+    keyRefused.value = passing.get(KEY) !== null;
     keyWanted.value = true;
   }
   throw await problemOf(response);
@@ -207,9 +208,4 @@ export function lens(trace: Trace): Promise<Lens> {
   asked.catch(() => lenses.delete(trace));
   lenses.set(trace, asked);
   return asked;
-}
-
-/** Where the whole trace can be had as a file. */
-export function traceFile(trace: Trace): string {
-  return `v1/trace/${origins.get(trace)?.id ?? trace.id}/file`;
 }

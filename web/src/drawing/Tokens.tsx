@@ -35,7 +35,9 @@ export function TokenRow(props: TokenRowProps) {
   const at = highlight.value?.stream === stream ? highlight.value.index - first : -1;
   const stop = at >= 0 && at < tokens.length ? at : Math.min(current ?? 0, tokens.length - 1);
   const light = (index: number): void => {
-    highlight.value = index < 0 ? null : { stream, index: index + first };
+    // A pointer that goes must not take what was lit elsewhere meanwhile.
+    if (index >= 0) highlight.value = { stream, index: index + first };
+    else if (highlight.peek()?.stream === stream) highlight.value = null;
   };
   const move = (event: KeyboardEvent): void => {
     const to = target(event.key, indexOf(event), tokens.length);

@@ -32,8 +32,14 @@ const SYMBOLS: Record<string, string> = {
   "<pad>": "padding",
 };
 
+/** Pieces as the text they stand for: "▁d", "ort", "▁ici" is "dort ici". */
+export function written(pieces: readonly string[]): string {
+  const joined = joins(pieces);
+  return pieces.map((piece, at) => (at > 0 && !joined[at] ? " " : "") + plain(piece)).join("");
+}
+
 /** Which pieces are joined to the one before: [false, true, …]. */
-export function joins(pieces: string[]): boolean[] {
+export function joins(pieces: readonly string[]): boolean[] {
   return pieces.map((piece, at) => {
     const before = pieces[at - 1];
     return before !== undefined && !isSymbol(piece) && !isSymbol(before) && !beginsWord(piece);

@@ -1,5 +1,5 @@
 /** What the reader has changed in the network or in its output, and what that did. */
-import { plain } from "../drawing/pieces.ts";
+import { written } from "../drawing/pieces.ts";
 import { address, baseline, go, trace } from "../state/store.ts";
 
 /** Nothing is shown while nothing is changed. */
@@ -8,14 +8,14 @@ export function Changes() {
   if (prefix.length === 0 && without.length === 0) return null;
   const now = trace.value.value;
   const before = baseline.value.value;
-  const forced = prefix.map((id, at) => plain(now?.steps[at]?.token.piece ?? String(id)));
+  const forced = prefix.map((id, at) => now?.steps[at]?.token.piece ?? ` ${id}`);
   const same = now !== undefined && before?.translation === now.translation;
   return (
     <aside class="changes" aria-label="Changes">
       {prefix.length > 0 && (
         <p>
           <span>
-            Forced beginning: <strong>{forced.join(" ")}</strong>
+            Forced beginning: <strong>{written(forced)}</strong>
           </span>
           <button
             type="button"

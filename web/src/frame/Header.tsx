@@ -78,6 +78,7 @@ function SentenceBox() {
         <textarea
           id="sentence"
           ref={box}
+          dir="auto"
           rows={1}
           value={text}
           placeholder="Type a sentence"
@@ -100,13 +101,15 @@ function SentenceBox() {
 
 function Translated({ empty }: { empty: boolean }) {
   const { state, value } = trace.value;
-  const words = empty ? "" : (value?.translation ?? "");
+  // After a fault, the value is that of another sentence.
+  const words = empty || state === "failed" ? "" : (value?.translation ?? "");
   return (
     <output
       class={state === "loading" ? "sentence-target sentence-waiting" : "sentence-target"}
       aria-label="Translation"
       for="sentence"
       data-state={state}
+      dir="auto"
     >
       {words || (empty ? "" : state === "failed" ? "–" : "…")}
     </output>

@@ -2,11 +2,13 @@
 import { useEffect } from "preact/hooks";
 import { keyWanted } from "../api/client.ts";
 import { notices, putAway, said, tell } from "../state/notices.ts";
-import { baseline, models, retry, trace } from "../state/store.ts";
+import { notServed } from "../state/requests.ts";
+import { address, baseline, models, retry, trace } from "../state/store.ts";
 
 /** Problems in the server's own words; each stays until it is put away. */
 export function Notices() {
   const list = models.value;
+  const missing = notServed(list.value, address.value);
   useEffect(() => {
     if (baseline.value.problem && baseline.value !== trace.value) tell(baseline.value.problem);
   }, [baseline.value]);
@@ -20,6 +22,11 @@ export function Notices() {
           <button type="button" class="button" onClick={retry}>
             Try again
           </button>
+        </div>
+      )}
+      {missing && (
+        <div class="notice" role="alert">
+          <p>{missing}</p>
         </div>
       )}
       {notices.value.map(({ id, problem }) => (

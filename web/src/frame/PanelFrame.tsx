@@ -1,5 +1,6 @@
 /** What every panel stands in: title, a sentence that says what one sees, and the waiting states. */
 import type { ComponentChildren } from "preact";
+import type { Problem } from "../api/client.ts";
 import type { Trace } from "../api/types.ts";
 import { address, go, model, retry, trace } from "../state/store.ts";
 import { examplesFor } from "../translate/examples.ts";
@@ -16,27 +17,39 @@ export interface PanelFrameProps {
 /** The frame: it waits, tells what is wrong, or draws the panel. */
 export function PanelFrame({ title, lead, children }: PanelFrameProps) {
   const now = trace.value;
-  const stale = now.state === "loading" && now.value !== undefined;
+  // What is still drawn is that of another sentence.
+  const stale = now.state !== "ready" && now.value !== undefined;
   return (
     <section class="panel" aria-labelledby="panel-title" aria-busy={now.state === "loading"}>
       <h2 id="panel-title">{title}</h2>
       <p class="panel-lead">{lead}</p>
-      {now.state === "failed" && now.problem && (
-        <div class="panel-problem" role="alert">
-          <p>
-            <strong>{now.problem.title}.</strong> {now.problem.detail}
-          </p>
-          <button type="button" class="button" onClick={retry}>
-            Try again
-          </button>
-        </div>
-      )}
+      <TraceProblem />
       {now.value ? (
         <div class={stale ? "panel-body panel-stale" : "panel-body"}>{children(now.value)}</div>
       ) : (
         <Waiting loading={now.state === "loading"} failed={now.state === "failed"} />
       )}
     </section>
+  );
+}
+
+/** Why the sentence has no trace; nothing where it has one. */
+export function TraceProblem() {
+  const { state, problem } = trace.value;
+  return state === "failed" && problem ? <PanelProblem problem={problem} /> : null;
+}
+
+/** What the server refused, and a button that asks it again. */
+export function PanelProblem({ problem }: { problem: Problem }) {
+  return (
+    <div class="panel-problem" role="alert">
+      <p>
+        <strong>{problem.title}.</strong> {problem.detail}
+      </p>
+      <button type="button" class="button" onClick={retry}>
+        Try again
+      </button>
+    </div>
   );
 }
 

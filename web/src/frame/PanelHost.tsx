@@ -1,6 +1,7 @@
 /** Loads the panel that is open. One that breaks says so, and breaks nothing else. */
 import { Component, type ComponentChildren, type ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { asProblem } from "../api/client.ts";
 import { PANELS } from "../panels/index.ts";
 import { address } from "../state/store.ts";
 
@@ -23,14 +24,21 @@ export function PanelHost() {
       ?.load()
       .then(
         (loaded) => show({ Panel: loaded.default }),
-        (error) => show({ fault: String(error?.message ?? error) }),
+        (error) => show({ fault: asProblem(error).message }),
       );
     return () => {
       wanted = false;
     };
   }, [key, tries]);
   const again = (): void => setTries(tries + 1);
-  if (opened.fault !== null) return <Broken words={opened.fault} again={again} />;
+  // A browser never asks again for a script it once failed to get; the address has all the rest.
+  if (opened.fault !== null)
+    return (
+      <Broken
+        words={`Its files did not come; is the server still running? ${opened.fault}`}
+        again={() => location.reload()}
+      />
+    );
   if (!opened.Panel) return <p class="panel-waiting">Opening …</p>;
   return (
     <Boundary key={`${opened.key} ${tries}`} again={again}>

@@ -2,6 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import { say } from "../state/notices.ts";
 import { sharedLink } from "../state/store.ts";
+import { copyText } from "./clipboard.ts";
 import { Menu } from "./Menu.tsx";
 
 /** A button that opens the link and copies it. */
@@ -21,7 +22,7 @@ function ShareBox({ close }: { close: () => void }) {
     field.current?.select();
     // Only pages on https or this machine have a clipboard: elsewhere the reader copies by hand.
     if (!navigator.clipboard) return;
-    await navigator.clipboard.writeText(shared);
+    if (!(await copyText(shared))) return;
     setCopied(true);
     say("Link copied");
     setTimeout(close, 900);

@@ -12,6 +12,11 @@ export function languageName(code: string): string {
   }
 }
 
+/** The code for `lang`, where it is that of a known language: models may call theirs anything. */
+export function langOf(code: string | undefined): string | undefined {
+  return code && languageName(code) !== code ? code : undefined;
+}
+
 /** A direction in words: "French → English". */
 export function directionName(sources: readonly string[], target: string): string {
   const from = sources.map(languageName).join(", ");

@@ -1,5 +1,6 @@
 /** Keys for the whole page. Pure but for `startShortcuts`. */
 import { signal } from "@preact/signals";
+import { lasting } from "../api/storage.ts";
 import { PANEL_KEYS, type PanelKey } from "../state/address.ts";
 import { back, first, forward, last, toggle } from "../state/player.ts";
 import { address, go } from "../state/store.ts";
@@ -54,12 +55,12 @@ export function placeOf(element: Element | null): Place {
 const KEY = "translucid-keys";
 
 /** Whether single keys do anything: people who speak to their computer may want them off. */
-export const keysOn = signal(globalThis.localStorage?.getItem(KEY) !== "off");
+export const keysOn = signal(lasting.get(KEY) !== "off");
 
 /** Switch single keys on or off, and remember it. */
 export function switchKeys(on: boolean): void {
   keysOn.value = on;
-  localStorage.setItem(KEY, on ? "on" : "off");
+  lasting.set(KEY, on ? "on" : "off");
 }
 
 /** Whether the help is open. */

@@ -4,6 +4,7 @@ import { HOME } from "./address.ts";
 import {
   baselineRequest,
   modelOf,
+  notServed,
   oneSentence,
   sourcesOf,
   streamRequest,
@@ -32,6 +33,18 @@ const LIST = {
   ],
   limits: { max_n_best: 3 },
 } as unknown as ModelList;
+
+test("what an address asks for and is not served is told", () => {
+  expect(notServed(LIST, HOME)).toBeNull();
+  expect(notServed(undefined, { ...HOME, model: "gone" })).toBeNull();
+  expect(notServed(LIST, { ...HOME, model: "small", target: "en" })).toBeNull();
+  expect(notServed(LIST, { ...HOME, model: "gone" })).toBe(
+    "This server has no model “gone”. What is shown is of “both”.",
+  );
+  expect(notServed(LIST, { ...HOME, target: "ja" })).toBe(
+    "“both” does not translate into “ja”. Shown is “en”.",
+  );
+});
 
 test("the named model, else the default one", () => {
   expect(modelOf(LIST, HOME)?.name).toBe("both");

@@ -21,6 +21,20 @@ export function targetOf(model: Model | undefined, address: Address): string | u
   return model.targets.includes(address.target) ? address.target : model.targets[0];
 }
 
+/** What an address asks for that is not served, in words; null: all of it is. */
+export function notServed(list: ModelList | undefined, address: Address): string | null {
+  const chosen = modelOf(list, address);
+  if (!chosen) return null;
+  if (address.model !== "" && chosen.name !== address.model) {
+    return `This server has no model “${address.model}”. What is shown is of “${chosen.name}”.`;
+  }
+  if (address.target !== "" && !chosen.targets.includes(address.target)) {
+    const target = targetOf(chosen, address) ?? "";
+    return `“${chosen.name}” does not translate into “${address.target}”. Shown is “${target}”.`;
+  }
+  return null;
+}
+
 /** The source languages that a model translates into this target. */
 export function sourcesOf(model: Model | undefined, target: string | undefined): string[] {
   return (model?.directions ?? []).filter(([, into]) => into === target).map(([from]) => from);

@@ -1,5 +1,6 @@
 /** Light or dark: as the system says, or as the reader has chosen. */
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
+import { lasting } from "../api/storage.ts";
 
 /** The two grounds. */
 export type Theme = "light" | "dark";
@@ -19,7 +20,7 @@ export const chosenTheme = signal<Theme | null>(stored());
 export const theme: ReadonlySignal<Theme> = computed(() => chosenTheme.value ?? system.value);
 
 function stored(): Theme | null {
-  const word = globalThis.localStorage?.getItem(KEY);
+  const word = lasting.get(KEY);
   return word === "light" || word === "dark" ? word : null;
 }
 
@@ -27,7 +28,6 @@ function stored(): Theme | null {
 export function startTheme(): void {
   effect(() => {
     document.documentElement.dataset.theme = theme.value;
-    if (chosenTheme.value === null) localStorage.removeItem(KEY);
-    else localStorage.setItem(KEY, chosenTheme.value);
+    lasting.set(KEY, chosenTheme.value);
   });
 }

@@ -6,7 +6,7 @@ import { type Finished, pick, picked } from "./translation.ts";
 import { differing } from "./words.ts";
 
 /** The list, best first; nothing where there is only one. */
-export function Alternatives({ done }: { done: Finished }) {
+export function Alternatives({ done, lang }: { done: Finished; lang: string | undefined }) {
   const { n_best: found, text: best } = done.translation;
   if (found.length < 2) return null;
   const shown = picked.value?.text ?? best;
@@ -26,7 +26,7 @@ export function Alternatives({ done }: { done: Finished }) {
                 pick(done, number).catch((error) => tell(asProblem(error)));
               }}
             >
-              <span class="alternative-text">
+              <span class="alternative-text" dir="auto" lang={lang}>
                 {number === 0
                   ? short(candidate.text)
                   : differing(short(candidate.text), best).map(({ word, differs }, at) =>

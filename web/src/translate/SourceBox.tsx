@@ -7,9 +7,18 @@ import { exampleFor } from "./examples.ts";
 import { letters, mostLetters, pointed } from "./translation.ts";
 import { wordAt } from "./words.ts";
 
+/** What SourceBox needs. */
+export interface SourceBoxProps {
+  between: Aligned | null;
+  /** The name of the language; its code, where there is one. */
+  language: string;
+  lang: string | undefined;
+}
+
 /** The box, how long its text is, and an example where it is empty. */
-export function SourceBox({ between, language }: { between: Aligned | null; language: string }) {
+export function SourceBox({ between, language, lang }: SourceBoxProps) {
   const box = useRef<HTMLTextAreaElement>(null);
+  const mirror = useRef<HTMLDivElement>(null);
   const { text } = address.value;
   useEffect(() => {
     const element = box.current;
@@ -26,7 +35,7 @@ export function SourceBox({ between, language }: { between: Aligned | null; lang
   return (
     <div class="box">
       <div class="box-text">
-        <div class="mirror" aria-hidden="true">
+        <div class="mirror" aria-hidden="true" dir="auto" lang={lang} ref={mirror}>
           <Words text={text} between={between} />
         </div>
         <textarea
@@ -36,11 +45,19 @@ export function SourceBox({ between, language }: { between: Aligned | null; lang
           aria-describedby="letters"
           value={text}
           spellcheck={false}
+          dir="auto"
+          lang={lang}
           placeholder="Type or paste a text"
           onInput={(event) => write(event.currentTarget.value)}
           onPointerMove={(event) => point(wordUnder(event))}
-          onPointerLeave={() => point(-1)}
+          onPointerLeave={(event) => {
+            if (event.pointerType !== "touch") point(-1);
+          }}
+          onClick={caret}
           onKeyUp={caret}
+          onScroll={(event) => {
+            if (mirror.current) mirror.current.scrollTop = event.currentTarget.scrollTop;
+          }}
           onBlur={() => point(-1)}
         />
       </div>

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Flags, Translation } from "../api/types.ts";
 import { Num } from "../drawing/Number.tsx";
+import { copyText } from "../frame/clipboard.ts";
 import { say } from "../state/notices.ts";
 import { address, link, retry } from "../state/store.ts";
 import { type Aligned, linkedTo, markOf } from "./alignment.ts";
@@ -18,11 +19,13 @@ const FLAGS: [keyof Flags, string][] = [
 export interface TargetBoxProps {
   shown: Translation | null;
   between: Aligned | null;
+  /** The name of the language; its code, where there is one. */
   language: string;
+  lang: string | undefined;
 }
 
 /** The box: the growing translation, the finished one, or what is wrong. */
-export function TargetBox({ shown, between, language }: TargetBoxProps) {
+export function TargetBox({ shown, between, language, lang }: TargetBoxProps) {
   const now = finished.value;
   const growing = now.state === "loading" && partial.value !== null;
   const empty = address.value.text.trim() === "";
@@ -30,14 +33,16 @@ export function TargetBox({ shown, between, language }: TargetBoxProps) {
     <div class="box box-target">
       <div class="box-text" aria-busy={now.state === "loading"}>
         {growing ? (
-          <p class="target-text">
+          <p class="target-text" dir="auto" lang={lang}>
             {partial.value?.stable}
             <span class="tail">{partial.value?.tail}</span>
           </p>
         ) : shown && between && !empty ? (
-          <TargetWords shown={shown} between={between} language={language} />
+          <TargetWords shown={shown} between={between} language={language} lang={lang} />
         ) : (
-          <p class="target-text muted">{empty ? "Translation" : "…"}</p>
+          <p class="target-text muted">
+            {empty ? "Translation" : now.state === "failed" ? "–" : "…"}
+          </p>
         )}
       </div>
       {now.state === "failed" && now.problem && (
@@ -65,6 +70,7 @@ function TargetWords({
   shown,
   between,
   language,
+  lang,
 }: TargetBoxProps & {
   shown: Translation;
   between: Aligned;
@@ -87,6 +93,8 @@ function TargetWords({
     <div
       id="translation"
       class={finished.value.state === "loading" ? "target-text tail" : "target-text"}
+      dir="auto"
+      lang={lang}
       role="textbox"
       aria-readonly="true"
       aria-multiline="true"
@@ -112,8 +120,9 @@ function TargetWords({
               onPointerEnter={() => {
                 pointed.value = { side: "target", number };
               }}
-              onPointerLeave={() => {
-                pointed.value = null;
+              onPointerLeave={(event) => {
+                // A finger that is lifted has pointed: the marks stay until it touches elsewhere.
+                if (event.pointerType !== "touch") pointed.value = null;
               }}
             >
               {shown.text.slice(start, stop)}
@@ -151,7 +160,7 @@ function Foot({ shown }: { shown: Translation }) {
   const [copied, setCopied] = useState("");
   const mean = shown.log_probs.reduce((sum, value) => sum + value, 0) / shown.log_probs.length;
   const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(shown.text);
+    if (!(await copyText(shown.text))) return;
     setCopied(shown.text);
     say("Translation copied");
   };

@@ -1,7 +1,8 @@
 /** The plain view: two boxes. */
 import { useEffect, useMemo } from "preact/hooks";
+import type { Translation } from "../api/types.ts";
 import { DirectionChoice } from "../frame/DirectionChoice.tsx";
-import { languageName } from "../frame/languages.ts";
+import { langOf, languageName } from "../frame/languages.ts";
 import { SearchChoice } from "../frame/SearchChoice.tsx";
 import { say } from "../state/notices.ts";
 import { sourcesOf, targetOf } from "../state/requests.ts";
@@ -15,7 +16,9 @@ import { finished, picked } from "./translation.ts";
 /** The view. */
 export function Translate() {
   const done = finished.value.value;
-  const shown = picked.value ?? done?.translation ?? null;
+  const found = picked.value ?? done?.translation ?? null;
+  // After a fault, the last translation may be that of another text.
+  const shown = finished.value.state === "failed" && !sameText(found) ? null : found;
   const between = useMemo(
     () => (shown ? aligned(shown.source, shown.text, shown.alignment) : null),
     [shown],
@@ -26,7 +29,6 @@ export function Translate() {
   useEffect(() => {
     if (current && done) say(`Translation: ${done.translation.text}`);
   }, [current, done]);
-  const same = shown !== null && shown.source === address.value.text;
   return (
     <main id="content" class="translate" tabIndex={-1}>
       <h1 class="visually-hidden">Translate</h1>
@@ -37,14 +39,25 @@ export function Translate() {
       </div>
       <div class="boxes">
         <SourceBox
-          between={same ? between : null}
+          between={sameText(shown) ? between : null}
           language={sources.map(languageName).join(", ")}
+          lang={sources.length === 1 ? langOf(sources[0]) : undefined}
         />
-        <TargetBox shown={shown} between={between} language={target && languageName(target)} />
+        <TargetBox
+          shown={shown}
+          between={between}
+          language={target && languageName(target)}
+          lang={langOf(target)}
+        />
       </div>
-      {current && done && <Alternatives done={done} />}
+      {current && done && <Alternatives done={done} lang={langOf(target)} />}
     </main>
   );
+}
+
+/** Whether a translation is that of the text in the box. */
+function sameText(shown: Translation | null): boolean {
+  return shown?.source === address.value.text;
 }
 
 interface SwapProps {

@@ -69,6 +69,8 @@ export function startTranslation(): void {
     text = request?.text ?? "";
     picked.value = null;
     pointed.value = null;
+    // The last one is not always the end: it must not come back while the next text is typed.
+    partial.value = null;
     follower.ask(request, typed ? REST : 0);
   });
   effect(() => {

@@ -1,5 +1,6 @@
 /** Words of a text, the tokens in them, and how words look at words. Pure. */
 import { GAP, isSymbol } from "../drawing/pieces.ts";
+import { sharedPlaces } from "../drawing/sharedWords.ts";
 
 /** Characters [start, end). */
 export type Span = readonly [number, number];
@@ -74,7 +75,7 @@ export function differing(text: string, other: string): { word: string; differs:
   const words = text.split(/(\s+)/);
   const mine = words.filter((word) => word.trim() !== "");
   const theirs = other.split(/\s+/).filter((word) => word !== "");
-  const shared = longestCommon(mine, theirs);
+  const shared = new Set(sharedPlaces(mine, theirs).map(([place]) => place));
   let number = 0;
   return words
     .filter((word) => word !== "")
@@ -83,39 +84,4 @@ export function differing(text: string, other: string): { word: string; differs:
       number += 1;
       return { word, differs: !shared.has(number - 1) };
     });
-}
-
-/** The places in `mine` of a longest row of words that both have in the same order. */
-function longestCommon(mine: readonly string[], theirs: readonly string[]): Set<number> {
-  const length = commonLengths(mine, theirs);
-  const found = new Set<number>();
-  let [i, j] = [0, 0];
-  while (i < mine.length && j < theirs.length) {
-    if (mine[i] === theirs[j]) {
-      found.add(i);
-      i += 1;
-      j += 1;
-    } else if (length(i + 1, j) >= length(i, j + 1)) i += 1;
-    else j += 1;
-  }
-  return found;
-}
-
-/** How many words the rest of `mine` from i and of `theirs` from j have in common, in order. */
-function commonLengths(
-  mine: readonly string[],
-  theirs: readonly string[],
-): (i: number, j: number) => number {
-  const width = theirs.length + 1;
-  const lengths = new Uint16Array((mine.length + 1) * width);
-  const length = (i: number, j: number): number => lengths[i * width + j] ?? 0;
-  for (let i = mine.length - 1; i >= 0; i--) {
-    for (let j = theirs.length - 1; j >= 0; j--) {
-      lengths[i * width + j] =
-        mine[i] === theirs[j]
-          ? 1 + length(i + 1, j + 1)
-          : Math.max(length(i + 1, j), length(i, j + 1));
-    }
-  }
-  return length;
 }

@@ -6,6 +6,7 @@ import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Num } from "../../drawing/Number.tsx";
 import { printed } from "../../drawing/numbers.ts";
+import { Segmented } from "../../drawing/Segmented.tsx";
 import { matrixPicture, type Picture } from "../../drawing/svg.ts";
 import { address, go, link } from "../../state/store.ts";
 import { measuredStage } from "./Arcs.tsx";
@@ -15,7 +16,6 @@ import { type Drawn, drawn, hiding, setExtra, shape, stretched } from "./inView.
 import { Large } from "./Large.tsx";
 import { arcsPicture, weightsTable } from "./pictures.ts";
 import { largest, shareOn } from "./reading.ts";
-import { Segmented } from "./Segmented.tsx";
 import { isMasked, isText, labels, type Sentences } from "./tokens.ts";
 import { useDrawn } from "./useDrawn.ts";
 import { rowInView } from "./view.ts";

@@ -21,8 +21,13 @@ export interface TokenButtonsProps {
 export function TokenButtons(props: TokenButtonsProps) {
   const list = useRef<HTMLUListElement>(null);
   const { row, names, stream, current = 0 } = props;
-  const light = (index: number | null) => () => {
-    highlight.value = index === null ? null : { stream, index };
+  const light = (index: number) => () => {
+    highlight.value = { stream, index };
+  };
+  // A pointer that goes must not take what the keyboard has lit meanwhile, nor the other way.
+  const leave = (index: number) => () => {
+    const now = highlight.peek();
+    if (now?.stream === stream && now.index === index) highlight.value = null;
   };
   const move = (event: KeyboardEvent, from: number): void => {
     const to = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 0, End: names.length - 1 }[
@@ -48,9 +53,9 @@ export function TokenButtons(props: TokenButtonsProps) {
               height: `${TOKEN_HEIGHT}px`,
             }}
             onPointerEnter={light(index)}
-            onPointerLeave={light(null)}
+            onPointerLeave={leave(index)}
             onFocus={light(index)}
-            onBlur={light(null)}
+            onBlur={leave(index)}
             onKeyDown={(event) => move(event, index)}
             onClick={() => props.onPick?.(index)}
           >

@@ -1,4 +1,5 @@
 import type { Side, Trace, TraceToken } from "../../api/types.ts";
+import { beginsWord, GAP, isSymbol } from "../../drawing/pieces.ts";
 
 /** Ids that mean the same in every vocabulary: unknown, end of sentence, first piece of text. */
 const UNKNOWN = 1;
@@ -73,14 +74,14 @@ export function layersOf(trace: Pick<Trace, "model">, side: Side): number {
  * labels([▁over, ing, </s>]) = ["over", "·ing", "</s>"]
  */
 export function labels(tokens: readonly Pick<TraceToken, "piece">[]): string[] {
-  const spaced = tokens.some(({ piece }) => piece.length > 1 && /^[▁ ]/.test(piece));
+  const spaced = tokens.some(({ piece }) => piece.length > 1 && beginsWord(piece));
   return tokens.map(({ piece }) => label(piece, spaced));
 }
 
 function label(piece: string, spaced: boolean): string {
-  const shown = piece.replaceAll("▁", " ");
+  if (isSymbol(piece)) return piece;
+  const shown = piece.replaceAll(GAP, " ");
   if (shown.trim() === "") return "␣";
-  if (/^<.+>$/.test(shown)) return shown;
   if (spaced && !shown.startsWith(" ")) return `·${shown}`;
   return shown.replace(/^ /, "").replaceAll(" ", "␣");
 }

@@ -1,5 +1,6 @@
 /** What is said about attentions and heads. */
 import type { HeadId, Side, Trace } from "../../api/types.ts";
+import { plain } from "../../drawing/pieces.ts";
 import type { Drawn } from "./inView.ts";
 import type { Kind, Role } from "./statistics.ts";
 import { ATTENTIONS, type Sentences } from "./tokens.ts";
@@ -79,11 +80,7 @@ export function marksOf(trace: Trace, head: HeadId): string[] {
 export function rowInWords(sentences: Sentences, labels: readonly string[], row: number): string {
   const reads = `row ${row} reads “${labels[row]}”`;
   const written = sentences.written[row];
-  return written === undefined ? reads : `${reads} and writes “${plainPiece(written.piece)}”`;
-}
-
-function plainPiece(piece: string): string {
-  return piece.replaceAll("▁", " ").trim() || "␣";
+  return written === undefined ? reads : `${reads} and writes “${plain(written.piece)}”`;
 }
 
 /** Return what the large picture is called: a head, or a summary by its honest name. */

@@ -117,12 +117,10 @@ function Part({ part }: { part: Inline }) {
   return <b class="guide-token">{plain(part.piece)}</b>;
 }
 
-/** Leave; the focus goes to the panel that is shown. */
+/** Leave; the focus goes to what holds the panel: the panel itself may still be on its way. */
 function leave(): void {
   endTour();
-  const heading = document.getElementById("panel-title");
-  heading?.setAttribute("tabindex", "-1");
-  heading?.focus();
+  document.getElementById("content")?.focus({ preventScroll: true });
 }
 
 /** Escape leaves, n and b go on and back; only while the focus is inside the card. */

@@ -1,4 +1,5 @@
 /** The guide: a table of contents of the tour, and where it starts. */
+import { TraceProblem } from "../../frame/PanelFrame.tsx";
 import { address } from "../../state/store.ts";
 import "./guide.css";
 import { startTour } from "./onTour.ts";
@@ -15,6 +16,7 @@ export default function GuidePanel() {
         worth a look from its real numbers. Sections are those of “Attention Is All You Need”
         (Vaswani et al. 2017).
       </p>
+      <TraceProblem />
       <p>
         <button type="button" class="button guide-start" onClick={() => startTour()}>
           {tour === null ? "Start the tour" : "Start again"}

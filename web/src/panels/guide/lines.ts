@@ -12,10 +12,17 @@ export const why: Lines = ({ trace }) => [
   say`Here every token may look at every other one, at once. That looking is attention. The drawing has it in three places. Your sentence, ${trace.source_tokens.length} tokens with the end symbol, enters the encoder; the translation leaves the decoder, one token a step.`,
 ];
 
+/** A word without the full stop or the like that stands at its end. */
+function withoutSigns<T extends { piece: string }>(pieces: T[]): T[] {
+  return pieces.slice(0, pieces.findLastIndex(({ piece }) => /[\p{L}\p{N}]/u.test(piece)) + 1);
+}
+
 /** Tokens. */
 export const tokens: Lines = ({ trace }) => {
-  const split = trace.words.source.find(([first = 0, end = 0]) => end - first > 1);
-  const pieces = split ? trace.source_tokens.slice(split[0], split[1]) : [];
+  const words = trace.words.source.map(([first = 0, end = 0]) =>
+    withoutSigns(trace.source_tokens.slice(first, end)),
+  );
+  const pieces = words.find((word) => word.length > 1) ?? [];
   return [
     say`A vocabulary of ${trace.model.source_vocab_size} pieces cuts any text. Frequent words are one piece, rare ones are put together from several, so hardly a word is unknown.`,
     pieces.length > 0

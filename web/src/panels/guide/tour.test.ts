@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { HOME } from "../../state/address.ts";
 import type { Facts } from "./facts.ts";
 import { plain } from "./inline.ts";
+import { tokens } from "./lines.ts";
 import { FACTS } from "./madeUp.ts";
 import { stepAddress, TOUR, withinTour } from "./tour.ts";
 
@@ -53,6 +54,11 @@ test("what is said has the sentence's numbers and tokens", () => {
       .join(" ") ?? "";
   expect(said("The source looks at itself")).toContain("“dort” gives “animal” a weight of 0.63");
   expect(said("Words become tokens")).toContain("“L” + “'” + “animal” make one word");
+  const signs = FACTS.trace.source_tokens.map((token, at) =>
+    at === 1 || at === 2 ? { ...token, piece: "." } : token,
+  );
+  const [, whole = []] = tokens({ ...FACTS, trace: { ...FACTS.trace, source_tokens: signs } });
+  expect(plain(whole)).toBe("In your sentence, every word is one piece.");
   expect(said("Looking back at the source")).toContain("For “sleeps”, it gives “dort”");
   expect(said("From a vector to a word")).toContain("Step 4");
   expect(said("Greedy, or with a beam")).toContain("“sleeps” was only number 2");

@@ -2,11 +2,11 @@
 import { useEffect, useState } from "preact/hooks";
 import { asProblem, isAbort } from "../../api/client.ts";
 import type { HeadId, Trace, TraceRequest } from "../../api/types.ts";
+import { compareTexts } from "../../drawing/differences.ts";
+import { Marked } from "../../drawing/Marked.tsx";
 import { Num } from "../../drawing/Number.tsx";
 import { tell } from "../../state/notices.ts";
-import { compareTexts } from "./differences.ts";
 import { headName } from "./headList.ts";
-import { Marked } from "./Marked.tsx";
 import { askWith, sweepKey } from "./sweep.ts";
 
 export interface ComparisonProps {

@@ -2,15 +2,15 @@
 import type { Lens, LensCell, Trace } from "../../api/types.ts";
 import { Bars } from "../../drawing/Bars.tsx";
 import { palette } from "../../drawing/colours.ts";
+import { compareTexts } from "../../drawing/differences.ts";
 import { Figure } from "../../drawing/Figure.tsx";
+import { Marked } from "../../drawing/Marked.tsx";
 import { Num } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
 import { jump, step } from "../../state/player.ts";
 import { address, go } from "../../state/store.ts";
-import { compareTexts } from "./differences.ts";
 import { LensGrid } from "./LensGrid.tsx";
 import { lensPicture } from "./lensPicture.ts";
-import { Marked } from "./Marked.tsx";
 import { type Place, within } from "./moving.ts";
 import {
   COLUMNS,

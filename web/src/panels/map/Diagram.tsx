@@ -2,6 +2,7 @@
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Trace } from "../../api/types.ts";
+import { useWidth } from "../../drawing/useWidth.ts";
 import { BoxView } from "./BoxView.tsx";
 import { Inspector } from "./Inspector.tsx";
 import { type Box, type Plan, placeStyle, planOf } from "./layout.ts";
@@ -9,7 +10,6 @@ import { Pulse } from "./Pulse.tsx";
 import { layersOf } from "./parts.ts";
 import { type Scene, sizesOf } from "./scene.ts";
 import { useShare } from "./useShare.ts";
-import { useWidth } from "./useWidth.ts";
 import { Wires } from "./Wires.tsx";
 
 /** Draws the network of a trace at a step, one layer of each stack open. */
@@ -76,8 +76,8 @@ function FrameNames({ scene }: { scene: Scene }) {
     const top = plan.wide ? frame.y + frame.height - 20 : frame.y + 4;
     return (
       <p key={frame.stack} class="map-frame-name" style={{ left: `${left}px`, top: `${top}px` }}>
-        {encoder ? "Encoder" : "Decoder"} layer {frame.layer + 1} of{" "}
-        {layersOf(trace.model, frame.stack)}
+        {encoder ? "Encoder" : "Decoder"} layer {frame.layer} of 0 to{" "}
+        {layersOf(trace.model, frame.stack) - 1}
       </p>
     );
   });

@@ -2,12 +2,12 @@
 
 import type { Tensor } from "../../api/tensors.ts";
 import type { Trace } from "../../api/types.ts";
+import { Canvas } from "../../drawing/Canvas.tsx";
 import type { Palette } from "../../drawing/colours.ts";
+import { paintTable } from "../../drawing/heatTable.ts";
 import { Num } from "../../drawing/Number.tsx";
 import { useTensor } from "../../state/useTensor.ts";
 import type { Miniature as Wanted } from "./boxes.ts";
-import { Canvas } from "./Canvas.tsx";
-import { paintTable } from "./heatTable.ts";
 import { pooled } from "./strips.ts";
 
 interface Props {

@@ -1,9 +1,9 @@
 /** Strips of attention inside the boxes: the real weights of the newest token. */
 
 import type { Trace } from "../../api/types.ts";
+import { Canvas } from "../../drawing/Canvas.tsx";
 import { heat, type Palette } from "../../drawing/colours.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import { Canvas } from "./Canvas.tsx";
 import { attentionStrip, meanOfRows, pooled, relative, type StripData } from "./strips.ts";
 
 const BAR = 2; // px under the cells that says computed or kept

@@ -88,11 +88,11 @@ test("title and place tell all boxes of a drawing apart", () => {
       .map((box) => about(box, { ...SIZES, norm }))
       .map(({ title, place }) => `${title}, ${place}`);
     expect(new Set(names).size).toBe(names.length);
-    expect(names).toContain("Cross-attention, decoder layer 2");
+    expect(names).toContain("Cross-attention, decoder layer 1");
     expect(names).toContain(
       norm === "pre"
-        ? "Norm, before feed-forward, encoder layer 2"
-        : "Add & norm, after feed-forward, encoder layer 2",
+        ? "Norm, before feed-forward, encoder layer 1"
+        : "Add & norm, after feed-forward, encoder layer 1",
     );
   }
 });

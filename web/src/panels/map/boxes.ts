@@ -73,7 +73,7 @@ const SUBLAYERS: Record<string, string> = {
 /** Where a box is, in words; of a norm also which sublayer it belongs to. */
 function placeOf(box: Box, sizes: Sizes): string {
   if (box.layer === null) return box.kind === "norm" ? `end of ${box.stack}` : box.stack;
-  const layer = box.kind === "layer" ? box.stack : `${box.stack} layer ${box.layer + 1}`;
+  const layer = box.kind === "layer" ? box.stack : `${box.stack} layer ${box.layer}`;
   if (box.kind !== "norm") return layer;
   const sublayer = SUBLAYERS[box.id.split(".")[2] ?? ""] ?? "";
   return `${sizes.norm === "pre" ? "before" : "after"} ${sublayer}, ${layer}`;
@@ -177,7 +177,7 @@ function lensAt(box: Box): Partial<Address> {
 }
 
 function tellLayer(box: Box, sizes: Sizes): Told {
-  const number = (box.layer ?? 0) + 1;
+  const number = box.layer ?? 0;
   return {
     title: `Layer ${number}`,
     shape: stream(box.stack, sizes),

@@ -31,7 +31,7 @@ export function mapTable(trace: Trace, step: number, layer: number): Table {
     columns: ["box", "name", "stack", "layer", "shape", "state"],
     rows: boxes.map((box) => {
       const told = about(box, sizes);
-      const number = box.layer === null ? "" : box.layer + 1;
+      const number = box.layer ?? "";
       return [box.id, told.title, box.stack, number, told.shape, finalState(box, step)];
     }),
   };
@@ -57,11 +57,11 @@ export function mapPicture(trace: Trace, step: number, layer: number, colours: P
 
 function framePart(frame: Frame, trace: Trace, colours: Palette): string {
   const { x, y, width, height, stack, layer } = frame;
-  const count = layersOf(trace.model, stack);
+  const last = layersOf(trace.model, stack) - 1;
   const left = stack === "encoder" ? x + width / 2 + 12 : x + 12;
   return (
     rect(x, y, width, height, { rx: 8, fill: colours.panel, stroke: colours.line }) +
-    text(left, y + height - 9, `${stack} layer ${layer + 1} of ${count}`, {
+    text(left, y + height - 9, `${stack} layer ${layer} of 0 to ${last}`, {
       "font-size": 11,
       fill: colours.muted,
     })

@@ -3,10 +3,10 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Trace } from "../../api/types.ts";
 import { Num } from "../../drawing/Number.tsx";
-import { plain } from "../../drawing/pieces.ts";
+import { plain, written } from "../../drawing/pieces.ts";
+import { timesAs } from "../../drawing/ratio.ts";
 import { baseline, go, type Loaded } from "../../state/store.ts";
 import { differences, type Stretch, words } from "./forcing.ts";
-import { timesAs } from "./ratio.ts";
 import type { PieceOf } from "./view.ts";
 import "./forced.css";
 
@@ -27,11 +27,11 @@ export function Forced({ trace, loading, fresh, prefix, pieceOf }: Props) {
     if (fresh) box.current?.focus();
   }, [fresh, key]);
   const last = prefix.at(-1) as number;
-  const before = prefix.slice(0, -1).map((id) => plain(pieceOf(id)));
+  const before = prefix.slice(0, -1).map(pieceOf);
   return (
     <section class="output-forced" aria-label="Forced token" ref={box} tabIndex={-1}>
       <p>
-        Forced{before.length > 0 && <> after “{before.join(" ")}”</>}:{" "}
+        Forced{before.length > 0 && <> after “{written(before)}”</>}:{" "}
         <b class="output-forced-token">{plain(pieceOf(last))}</b>. All after it is the model's own.
         <button type="button" class="button output-release" onClick={release}>
           Release

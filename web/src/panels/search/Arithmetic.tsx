@@ -1,9 +1,9 @@
 /** The score of one path written out, and how the ends compare. */
 
 import type { SearchTree, Trace } from "../../api/types.ts";
+import { Fraction } from "../../drawing/Fraction.tsx";
 import { Num } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
-import { Fraction } from "../output/Fraction.tsx";
 import {
   arithmetic,
   ends,

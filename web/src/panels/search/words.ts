@@ -2,8 +2,8 @@
 
 import type { NodeStatus, SearchTree, Trace } from "../../api/types.ts";
 import { printed } from "../../drawing/numbers.ts";
-import { joins, plain } from "../../drawing/pieces.ts";
-import { timesAs } from "../output/ratio.ts";
+import { plain, written } from "../../drawing/pieces.ts";
+import { timesAs } from "../../drawing/ratio.ts";
 import { nodeAt, pathTo } from "./outcome.ts";
 import { follow, partingAt, type Result, verdict } from "./parting.ts";
 
@@ -85,8 +85,7 @@ function ending(trace: Trace, tree: SearchTree, number: number): string {
       const { token } = nodeAt(tree, one);
       return trace.pieces[token] ?? `#${token}`;
     });
-  const joined = joins(pieces);
-  return pieces.map((piece, at) => (at > 0 && !joined[at] ? " " : "") + plain(piece)).join("");
+  return written(pieces);
 }
 
 function listed(names: string[]): string {

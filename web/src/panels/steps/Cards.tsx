@@ -4,7 +4,7 @@ import { Num } from "../../drawing/Number.tsx";
 import { printed } from "../../drawing/numbers.ts";
 import { type Check, checks, DECIMALS, shortSum, WEIGHT_DECIMALS } from "./arithmetic.ts";
 import { exponentials, type Numbers, productsOf, scoresOf } from "./numbers.ts";
-import { Exponentials, Products, Terms } from "./Sums.tsx";
+import { Exponentials, Factor, Products, Terms } from "./Sums.tsx";
 import { STAGES, type Stage } from "./stages.ts";
 
 export interface CardsProps {
@@ -70,16 +70,6 @@ function ByHand({ check, digits }: { check: Check; digits: number }) {
 }
 
 type CardProps = CardsProps & { check: Check };
-
-/** A factor in brackets where it is negative. */
-function Factor({ value, digits = DECIMALS }: { value: number; digits?: number }) {
-  if (value >= 0) return <Num value={value} digits={digits} />;
-  return (
-    <>
-      (<Num value={value} digits={digits} />)
-    </>
-  );
-}
 
 function ProductCard({ numbers, keys, query, chosen, check }: CardProps) {
   const short = shortSum(productsOf(numbers, chosen), 3);

@@ -1,7 +1,7 @@
 /** Which head: side, layer, number. */
 import type { HeadId, Side, Trace } from "../../api/types.ts";
+import { Segmented } from "../../drawing/Segmented.tsx";
 import { go } from "../../state/store.ts";
-import { Segmented } from "../attention/Segmented.tsx";
 import { ATTENTIONS, layersOf } from "../attention/tokens.ts";
 import { alignsWords } from "../attention/view.ts";
 

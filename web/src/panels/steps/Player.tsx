@@ -1,7 +1,7 @@
 /** Which of the six steps is shown, and a button that plays them one after the other. */
 import { useEffect, useState } from "preact/hooks";
+import { Segmented } from "../../drawing/Segmented.tsx";
 import { setExtra } from "../attention/inView.ts";
-import { Segmented } from "../attention/Segmented.tsx";
 import { nextStage, STAGES, type Stage } from "./stages.ts";
 
 /** Time to read a step, in milliseconds. */

@@ -4,6 +4,16 @@ import { printed } from "../../drawing/numbers.ts";
 import { DECIMALS, exponentialInDigits, shortSum, WEIGHT_DECIMALS } from "./arithmetic.ts";
 import { type Numbers, productsOf, termsOf } from "./numbers.ts";
 
+/** A factor in brackets where it is negative. */
+export function Factor({ value, digits = DECIMALS }: { value: number; digits?: number }) {
+  if (value >= 0) return <Num value={value} digits={digits} />;
+  return (
+    <>
+      (<Num value={value} digits={digits} />)
+    </>
+  );
+}
+
 export interface ProductsProps {
   numbers: Numbers;
   chosen: number;
@@ -121,14 +131,14 @@ export function Terms({ numbers, dimension, keys, output }: TermsProps) {
       {short.terms.map(({ at }, place) => (
         <span key={at} title={keys[at]}>
           {place > 0 && " + "}
-          <Num value={numbers.weights[at] ?? 0} digits={WEIGHT_DECIMALS} /> × (
-          <Num value={numbers.v[at]?.[dimension] ?? 0} digits={DECIMALS} />)
+          <Num value={numbers.weights[at] ?? 0} digits={WEIGHT_DECIMALS} /> ×{" "}
+          <Factor value={numbers.v[at]?.[dimension] ?? 0} />
         </span>
       ))}
       {short.rest.count > 0 && (
         <span>
           {" + "}
-          <Num value={short.rest.value} digits={DECIMALS} />
+          <Factor value={short.rest.value} />
           <small> ({short.rest.count} more)</small>
         </span>
       )}{" "}

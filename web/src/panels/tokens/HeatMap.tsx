@@ -1,9 +1,9 @@
 /** Tokens × dimensions as shades, with a cursor for pointer and keyboard. */
 
 import type { Tensor } from "../../api/tensors.ts";
+import { Canvas } from "../../drawing/Canvas.tsx";
 import type { Palette } from "../../drawing/colours.ts";
-import { Canvas } from "../map/Canvas.tsx";
-import { paintTable } from "../map/heatTable.ts";
+import { paintTable } from "../../drawing/heatTable.ts";
 import { moved, type Place, WHOLE_ROW } from "./entry.ts";
 
 export interface HeatMapProps {

@@ -3,9 +3,9 @@
 import type { Tensor } from "../../api/tensors.ts";
 import type { Trace } from "../../api/types.ts";
 import type { Palette } from "../../drawing/colours.ts";
+import { paintTable } from "../../drawing/heatTable.ts";
 import { isSymbol, joins, plain } from "../../drawing/pieces.ts";
 import { el, type Picture, path, picture, rect, text, widthOf } from "../../drawing/svg.ts";
-import { paintTable } from "../map/heatTable.ts";
 import type { Entry } from "./entry.ts";
 import { magnitude } from "./positions.ts";
 import { type Stream, tokensOf } from "./stream.ts";

@@ -2,14 +2,14 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Film, HeadId } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
+import { compareTexts } from "../../drawing/differences.ts";
 import { Figure } from "../../drawing/Figure.tsx";
+import { Marked } from "../../drawing/Marked.tsx";
 import { Matrix } from "../../drawing/Matrix.tsx";
 import { Num } from "../../drawing/Number.tsx";
 import { counted, printed } from "../../drawing/numbers.ts";
 import { address } from "../../state/store.ts";
-import { compareTexts } from "../lens/differences.ts";
 import { headName } from "../lens/headList.ts";
-import { Marked } from "../lens/Marked.tsx";
 import { filmPicture, filmTable, hidden, labelsOf } from "./filmView.ts";
 import { keep } from "./keep.ts";
 

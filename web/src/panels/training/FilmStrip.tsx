@@ -2,8 +2,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { asProblem, isAbort, film as makeFilm, type Problem } from "../../api/client.ts";
 import type { Film, FilmRequest, HeadId, Run } from "../../api/types.ts";
+import { PanelProblem } from "../../frame/PanelFrame.tsx";
 import { oneSentence, targetOf } from "../../state/requests.ts";
-import { address, model } from "../../state/store.ts";
+import { address, model, retries } from "../../state/store.ts";
 import { FilmPlayer } from "./FilmPlayer.tsx";
 import { headWithin, sizesOf } from "./filmView.ts";
 import { HeadChoice } from "./HeadChoice.tsx";
@@ -38,11 +39,7 @@ export function FilmStrip({ run }: { run: Run }) {
         </div>
       )}
       {waiting && <p aria-busy="true">Loading checkpoints, translating with each …</p>}
-      {problem && (
-        <p class="panel-problem" role="alert">
-          <strong>{problem.title}.</strong> {problem.detail}
-        </p>
-      )}
+      {problem && <PanelProblem problem={problem} />}
       {film && <FilmPlayer film={film.film} head={film.head} />}
     </div>
   );
@@ -71,6 +68,6 @@ function useFilm(run: string, request: FilmRequest | null) {
       )
       .finally(() => mine.signal.aborted || setWaiting(false));
     return () => mine.abort();
-  }, [run, key]);
+  }, [run, key, retries.value]);
   return { film: request ? film : null, problem, waiting: waiting && request !== null };
 }

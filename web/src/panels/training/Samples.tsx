@@ -1,9 +1,10 @@
 /** The same dev sentences at each validation: how the translation came to be. */
+
+import { compareTexts } from "../../drawing/differences.ts";
 import { Figure } from "../../drawing/Figure.tsx";
+import { Marked } from "../../drawing/Marked.tsx";
 import { counted } from "../../drawing/numbers.ts";
 import { address } from "../../state/store.ts";
-import { compareTexts } from "../lens/differences.ts";
-import { Marked } from "../lens/Marked.tsx";
 import { type Course, type SampleCourse, samplesOverTime } from "./course.ts";
 import { keep } from "./keep.ts";
 

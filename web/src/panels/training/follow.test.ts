@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
-import { type Followed, followRun, type Lines } from "./follow.ts";
+import { expect, test, vi } from "vitest";
+import { Problem } from "../../api/problem.ts";
+import { type Followed, followRun, type Lines, restWhileHidden } from "./follow.ts";
 
 const line = (step: number) => ({ event: "trained", step, perplexity: 2, seconds: 1 });
 
@@ -17,6 +18,7 @@ function world(answers: Lines[]) {
       return answers[asked.length - 1] as Lines;
     },
     show: (followed: Followed) => shown.push(followed),
+    missed: (_problem: Problem) => {},
     rest: async () => {
       rests++;
     },
@@ -75,4 +77,40 @@ test("a run that went back is begun anew", async () => {
   ]);
   await followRun(server);
   expect(server.shown.map(steps)).toEqual([[10, 20, 30], [10]]);
+});
+
+test("a server that is away is asked again, from the same place, and its fault is told", async () => {
+  const lines = { events: [line(10)], next: 70, state: "training" as const };
+  const away = new Problem(0, "No answer", "Is it still running?");
+  const answers: (Lines | Problem)[] = [lines, away, { ...lines, next: 140 }, END];
+  const server = world(answers as Lines[]);
+  const missed: Problem[] = [];
+  await followRun({
+    ...server,
+    ask: async (after) => {
+      const answer = (await server.ask(after)) as Lines | Problem;
+      if (answer instanceof Problem) throw answer;
+      return answer;
+    },
+    missed: (problem) => missed.push(problem),
+  });
+  expect(server.asked).toEqual([0, 70, 70, 140]);
+  expect(missed).toEqual([away]);
+  const refused = { ...world([]), stopped: () => false };
+  refused.ask = () => Promise.reject(new Problem(404, "No such run", ""));
+  await expect(followRun(refused)).rejects.toThrow("No such run");
+});
+
+test("an hour of resting leaves no listeners behind", async () => {
+  const page = new EventTarget();
+  vi.stubGlobal("document", Object.assign(page, { hidden: false }));
+  const mine = new AbortController();
+  const added = vi.spyOn(mine.signal, "addEventListener");
+  const removed = vi.spyOn(mine.signal, "removeEventListener");
+  for (let rest = 0; rest < 20; rest++) await restWhileHidden(0, mine.signal);
+  expect(removed.mock.calls.length).toBe(added.mock.calls.length);
+  const last = restWhileHidden(1e6, mine.signal);
+  mine.abort();
+  await last;
+  vi.unstubAllGlobals();
 });

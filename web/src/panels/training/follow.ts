@@ -1,5 +1,6 @@
 /** Following a run while it trains: asks for new lines again and again, and rests while nobody looks. */
 
+import { Problem } from "../../api/problem.ts";
 import type { Run, RunEvent } from "../../api/types.ts";
 import { type Course, NOTHING, withEvents } from "./course.ts";
 
@@ -24,6 +25,8 @@ export interface Followed {
 export interface World {
   ask: (after: number) => Promise<Lines>;
   show: (followed: Followed) => void;
+  /** Told when the server did not answer; it is asked again after a rest. */
+  missed: (problem: Problem) => void;
   /** Resolves when it is time to ask again. */
   rest: () => Promise<void>;
   stopped: () => boolean;
@@ -34,8 +37,12 @@ export async function followRun(world: World): Promise<void> {
   let course = NOTHING;
   let after = 0;
   while (!world.stopped()) {
-    const lines = await world.ask(after);
+    const lines = await answered(world, after);
     if (world.stopped()) return;
+    if (lines === null) {
+      await world.rest();
+      continue;
+    }
     const again = lines.restarted === true || lines.next < after;
     course = withEvents(again ? NOTHING : course, lines.events);
     after = lines.next;
@@ -46,19 +53,46 @@ export async function followRun(world: World): Promise<void> {
   }
 }
 
+/** The answer; null: the server is not there just now, which a run that trains may well outlive. */
+async function answered(world: World, after: number): Promise<Lines | null> {
+  try {
+    return await world.ask(after);
+  } catch (error) {
+    if (!(error instanceof Problem && error.status === 0)) throw error;
+    world.missed(error);
+    return null;
+  }
+}
+
 /** Wait some milliseconds, and then until the page can be seen. */
 export async function restWhileHidden(milliseconds: number, abort: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
+  await unlessAborted(abort, (resolve) => {
     const timer = setTimeout(resolve, milliseconds);
-    abort.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
+    return () => clearTimeout(timer);
   });
   while (document.hidden && !abort.aborted) {
-    await new Promise<void>((resolve) => {
-      document.addEventListener("visibilitychange", () => resolve(), { once: true });
-      abort.addEventListener("abort", () => resolve(), { once: true });
+    await unlessAborted(abort, (resolve) => {
+      document.addEventListener("visibilitychange", resolve);
+      return () => document.removeEventListener("visibilitychange", resolve);
     });
   }
+}
+
+/** Wait for what `begin` waits for, or the abort; no listener of either is left behind. */
+async function unlessAborted(
+  abort: AbortSignal,
+  begin: (resolve: () => void) => () => void,
+): Promise<void> {
+  if (abort.aborted) return;
+  let end = (): void => {};
+  await new Promise<void>((resolve) => {
+    const leave = begin(resolve);
+    const given = (): void => resolve();
+    abort.addEventListener("abort", given);
+    end = () => {
+      leave();
+      abort.removeEventListener("abort", given);
+    };
+  });
+  end();
 }

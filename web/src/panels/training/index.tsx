@@ -1,5 +1,6 @@
 /** Train live: the course of a run, its samples, and how attention came to be. */
 import type { Run } from "../../api/types.ts";
+import { PanelProblem } from "../../frame/PanelFrame.tsx";
 import { address } from "../../state/store.ts";
 import { Charts } from "./Charts.tsx";
 import { FilmStrip } from "./FilmStrip.tsx";
@@ -20,11 +21,7 @@ export default function TrainingPanel() {
         the course of a run while it trains or afterwards, what it made of the same sentences on the
         way, and how one head found where to look.
       </p>
-      {problem && (
-        <p class="panel-problem" role="alert">
-          <strong>{problem.title}.</strong> {problem.detail}
-        </p>
-      )}
+      {problem && <PanelProblem problem={problem} />}
       {runs?.length === 0 && <NoRun />}
       {runs && runs.length > 0 && <OneRun runs={runs} />}
     </section>
@@ -38,11 +35,7 @@ function OneRun({ runs }: { runs: Run[] }) {
   return (
     <>
       <RunHead runs={runs} run={chosen} followed={followed} onChoose={choose} />
-      {problem && (
-        <p class="panel-problem" role="alert">
-          <strong>{problem.title}.</strong> {problem.detail}
-        </p>
-      )}
+      {problem && <PanelProblem problem={problem} />}
       {followed ? (
         <>
           <Charts course={followed.course} />

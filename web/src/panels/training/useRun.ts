@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { asProblem, isAbort, listRuns, type Problem, runEvents } from "../../api/client.ts";
 import type { Run } from "../../api/types.ts";
+import { retries } from "../../state/store.ts";
 import { type Followed, followRun, restWhileHidden } from "./follow.ts";
 
 const PAUSE = 3000; // between two questions to the server, in milliseconds
@@ -12,9 +13,10 @@ export function useRuns(): { runs: Run[] | null; problem: Problem | null } {
   const [problem, setProblem] = useState<Problem | null>(null);
   useEffect(() => {
     const mine = new AbortController();
+    setProblem(null);
     listRuns(mine.signal).then(setRuns, (error) => isAbort(error) || setProblem(asProblem(error)));
     return () => mine.abort();
-  }, []);
+  }, [retries.value]);
   return { runs, problem };
 }
 
@@ -31,11 +33,15 @@ export function useCourse(name: string | null): {
     setProblem(null);
     followRun({
       ask: (after) => runEvents(name, after, mine.signal),
-      show: (followed) => setKnown({ name, followed }),
+      show: (followed) => {
+        setProblem(null);
+        setKnown({ name, followed });
+      },
+      missed: setProblem,
       rest: () => restWhileHidden(PAUSE, mine.signal),
       stopped: () => mine.signal.aborted,
     }).catch((error) => isAbort(error) || setProblem(asProblem(error)));
     return () => mine.abort();
-  }, [name]);
+  }, [name, retries.value]);
   return { followed: known?.name === name ? known.followed : null, problem };
 }

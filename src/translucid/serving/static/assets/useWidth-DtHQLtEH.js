@@ -1,1 +1,0 @@
-import{et as e,rt as t}from"./jsxRuntime-DTz-d549.js";function n(n){let[r,i]=t(0);return e(()=>{let e=n.current;if(!e)return;let t=()=>i(Math.floor(e.clientWidth));t();let r=new ResizeObserver(t);return r.observe(e),()=>r.disconnect()},[n]),r}export{n as t};
