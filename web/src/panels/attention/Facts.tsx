@@ -52,7 +52,7 @@ export function Facts({ trace, head, weights, sentences }: FactsProps) {
         .
       </p>
       {marks.includes("aligns words") && (
-        <p>★ One of the heads that align words best: the page's word alignment is read from it.</p>
+        <p>★ One of the heads that the page's word alignment is read from.</p>
       )}
       {marks.includes("switched off") && (
         <p>

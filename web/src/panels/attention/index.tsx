@@ -102,7 +102,7 @@ function AllHeads({ trace, sentences, layers, chosen }: AllHeadsProps) {
       caption={
         <>
           A row a layer, a column a head; the two words under each say what gets most of its
-          attention on this sentence. {aligning && "★ aligns words. "}
+          attention on this sentence. {aligning && "★ word alignment is read from it. "}
           {stretched.value && "The darkest colour is each head's own largest weight. "}Click one to
           see it large.
         </>

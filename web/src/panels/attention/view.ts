@@ -41,7 +41,7 @@ export function sameHead(one: HeadId, other: HeadId): boolean {
   return one.side === other.side && one.layer === other.layer && one.head === other.head;
 }
 
-/** Tell whether a head is one of those that align words best. */
+/** Tell whether a head is one of those that the word alignment is read from. */
 export function alignsWords(trace: Pick<Trace, "alignment_heads">, head: HeadId): boolean {
   return (
     head.side === "cross" &&
