@@ -4,7 +4,7 @@
 
 Servers are real ones (`translucid serve`), each in a process of its own, and take turns: three
 rounds of 1, 8 and 32 clients that ask for one text at a time, of mixed lengths. The baselines
-decode one sentence at a time: with all threads on one sentence, and with a thread a sentence.
+decode one sentence at a time: with a thread a sentence, and with all threads on one sentence.
 "processor ms" is what all threads of the server compute for a request; other programs that run on
 the machine change it less than the rest.
 
@@ -52,8 +52,8 @@ BATCHING = "micro-batching"
 CONTENDERS = {
     BATCHING: (),
     "one by one": ("--set", "batch_sentences=1"),
-    "one by one, two at a time": ("--set", "batch_sentences=1", "--set", "workers=2"),
-    "micro-batching, two at a time": ("--set", "workers=2"),
+    "one by one, all threads": ("--set", "batch_sentences=1", "--set", "workers=1"),
+    "micro-batching, all threads": ("--set", "workers=1"),
 }
 # A random network's translations end where this search makes them end: as long as the source.
 TO_THE_LIMIT = {

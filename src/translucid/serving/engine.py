@@ -19,6 +19,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeVar
 
+import torch
+
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.serving.abandoning import Ticket
@@ -50,7 +52,9 @@ class Engine:
         budget = Budget(settings.batch_sentences, settings.batch_tokens)
         self._settings = settings
         self._admission = Admission(emit)
-        self._batcher = Batcher(settings.workers, budget, settings.queue_size, emit)
+        # A thread a batch: threads that share the small matrices of a step wait for each other.
+        workers = settings.workers or torch.get_num_threads()
+        self._batcher = Batcher(workers, budget, settings.queue_size, emit)
         self._streams = SideThreads("streams", settings.streams, settings.queued_streams)
         self._jobs = SideThreads("jobs", settings.jobs, settings.queued_jobs)
         self._readers = SideThreads("texts", READERS, settings.queue_size)

@@ -15,10 +15,11 @@ Whole = Annotated[int, Field(ge=0)]
 class EngineSettings(Config):
     """Threads, batches, queues and times of an :class:`~translucid.serving.engine.Engine`."""
 
-    # One at a time makes the largest batches. On two busy cores it was 1.7 times as fast as two at
-    # a time with 8 clients, and no clear difference with 32 (benchmarks/serve_load.py has both).
-    workers: Count = Field(
-        default=1, description="batches decoded at a time; they share the processor's cores"
+    # A thread a batch: on two free cores faster than both threads on one batch, three times with one
+    # client (docs/results.md).
+    workers: Whole = Field(
+        default=0,
+        description="batches decoded at a time; 0: as many as there are processor threads",
     )
     batch_sentences: Count = Field(default=32, description="sentences decoded together at most")
     batch_tokens: Count = Field(
