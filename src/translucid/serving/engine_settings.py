@@ -15,8 +15,8 @@ Whole = Annotated[int, Field(ge=0)]
 class EngineSettings(Config):
     """Threads, batches, queues and times of an :class:`~translucid.serving.engine.Engine`."""
 
-    # A thread a batch: on two free cores faster than both threads on one batch, three times with one
-    # client (docs/results.md).
+    # A thread a batch: on two free cores faster than both threads on one batch, and three times so
+    # with one client (docs/results.md).
     workers: Whole = Field(
         default=0,
         description="batches decoded at a time; 0: as many as there are processor threads",
