@@ -43,9 +43,9 @@ def recipe(
 
     \b
     Examples:
-      translucid recipe recipes/fr-en.toml -o fr-en
-      translucid recipe recipes/multi30k-en-de.toml -o m30k --seed 2
-      translucid recipe recipes/fr-en.toml -o fr-en --dry-run
+      translucid recipe recipes/lesson.toml -o lesson
+      translucid recipe recipes/sort.toml -o sort --seed 2
+      translucid recipe recipes/lesson.toml -o lesson --dry-run
     """
     from translucid.cli.recipe_file import model_of, read_recipe, stages
 

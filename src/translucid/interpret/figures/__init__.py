@@ -12,7 +12,8 @@
     softmax, lens_grid     what might come next; what each layer would say
     beam_tree, cache_bars  the search and its arithmetic; what the cache saved
     residuals, film_strip  the residual stream; a head over the checkpoints of a run
-    panels                 all of them by name
+    dot_chart              rows of dots, for what a study found
+    panels                 all pictures of a trace by name
     page, png              one HTML page; PNG files
 """
 
