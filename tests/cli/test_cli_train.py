@@ -232,11 +232,17 @@ def course_of(plan: Plan, events: list[TrainingEvent]) -> Course:
 
 def test_speed_and_time_left() -> None:
     course = course_of(PLAN, [trained(41), trained(42), trained(43), trained(44)])
+    course.steps_before = 40
     assert course.tokens_per_second == 100
     assert course.share_of_peak == pytest.approx(0.1)
     assert course.elapsed == 8
     assert course.left == pytest.approx(56 * 2)
     assert course.share_done == pytest.approx(0.44)
+
+
+def test_a_report_of_several_steps_counts_as_so_many() -> None:
+    course = course_of(PLAN, [trained(10)])
+    assert course.left == pytest.approx(90 * 2 / 10)
 
 
 def test_a_limit_of_minutes_that_comes_first_decides() -> None:

@@ -53,26 +53,25 @@ class Plan:
 class Course:
     """What has been seen of a run so far.
 
-    `seconds_before` is the time of earlier sessions. `stopping` is what to say once a person has
-    asked for an end, while the step under way is finished.
+    `steps_before` and `seconds_before` are those of earlier sessions. `stopping` is what to say
+    once a person has asked for an end, while the step under way is finished.
     """
 
     plan: Plan
     clock: Callable[[], float]
+    steps_before: int = 0
     seconds_before: float = 0.0
     stopping: str = ""
     latest: Trained | None = None
     best: Validated | None = None
     _recent: deque[Trained] = field(default_factory=deque)
     _started: float = 0.0
-    _first_step: int = 0
 
     def take(self, event: TrainingEvent) -> None:
         """Remember what an event says."""
         if isinstance(event, Trained):
             if self.latest is None:
                 self._started = self.clock() - event.seconds
-                self._first_step = event.step - 1
             self.latest = event
             self._recent.append(event)
             while sum(e.seconds for e in self._recent) > SECONDS_OF_SPEED and len(self._recent) > 1:
@@ -101,7 +100,7 @@ class Course:
         """Seconds until the limit of steps or minutes that comes first, all stops included."""
         if self.latest is None:
             return None
-        steps = self.latest.step - self._first_step
+        steps = self.latest.step - self.steps_before
         by_steps = (self.plan.max_steps - self.latest.step) * self.elapsed / steps
         by_minutes = 60 * self.plan.max_minutes - self.seconds_before - self.elapsed
         return max(0.0, min(by_steps, by_minutes) if self.plan.max_minutes else by_steps)
