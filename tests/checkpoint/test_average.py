@@ -46,6 +46,14 @@ def test_the_mean_of_one_is_itself(store: CheckpointStore) -> None:
         assert torch.equal(mean, weights(10)[name])
 
 
+def test_a_moving_average_is_averaged_where_there_is_one(tmp_path: Path) -> None:
+    store = CheckpointStore(tmp_path / "checkpoints")
+    for step in STEPS:
+        store.save(step, {"model": weights(step), "average": weights(step + 100)}, {})
+    for name, mean in average_checkpoints(store, [10]).items():
+        assert torch.equal(mean, weights(110)[name])
+
+
 def test_halved_weights_are_the_nearest_of_16_bits() -> None:
     exact = {"gain": torch.tensor([1 / 3, -2.0, 1e-3, 60_000.0])}
     found = halved(exact)["gain"]

@@ -10,10 +10,19 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from translucid.checkpoint.store import CheckpointStore
+from translucid.checkpoint.store import Checkpoint, CheckpointStore
 from translucid.errors import InputError
 
-WEIGHTS = "model"  # the file of a checkpoint that holds the weights, without .safetensors
+_MOVING_AVERAGE, _PLAIN = "average", "model"  # files of a checkpoint, without .safetensors
+
+
+def weights_kept(checkpoint: Checkpoint) -> dict[str, Tensor]:
+    """Return the weights of a checkpoint that its run measures and keeps.
+
+    They are those of its moving average where it has one, or else the plain ones.
+    """
+    averaged = f"{_MOVING_AVERAGE}.safetensors" in checkpoint.files
+    return checkpoint.tensors(_MOVING_AVERAGE if averaged else _PLAIN)
 
 
 def average_checkpoints(store: CheckpointStore, steps: Sequence[int]) -> dict[str, Tensor]:
@@ -26,7 +35,7 @@ def average_checkpoints(store: CheckpointStore, steps: Sequence[int]) -> dict[st
     sums: dict[str, Tensor] = {}
     types: dict[str, torch.dtype] = {}
     for step in steps:
-        for name, weight in store.open(step).tensors(WEIGHTS).items():
+        for name, weight in weights_kept(store.open(step)).items():
             types[name] = weight.dtype
             sums[name] = sums[name].add_(weight) if name in sums else weight.double()
     return {name: (total / len(steps)).to(types[name]) for name, total in sums.items()}

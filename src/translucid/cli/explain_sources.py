@@ -145,7 +145,7 @@ def checkpoint_of(run: Path, step: int, like: Translator) -> Translator:
     """Return the network of a run after a step, with the tokenizer and heads of its model."""
     import torch
 
-    from translucid.checkpoint.average import WEIGHTS
+    from translucid.checkpoint.average import weights_kept
     from translucid.interpret.network import with_network
     from translucid.model import Transformer
     from translucid.training.run_folder import RunFolder, read_record
@@ -154,7 +154,7 @@ def checkpoint_of(run: Path, step: int, like: Translator) -> Translator:
     if config != like.members[0].model.config:
         raise InputError(f"the model is not of the run {run}: they have different settings")
     model = Transformer(config).eval()
-    weights = RunFolder(run).checkpoints.open(step).tensors(WEIGHTS)
+    weights = weights_kept(RunFolder(run).checkpoints.open(step))
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
