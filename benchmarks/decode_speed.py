@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from peers import marian_model
 from torch import Tensor, nn
 from turns import take_turns
 
@@ -153,29 +154,7 @@ def ctranslate2(
 
 def as_marian(model: Transformer) -> Any:
     """Return Hugging Face's MarianMTModel with our weights."""
-    from transformers import MarianConfig, MarianMTModel
-
-    config = model.config
-    marian = MarianMTModel(
-        MarianConfig(
-            vocab_size=config.target_vocab_size,
-            d_model=config.d_model,
-            encoder_layers=config.encoder_layers,
-            decoder_layers=config.decoder_layers,
-            encoder_attention_heads=config.heads,
-            decoder_attention_heads=config.heads,
-            encoder_ffn_dim=config.d_ff,
-            decoder_ffn_dim=config.d_ff,
-            activation_function="relu",
-            scale_embedding=True,
-            pad_token_id=PAD,
-            eos_token_id=EOS,
-            bos_token_id=BOS,
-            decoder_start_token_id=BOS,
-            forced_eos_token_id=None,
-            max_position_embeddings=512,
-        )
-    ).eval()
+    marian = marian_model(model.config, forced_eos_token_id=None).eval()
     with torch.no_grad():
         marian.model.shared.weight.copy_(model.target_embedding.weight)
     stacks = ((model.encoder, marian.model.encoder), (model.decoder, marian.model.decoder))

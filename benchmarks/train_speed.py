@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from peers import Marian, logits
 from torch import Tensor
 from torch.nn import functional as F
 from turns import take_turns
@@ -66,10 +67,10 @@ def with_plain_loss(config: ModelConfig) -> Step:
     learner = learner_of(config, TrainingConfig(label_smoothing=SMOOTHING))
 
     def objective(source: Tensor, target: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        logits = learner.model(source, target).flatten(0, 1)
+        scores = learner.model(source, target).flatten(0, 1)
         smoothed, plain = (
             F.cross_entropy(
-                logits, labels.flatten(), ignore_index=0, label_smoothing=smoothing, reduction="sum"
+                scores, labels.flatten(), ignore_index=0, label_smoothing=smoothing, reduction="sum"
             )
             for smoothing in (SMOOTHING, 0.0)
         )
@@ -133,45 +134,20 @@ def stepping(learner: Learner) -> Step:
 
 
 def marian(config: ModelConfig) -> Step:
-    from transformers import MarianConfig, MarianMTModel
-
-    model = MarianMTModel(
-        MarianConfig(
-            vocab_size=config.target_vocab_size,
-            d_model=config.d_model,
-            encoder_layers=config.encoder_layers,
-            decoder_layers=config.decoder_layers,
-            encoder_attention_heads=config.heads,
-            decoder_attention_heads=config.heads,
-            encoder_ffn_dim=config.d_ff,
-            decoder_ffn_dim=config.d_ff,
-            activation_function="relu",
-            dropout=config.dropout,
-            scale_embedding=True,
-            pad_token_id=0,
-            eos_token_id=3,
-            decoder_start_token_id=2,
-            max_position_embeddings=1024,
-        )
-    ).train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
+    peer = Marian(config)
+    peer.module.train()
+    optimizer = torch.optim.Adam(peer.module.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
 
     def train(batch: Batch) -> None:
         optimizer.zero_grad()
-        logits = model(
-            input_ids=batch.source_BS,
-            attention_mask=(batch.source_BS != 0).long(),
-            decoder_input_ids=batch.target_BT,
-            use_cache=False,
-        ).logits
         loss = F.cross_entropy(
-            logits.flatten(0, 1),
+            logits(peer, batch.source_BS, batch.target_BT).flatten(0, 1),
             batch.labels_BT.flatten(),
             ignore_index=0,
             label_smoothing=SMOOTHING,
         )
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(peer.module.parameters(), 1.0)
         optimizer.step()
 
     return train
