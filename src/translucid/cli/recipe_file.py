@@ -25,6 +25,7 @@ A recipe becomes plain commands of `translucid`, so that everybody can see and r
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,15 +150,18 @@ def model_of(recipe: RecipeFile, folder: Path) -> Path:
 
 
 def directions_of(words: Words) -> list[tuple[str, str]]:
-    """Return the directions that a `prepare` command with these arguments gives.
+    """Return the directions that a `prepare` command with these arguments gives; the last count.
 
     >>> directions_of(("a.tsv", "--from", "fr", "--to", "en", "--both"))
     [('fr', 'en'), ('en', 'fr')]
+    >>> directions_of(("a.tsv", "--from", "fr", "--to", "en", "--from", "en", "--to", "fr"))
+    [('en', 'fr')]
     """
     lacking = [option for option in _LANGUAGES if option not in words[:-1]]
     if lacking:
         raise InputError(f"[data] prepare lacks {' and '.join(lacking)}, the languages")
-    source, target = (words[words.index(option) + 1] for option in _LANGUAGES)
+    given = dict(itertools.pairwise(words))
+    source, target = (given[option] for option in _LANGUAGES)
     return [(source, target), *([(target, source)] if "--both" in words else [])]
 
 
