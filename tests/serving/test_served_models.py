@@ -93,11 +93,11 @@ def test_what_is_not_served_is_told_with_what_is(models: ServedModels) -> None:
 
 
 def test_the_target_may_be_left_out_where_there_is_one_choice() -> None:
-    assert taught().target(None, None) == "en"
-    assert babbling().target("en", None) == "fr"
-    assert babbling().target(None, "fr") == "fr"
+    assert taught().target(None, None, ["chat"]) == "en"
+    assert babbling().target("en", None, ["a"]) == "fr"
+    assert babbling().target(None, "fr", ["a"]) == "fr"
     with pytest.raises(InputError, match="translates into en, fr: say which"):
-        babbling().target(None, None)
+        babbling().target(None, None, ["a"])
 
 
 def test_what_clients_are_told(models: ServedModels, folder: Path) -> None:

@@ -59,8 +59,8 @@ def average(
       translucid average run --best 3 --half -o model
     """
     from translucid.checkpoint.average import average_checkpoints, halved
+    from translucid.cli.model_findings import keep_findings
     from translucid.cli.progress import stderr_console
-    from translucid.cli.training_alignment import keep_heads
     from translucid.cli.training_display import in_words
     from translucid.training.model_output import ModelOutput
     from translucid.training.run_folder import RunFolder, read_record
@@ -78,7 +78,7 @@ def average(
     scores = _scores(record, prepared, weights, steps[-1])
     made = ModelOutput(record.model, record.training, prepared, RunFolder(run))
     made.write(output, weights, _facts(RunFolder(run), steps, scores, half))
-    keep_heads([output], prepared)
+    keep_findings([output], prepared)
     console = stderr_console()
     console.print(f"mean of the checkpoints after steps {', '.join(f'{s:,}' for s in steps)}")
     if scores is not None:

@@ -121,7 +121,7 @@ def _prepared(console: Console, output: Path) -> PreparedData:
 
 def _trained(data: PreparedData, run: Path) -> Stopped:
     """Train with live progress; a run that is there goes on."""
-    from translucid.cli.training_alignment import keep_heads
+    from translucid.cli.model_findings import keep_findings
     from translucid.cli.training_session import Session
     from translucid.presets import find_preset
     from translucid.training.recipe import Settings, complete, of_preset
@@ -139,7 +139,7 @@ def _trained(data: PreparedData, run: Path) -> Stopped:
     )
     stopped = session.train()
     if stopped.cause != "interrupted":
-        keep_heads(session.models, data)
+        keep_findings(session.models, data)
     return stopped
 
 

@@ -35,11 +35,12 @@ def fingerprint(models: Sequence[Path]) -> str:
     from translucid.checkpoint.format import CONFIG, GENERATION, TOKENIZER, WEIGHTS
     from translucid.translator.alignment_heads import ALIGNMENT
     from translucid.translator.loading import model_directory
+    from translucid.translator.source_language import LANGUAGES
 
     digest = hashlib.sha256()
     for model in models:
         folder = model_directory(model)
-        for name in (CONFIG, GENERATION, WEIGHTS, TOKENIZER, ALIGNMENT):
+        for name in (CONFIG, GENERATION, WEIGHTS, TOKENIZER, ALIGNMENT, LANGUAGES):
             digest.update(f"{name}\n".encode())
             if (folder / name).is_file():
                 with (folder / name).open("rb") as file:

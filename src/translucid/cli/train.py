@@ -83,7 +83,7 @@ def train(
       translucid train data -o run --resume
       torchrun --nproc-per-node 2 -m translucid train data -o run
     """
-    from translucid.cli.training_alignment import keep_heads
+    from translucid.cli.model_findings import keep_findings
     from translucid.cli.training_session import Session
     from translucid.data.shards import open_data
     from translucid.training.place import Place
@@ -116,7 +116,7 @@ def train(
     if place.rank == 0 and interrupted:
         typer.echo("Go on:  the same command with --resume", err=True)
     elif place.rank == 0:
-        keep_heads(session.models, prepared)
+        keep_findings(session.models, prepared)
         typer.echo(session.result)
     if place.world > 1:
         _leave(130 if interrupted else 0)

@@ -63,7 +63,7 @@ def translate(
     from translucid.cli.terms_file import read_terms
     from translucid.cli.translation_output import FORMATS, Form
     from translucid.cli.translation_places import places_of
-    from translucid.cli.translation_run import Run, Wishes
+    from translucid.cli.translation_run import Run, Wishes, target_of
 
     handling = one_of("--errors", errors, ERRORS)
     places = places_of(texts, source, output, handling, resume=resume)
@@ -95,5 +95,6 @@ def translate(
         "loop_guard": loop_guard,
     }
     search = search_of(translator.default_search, given, sample=sample, terms=bool(terminology))
-    wishes = Wishes(target, search, terminology, tuple(forbid or ()), prefix, batch_size)
+    into = target_of(translator, target, places, quiet=quiet)
+    wishes = Wishes(into, search, terminology, tuple(forbid or ()), prefix, batch_size)
     Run(places, facts, tuple(models or ()), translator, wishes, form, quiet).to_the_end()

@@ -77,12 +77,12 @@ def explain(
 ) -> Trace:
     """Translate one sentence and return everything that the network did.
 
-    `target` is the language to translate into, needed where the model has several. With `given`,
-    that translation is looked at instead of one that is searched for. With `prefix`, the
-    translation begins with these token ids, and the search finds the rest; a prefix that ends in
-    the end symbol leaves it nothing to find. `level` is 'full', every number, or 'light': tokens,
-    attention and the likeliest tokens of each step. A trace of more than `max_bytes` (256 MB) is
-    refused, and its size told, unless `force` is set. `emit` is told of every step of the search.
+    `target` is the language to translate into, as for `Translator.translate`. With `given`, that
+    translation is looked at instead of one that is searched for. With `prefix`, the translation
+    begins with these token ids, and the search finds the rest; a prefix that ends in the end symbol
+    leaves it nothing to find. `level` is 'full', every number, or 'light': tokens, attention and
+    the likeliest tokens of each step. A trace of more than `max_bytes` (256 MB) is refused, and its
+    size told, unless `force` is set. `emit` is told of every step of the search.
 
     White space around the text is left out. The text is read as one sentence even where
     `translate` would divide it, which is from 257 tokens on.
@@ -141,7 +141,7 @@ def _asked(
     sentence = one_line("text", text)
     tokens = tuple(translator.tokenizer.encode(sentence))
     settings = search or translator.default_search
-    return _Asked(sentence, translator.tag(target), tokens, settings, level)
+    return _Asked(sentence, translator.tag(target, [sentence]), tokens, settings, level)
 
 
 def one_line(name: str, text: str) -> str:

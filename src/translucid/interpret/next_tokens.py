@@ -99,7 +99,7 @@ def next_tokens(
     if count < 1:
         raise InputError(f"count = {count}: list at least 1 token")
     sentence = one_line("text", text)
-    source = (*translator.tag(target), *translator.tokenizer.encode(sentence), EOS)
+    source = (*translator.tag(target, [sentence]), *translator.tokenizer.encode(sentence), EOS)
     log_probs_V = after(translator, source, forced)
     settings = sampling or SearchConfig(method="sampling")
     request = Request(source, prefix=(), terms=())

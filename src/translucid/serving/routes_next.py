@@ -45,7 +45,7 @@ def _next(served: Served, asked: NextBody) -> NextTokens:
         translator,
         asked.text,
         prefix=prefix,
-        target=served.target(source=asked.source, target=asked.target),
+        target=served.target(asked.source, asked.target, [asked.text]),
         sampling=SearchConfig(
             method="sampling",
             temperature=asked.temperature,

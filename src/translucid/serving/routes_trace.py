@@ -131,7 +131,7 @@ def router(state: ServerState) -> APIRouter:
 def _made(served: Served, asked: TraceBody, search: SearchConfig, max_bytes: int) -> StoredTrace:
     """Make a trace, and all that is told of it."""
     heads = tuple(AttentionHead(head.side, head.layer, head.head) for head in asked.without)
-    target = served.target(source=asked.source, target=asked.target)
+    target = served.target(asked.source, asked.target, [asked.text])
     trace = explain(
         _without(served, heads),
         asked.text,

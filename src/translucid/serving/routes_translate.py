@@ -61,7 +61,7 @@ def router(state: ServerState) -> APIRouter:
     async def score(asked: AskedScore) -> Response:
         """Score given translations: log P of each token and of the whole."""
         served = state.models.choose(asked.model, asked.source, asked.target)
-        target = served.target(asked.source, asked.target)
+        target = served.target(asked.source, asked.target, asked.sources)
         scores = await state.engine.score(served, asked.sources, asked.targets, target=target)
         return json_answer({"model": served.name, "scores": scores})
 
@@ -75,7 +75,7 @@ def _add_translate(routes: APIRouter, state: ServerState) -> None:
     async def translate(asked: Asked) -> Response:
         """Translate texts: a list in, a list out, in the same order."""
         served = state.models.choose(asked.model, asked.source, asked.target)
-        target = served.target(asked.source, asked.target)
+        target = served.target(asked.source, asked.target, asked.texts)
         translations = await state.engine.translate(
             served, asked.texts, prefixes=asked.prefixes, **_wishes(asked, served, target)
         )
@@ -101,7 +101,7 @@ def _add_stream(routes: APIRouter, state: ServerState) -> None:
     async def stream(asked: AskedStream) -> Response:
         """Translate one text and tell what there is as it grows, as server-sent events."""
         served = state.models.choose(asked.model, asked.source, asked.target)
-        target = served.target(asked.source, asked.target)
+        target = served.target(asked.source, asked.target, [asked.text])
         partials = state.engine.stream(
             served, asked.text, prefix=asked.prefix, **_wishes(asked, served, target)
         )

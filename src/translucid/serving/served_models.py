@@ -39,13 +39,16 @@ class Served:
         """The languages that it translates into, each once."""
         return tuple(dict.fromkeys(target for _, target in self.translator.directions))
 
-    def target(self, source: str | None, target: str | None) -> str:
-        """Return the language to translate into; it may be left out where there is only one."""
+    def target(self, source: str | None, target: str | None, texts: Sequence[str]) -> str:
+        """Return the language to translate texts into.
+
+        It may be left out where there is only one, or where the texts' own language decides.
+        """
         if target is None and source is not None:
             possible = [b for a, b in self.translator.directions if a == source]
             if len(possible) == 1:
                 return possible[0]
-        return self.translator.target_language(target)
+        return self.translator.target_language(target, texts)
 
     @cached_property
     def _description(self) -> Mapping[str, Any]:

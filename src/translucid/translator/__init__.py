@@ -11,6 +11,7 @@
     forbidding
     member, searching    a network that takes part, and the search for a batch
     batches, assembly    similar lengths together; parts joined to the translation of a text
+    source_language      which of a model's languages a text is in, where nobody says it
     streaming, scoring   a translation as it grows; how probable a given one is
     attention, alignment where the decoder looks, and so which words belong together
     alignment_heads,     the heads that align best; finding them with the help of a lexical model
@@ -20,6 +21,7 @@
 from translucid.translator.alignment_heads import AlignmentHeads, keep_alignment_heads
 from translucid.translator.head_search import find_alignment_heads
 from translucid.translator.loading import load
+from translucid.translator.source_language import SourceLanguages, keep_source_languages
 from translucid.translator.translation import (
     Alignment,
     Candidate,
@@ -39,9 +41,11 @@ __all__ = [
     "LiveBeam",
     "Partial",
     "Scored",
+    "SourceLanguages",
     "Translation",
     "Translator",
     "find_alignment_heads",
     "keep_alignment_heads",
+    "keep_source_languages",
     "load",
 ]

@@ -18,6 +18,7 @@ from translucid.text.interface import Tokenizer
 from translucid.text.tokenizer import load_tokenizer
 from translucid.translator.alignment_heads import read_alignment_heads
 from translucid.translator.member import Member
+from translucid.translator.source_language import read_source_languages
 from translucid.translator.translator import Translator
 
 _INSIDE_A_RUN = ("best", "model")  # model directories in the folder of a run, the better one first
@@ -40,11 +41,14 @@ def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translat
         _check_size(folder, model.config, tokenizer)
         heads = read_alignment_heads(folder, model.config)
         members.append(Member(model, heads))
+    generation = _common(generations, folders)
+    sources = list(dict.fromkeys(source for source, _ in generation.directions))
     return Translator(
         name=" + ".join(_name(folder) for folder in folders),
         tokenizer=tokenizer,
         members=tuple(members),
-        generation=_common(generations, folders),
+        generation=generation,
+        source_languages=read_source_languages(folders[0], sources, tokenizer.vocab_size),
     )
 
 

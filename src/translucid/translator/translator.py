@@ -14,6 +14,7 @@ from translucid.decoding.stepper import Hypothesis
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
 from translucid.text.interface import Tokenizer
+from translucid.text.normalize import nfc
 from translucid.translator.alignment import soft_alignments
 from translucid.translator.asking import (
     Wishes,
@@ -28,6 +29,7 @@ from translucid.translator.member import Member
 from translucid.translator.order import Order
 from translucid.translator.scoring import Pair, fits, pairs_of, score_pairs, scored
 from translucid.translator.searching import Searcher, never_written
+from translucid.translator.source_language import SourceLanguages
 from translucid.translator.streaming import grow, in_background
 from translucid.translator.translation import Partial, Scored, Translation
 
@@ -48,11 +50,13 @@ class Translator:
         tokenizer: Tokenizer,
         members: tuple[Member, ...],
         generation: GenerationConfig,
+        source_languages: SourceLanguages | None = None,
     ) -> None:
         self.name = name
         self.tokenizer = tokenizer
         self.members = members
         self.generation = generation
+        self.source_languages = source_languages
 
     @property
     def directions(self) -> tuple[tuple[str, str], ...]:
@@ -89,10 +93,11 @@ class Translator:
     ) -> list[Translation]:
         """Translate texts; the result has one translation a text, in their order.
 
-        `target` is the language to translate into, needed where the model has several. `terms` are
-        words of the source and what they must become (see `translator.terms`). `prefixes` has for
-        each text what its translation must begin with, or ''; a blank text stays blank all the
-        same. `forbidden` are words that no translation may have (see `translator.forbidding`).
+        `target` is the language to translate into; where the model has several and none is given,
+        the language of each text decides (see `translator.source_language`). `terms` are words of
+        the source and what they must become (see `translator.terms`). `prefixes` has for each text
+        what its translation must begin with, or ''; a blank text stays blank all the same.
+        `forbidden` are words that no translation may have (see `translator.forbidding`).
         `alignment` asks for what each word looked at. `batch_size` is how many sentences are
         translated at once; it changes nothing but speed and memory.
         """
@@ -124,9 +129,10 @@ class Translator:
         What cannot be searched for is refused: a prefix or terms for which there is no room.
         """
         check_texts(texts, prefixes, batch_size=1)
-        wishes = self.wishes(target, terms)
+        targets = [self.target_language(target, [text]) for text in texts]
+        wishes = {language: self.wishes(language, terms) for language in dict.fromkeys(targets)}
         asked = tuple(
-            wishes.ask(number, text, prefixes[number] if prefixes else "")
+            wishes[targets[number]].ask(number, text, prefixes[number] if prefixes else "")
             for number, text in enumerate(texts)
         )
         searcher = self.searcher(search).without(forbidden_tokens(forbidden, self.tokenizer))
@@ -199,15 +205,16 @@ class Translator:
         """Return the lines that `score` would score, for callers that score by themselves."""
         check_pairs(sources, targets, batch_size=1)
         texts = list(zip(sources, targets, strict=True))
-        return pairs_of(self.members, self.tokenizer, self.tag(target), texts)
+        return pairs_of(self.members, self.tokenizer, self.tag(target, sources), texts)
 
     def can_score(self, source: str, translation: str, *, target: str | None = None) -> bool:
         """Tell whether a pair is short enough for `score`, which refuses longer ones."""
-        return fits(self.members, self.tokenizer, self.tag(target), source, translation)
+        tag = self.tag(target, [source])
+        return fits(self.members, self.tokenizer, tag, source, translation)
 
-    def tag(self, target: str | None) -> Tokens:
+    def tag(self, target: str | None, texts: Sequence[str] = ()) -> Tokens:
         """Return what a source begins with to be translated into a language."""
-        language = self.target_language(target)
+        language = self.target_language(target, texts)
         return (self.generation.tags[language],) if self.generation.tags else ()
 
     def wishes(self, target: str | None, terms: Mapping[str, str] | None) -> Wishes:
@@ -217,12 +224,18 @@ class Translator:
         longest = min(MAX_SOURCE_TOKENS, positions - len(tag) - 1)
         return Wishes(self.tokenizer, tag, max(1, longest), terminology(terms, self.tokenizer))
 
-    def target_language(self, target: str | None) -> str:
-        """Return the language to translate into; it may be left out where there is one."""
+    def target_language(self, target: str | None, texts: Sequence[str] = ()) -> str:
+        """Return the language to translate into.
+
+        It may be left out where there is one, or where the language that the texts are in decides.
+        """
         targets = list(dict.fromkeys(language for _, language in self.directions))
-        if target is None and len(targets) == 1:
-            return targets[0]
         if target is None:
+            source = self._source_language(texts) if len(targets) > 1 else None
+            possible = [b for a, b in self.directions if source in (a, None)]
+            targets = list(dict.fromkeys(possible))
+            if len(targets) == 1:
+                return targets[0]
             raise InputError(
                 f"{self.name} translates into {', '.join(targets)}: say which (target, or --to on "
                 "the command line)"
@@ -232,6 +245,14 @@ class Translator:
                 f"{self.name} does not translate into {target!r} but into {', '.join(targets)}"
             )
         return target
+
+    def _source_language(self, texts: Sequence[str]) -> str | None:
+        """Return the source language that texts together are in, if the model can tell."""
+        if self.source_languages is None or not texts:
+            return None
+        sources = list(dict.fromkeys(source for source, _ in self.directions))
+        tokens = [token for text in texts for token in self.tokenizer.encode(nfc(text))]
+        return self.source_languages.language_of(tokens, sources)
 
     def searcher(self, settings: SearchConfig | None) -> Searcher:
         """Return what searches with these settings, or with the model's own."""

@@ -1,0 +1,77 @@
+"""Which of a model's source languages a text is in, so that nobody has to say it.
+
+::
+
+    MODEL/languages.safetensors     {"en": log P(token | English), "fr": log P(token | French)}
+
+Only models that read several languages have that file. Under each language, tokens are counted in
+the training set, every unseen one as half a token; a text is in the language under which its
+tokens, taken as independent, are likeliest (naive Bayes). Between the languages of one model that
+is nearly always enough, and a text of tokens that are as frequent in all is in the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from translucid.atomic import new_file
+from translucid.errors import DataError, InputError
+from translucid.text.interface import FIRST_PIECE
+
+LANGUAGES = "languages.safetensors"
+_UNSEEN = 0.5
+
+
+@dataclass(frozen=True)
+class SourceLanguages:
+    """The log-probability of every token under each language, by language."""
+
+    log_probs: Mapping[str, Tensor]
+
+    @classmethod
+    def of_counts(cls, counts: Mapping[str, Tensor]) -> SourceLanguages:
+        """Return the languages whose training texts have these counts of tokens."""
+        smoothed = {language: count.double() + _UNSEEN for language, count in counts.items()}
+        return cls(
+            {language: (each / each.sum()).log().float() for language, each in smoothed.items()}
+        )
+
+    def language_of(self, tokens: Sequence[int], among: Sequence[str]) -> str:
+        """Return the likeliest of some languages; of equals, the first."""
+        seen = torch.tensor([token for token in tokens if token >= FIRST_PIECE], dtype=torch.long)
+        return max(among, key=lambda language: float(self.log_probs[language][seen].sum()))
+
+
+def keep_source_languages(folder: Path, languages: SourceLanguages) -> None:
+    """Write the languages into a model directory, replacing older ones at once."""
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no model directory: languages are kept inside one")
+    halves = {language: each.half() for language, each in languages.log_probs.items()}
+    with new_file(folder / LANGUAGES) as file:
+        file.write(save(halves))
+
+
+def read_source_languages(
+    folder: Path, wanted: Sequence[str], vocab_size: int
+) -> SourceLanguages | None:
+    """Return the languages that a model directory keeps; None where it keeps none."""
+    path = folder / LANGUAGES
+    if not path.is_file():
+        return None
+    remedy = f"Delete {LANGUAGES}, and say which language to translate into each time."
+    try:
+        found = {language: each.float() for language, each in load_file(path).items()}
+    except SafetensorError as error:
+        raise DataError(path, f"not a safetensors file: {error}", remedy=remedy) from error
+    lacking = [language for language in wanted if language not in found]
+    if lacking or any(each.shape != (vocab_size,) for each in found.values()):
+        problem = f"it has not one number for each of {vocab_size} tokens of {', '.join(wanted)}"
+        raise DataError(path, problem, remedy=remedy)
+    return SourceLanguages(found)
