@@ -245,6 +245,29 @@ def test_a_report_of_several_steps_counts_as_so_many() -> None:
     assert course.left == pytest.approx(90 * 2 / 10)
 
 
+def test_time_left_of_a_real_run_counts_all_its_steps(
+    data: PreparedData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkpoint before the first report does not make the run look begun there."""
+    seen: list[tuple[int, int]] = []
+    left = Course.left
+
+    def watched(course: Course) -> float | None:
+        assert course.latest is not None
+        seen.append((course.steps_before, course.latest.step))
+        return left.fget(course)  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(Course, "left", property(watched))
+    settings = {"report_every": 4, "checkpoint_every": 2, "max_steps": 8}
+    chosen = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    assert run(data, "-o", tmp_path / "run", *SMALL, *chosen).exit_code == 0
+    assert seen[0] == (0, 4)
+    seen.clear()
+    more = ("--resume", "--max-steps", "16", *chosen[:4])
+    assert run(data, "-o", tmp_path / "run", *more).exit_code == 0
+    assert seen[0] == (8, 12)
+
+
 def test_a_limit_of_minutes_that_comes_first_decides() -> None:
     plan = Plan(max_steps=10_000, max_minutes=1.0, flops=1.0, peak=1.0)
     course = course_of(plan, [trained(step) for step in range(1, 6)])

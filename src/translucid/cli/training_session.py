@@ -25,7 +25,7 @@ from translucid.cli.training_display import AT_ONCE, STOPPING, Course, Plan, sho
 from translucid.config import ModelConfig
 from translucid.data.examples import examples_of, longest
 from translucid.data.shards import PreparedData
-from translucid.events import Notice, Stopped, Trained, TrainingEvent
+from translucid.events import Notice, Stopped, TrainingEvent
 from translucid.text.tokenizer import load_tokenizer
 from translucid.training.batch_fit import largest_micro_batch, measure, share_out
 from translucid.training.device import choose_bf16, choose_device
@@ -214,7 +214,7 @@ def follow(trainer: Trainer, course: Course, consumers: list[Consume]) -> Stoppe
     """Train, give every event to every consumer, and return the last one."""
     event: TrainingEvent | None = None
     for event in trainer.events():
-        if course.latest is None and not isinstance(event, Trained):
+        if isinstance(event, Notice) and course.latest is None:  # it goes on with an earlier run
             course.steps_before, course.seconds_before = trainer.state.step, trainer.state.seconds
         for consume in consumers:
             consume(event)
