@@ -39,6 +39,12 @@ class PlainTransformer(nn.Module):
             batch_first=True,
             norm_first=True,
         )
+        layers = [*self.transformer.encoder.layers, *self.transformer.decoder.layers]
+        for layer in layers:  # nn.Transformer knows one share for all; ours has two more
+            layer.dropout.p = config.feed_forward_dropout
+            layer.self_attn.dropout = config.attention_dropout
+        for layer in self.transformer.decoder.layers:
+            layer.multihead_attn.dropout = config.attention_dropout
         place = torch.arange(config.max_positions)[:, None]
         pace = torch.exp(torch.arange(0, config.d_model, 2) * (-math.log(1e4) / config.d_model))
         waves = torch.zeros(config.max_positions, config.d_model)

@@ -1,55 +1,51 @@
-"""Time to quality: dev BLEU against minutes of training, ours and two peers, one after another.
+"""Time to quality: dev BLEU against minutes of training, ours and two peers, in turns.
 
     .venv/bin/translucid fetch multi30k -o corpora
     .venv/bin/python benchmarks/time_to_quality.py --corpus corpora/multi30k -o out/time-to-quality
 
     translucid             `translucid train` with the recipe
-    torch.nn.Transformer   a plain PyTorch loop over it, pre-norm, with the same recipe
+    torch.nn.Transformer   a plain PyTorch loop over it, pre-norm, with the same recipe and the same
+                           batches. Its weights are validated as they are, and, as "averaged", as
+                           the moving average that the recipe asks for, which a plain loop has not
     MarianMTModel          a plain PyTorch loop over it with the recipe of the published score
-                           (post-norm, dropout .3, learning rate .005, warm-up 2,000, 8,192 tokens)
+                           (post-norm, dropout .3, learning rate .005 after 2,000 steps of warm-up,
+                           8,192 tokens a step), which is made for more than an hour
 
-All have the same corpus, tokenizer, micro-batches and sizes, float32 and all cores. The clock runs
-while they train and stands while they are validated: all dev sentences, greedy, sacreBLEU. A plain
-loop has no average of weights; where the recipe asks for one, ours alone has it.
+All have the same corpus, tokenizer and sizes, float32 and all cores. Each trains for ten minutes,
+then the next one does, until all had an hour or took all steps of the recipe: so a slow hour of the
+machine meets them alike. The clock runs while they load and train and stands while they start, save
+and are validated: all dev sentences, greedy, sacreBLEU.
 
-`--system NAME` runs one of them alone. FOLDER keeps what each did: one that is there is not run
-again, and the table and the figure show all that are there.
+Stopped at any moment, the same command goes on with the turn that was under way. The table and the
+figure in FOLDER are made anew after every turn.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import itertools
-import json
+import math
+import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
-from peers import Marian, Peer, PlainTransformer, logits
-from torch.nn import functional as F
+from courses import Course, Point, figure, table
+from peer_run import PeerRun
+from peers import Marian, Peer, PlainTransformer
 
+from translucid.atomic import new_file
+from translucid.cli.main import SPINS
 from translucid.cli.recipe_file import read_recipe
-from translucid.data.batching import START, Batches
-from translucid.data.examples import examples_of
+from translucid.config import ModelConfig
 from translucid.data.fetch import known_corpus, prepare_words
-from translucid.data.loader import Loader
-from translucid.data.sampling import Sampling
-from translucid.data.shards import PreparedData, open_data
-from translucid.events import Sample, Trained, Validated
-from translucid.interpret.figures.charts import Area, apart, bounds, ticks, value_axis
-from translucid.interpret.figures.drawing import MARGIN, Drawing, heading, path, text
+from translucid.data.shards import open_data
+from translucid.events import Trained, Validated
 from translucid.presets import find_preset
-from translucid.text.tokenizer import BOS, EOS, PAD, Tokenizer, load_tokenizer
 from translucid.training.metrics import read_metrics
-from translucid.training.peak import matrix_product_peak
 from translucid.training.recipe import Recipe, Settings, complete, of_file, of_preset
-from translucid.training.schedule import learning_rate
-from translucid.training.validation import score
+from translucid.training.run_folder import RunFolder
 
 RECIPE = Path(__file__).parent.parent / "recipes" / "multi30k-en-de.toml"
 PUBLISHED = Settings(
@@ -66,236 +62,106 @@ PUBLISHED = Settings(
 )
 TRANSLUCID = (sys.executable, "-m", "translucid")
 OURS, PLAIN, MARIAN = "translucid", "torch.nn.Transformer", "MarianMTModel"
-MARKS = (20, 25, 30, 35)
-ROWS = 64  # dev sentences that a peer translates together
+SYSTEMS = (OURS, PLAIN, MARIAN)
+SHOWN = (OURS, f"{PLAIN}, averaged", PLAIN, MARIAN)
+PLAIN_ONLY = {
+    "norm": "pre",
+    "activation": "relu",
+    "positions": "sinusoidal",
+    "tying": "all",
+    "optimizer": "adam",
+    "weight_decay": 0.0,
+    "attention_bias": False,
+}
+ENOUGH = 0.25  # minutes that a turn may lack
+PEERS: dict[str, Callable[[ModelConfig], Peer]] = {PLAIN: PlainTransformer, MARIAN: Marian}
 
 
-class Point(NamedTuple):
-    """A validation: minutes of training, steps, target tokens and dev BLEU until then."""
-
-    minutes: float
-    step: int
-    tokens: int
-    bleu: float
-
-
-@dataclasses.dataclass(frozen=True)
-class Course:
-    """What a system did, how BLEU was computed, and the machine's peak before and after."""
+class Turn(NamedTuple):
+    """Who trains, in which folder, with which recipe, and until which minute."""
 
     name: str
-    points: tuple[Point, ...]
-    signature: str
-    peaks: tuple[float, float]
-
-    def minutes_to(self, bleu: float) -> float | None:
-        """Return when dev BLEU first reached a value, between the validations around it."""
-        before = Point(0.0, 0, 0, 0.0)
-        for point in self.points:
-            if point.bleu >= bleu:
-                share = (bleu - before.bleu) / (point.bleu - before.bleu)
-                return before.minutes + share * (point.minutes - before.minutes)
-            before = point
-        return None
-
-    def write(self, folder: Path) -> None:
-        values = json.dumps(dataclasses.asdict(self), indent=1)
-        (folder / f"{self.name}.json").write_text(values, encoding="utf-8")
-
-    @classmethod
-    def read(cls, file: Path) -> Course:
-        values = json.loads(file.read_text(encoding="utf-8"))
-        points = tuple(Point(*point) for point in values["points"])
-        return cls(values["name"], points, values["signature"], tuple(values["peaks"]))
+    folder: Path
+    recipe: Path
+    until: float
 
 
 # Ours: the command itself, and what it has written of its course.
 
 
-def ours(data: Path, folder: Path, recipe: Path, minutes: float, steps: int) -> Course:
-    run = folder / "run"
-    more = {
-        "max_minutes": minutes,
+def our_turn(turn: Turn, steps: int) -> None:
+    """Train until the minute is reached, or all steps are taken."""
+    settings = {
         "validate_every": steps,
         "validation_sample": 1_000_000,
-        "report_every": 10,
+        "report_every": 1,
         "checkpoint_every": steps,
     }
-    chosen = [word for key, value in more.items() for word in ("--set", f"training.{key}={value}")]
-    before = peak()
-    subprocess.run(
-        [*TRANSLUCID, "train", data, "-o", run, "-c", recipe, *chosen, "--resume"], check=True
-    )
-    signatures: list[str] = []
-    points = tuple(_points_of(run, signatures))
-    return Course(OURS, points, signatures[0], (before, peak()))
-
-
-def _points_of(run: Path, signatures: list[str]) -> Iterator[Point]:
-    seconds, tokens = 0.0, 0
-    for event in read_metrics(run / "metrics.jsonl"):
-        if isinstance(event, Trained):
-            seconds, tokens = seconds + event.seconds, tokens + event.tokens
-        elif isinstance(event, Validated):
-            signatures.append(event.signatures[0])
-            yield Point(seconds / 60, event.step, tokens, event.bleu)
-
-
-# Peers: a plain loop.
-
-
-def peer_course(
-    name: str, make: Callable[..., Peer], data: PreparedData, recipe: Recipe, minutes: float
-) -> Course:
-    before = peak()
-    torch.manual_seed(recipe.training.seed)
-    signatures: list[str] = []
-    points = tuple(trained(make(recipe.model), data, recipe, minutes, signatures))
-    return Course(name, points, signatures[0], (before, peak()))
-
-
-def trained(
-    peer: Peer, data: PreparedData, recipe: Recipe, minutes: float, signatures: list[str]
-) -> Iterator[Point]:
-    """Train a peer, and yield its validations: one every twentieth of the time."""
-    settings = recipe.training
-    tokenizer = load_tokenizer(data.tokenizer_path)
-    parameters = list(peer.module.parameters())
-    optimizer = torch.optim.Adam(
-        parameters, lr=0.0, betas=(settings.beta1, settings.beta2), eps=settings.epsilon
-    )
-    seconds, tokens, due = 0.0, 0, minutes / 20
-    sampling = Sampling(tokenizer, settings.subword_sampling) if settings.subword_sampling else None
-    batches = Batches(examples_of(data, "train"), settings.micro_batch_tokens, settings.seed)
-    loader = Loader(batches, sampling, ahead=4, pin=False)
-    peer.module.train()
-    with loader.steps(START, per_step=settings.micro_batches, rank=0, world=1) as steps:
-        for step in itertools.count(1):
-            began = time.perf_counter()
-            loaded = next(steps)
-            optimizer.zero_grad()
-            total = sum(batch.tokens for batch in loaded.batches)
-            for batch in loaded.batches:
-                scores = logits(peer, batch.source_BS, batch.target_BT).flatten(0, 1)
-                loss = F.cross_entropy(
-                    scores,
-                    batch.labels_BT.flatten(),
-                    ignore_index=PAD,
-                    label_smoothing=settings.label_smoothing,
-                    reduction="sum",
-                )
-                (loss / total).backward()
-            if settings.clip_norm:
-                torch.nn.utils.clip_grad_norm_(parameters, settings.clip_norm)
-            for group in optimizer.param_groups:
-                group["lr"] = learning_rate(step, settings, recipe.model.d_model)
-            optimizer.step()
-            seconds, tokens = seconds + time.perf_counter() - began, tokens + total
-            if seconds / 60 >= due or step == settings.max_steps:
-                bleu = dev_bleu(peer, data, tokenizer, signatures)
-                print(f"{seconds / 60:.1f} minutes, step {step:,}: BLEU {bleu:.2f}", flush=True)
-                yield Point(seconds / 60, step, tokens, bleu)
-                due += minutes / 20
-                if seconds / 60 >= minutes or step == settings.max_steps:
-                    return
-
-
-@torch.no_grad()
-def dev_bleu(peer: Peer, data: PreparedData, tokenizer: Tokenizer, signatures: list[str]) -> float:
-    source, target = data.manifest.directions[0]
-    split = data.split("dev")
-    texts = [split.text(source, pair) for pair in range(len(split))]
-    rows = [[*ids, EOS] for ids in tokenizer.encode_batch(texts)]
-    order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
-    found = [""] * len(rows)
-    peer.module.eval()
-    for chosen in (order[at : at + ROWS] for at in range(0, len(order), ROWS)):
-        for place, tokens in zip(chosen, greedy(peer, [rows[i] for i in chosen]), strict=True):
-            found[place] = tokenizer.decode(tokens)
-    peer.module.train()
-    samples = [
-        Sample(text, split.text(target, pair), found[pair]) for pair, text in enumerate(texts)
-    ]
-    scores = score(samples, target)
-    signatures.append(scores.signatures[0])
-    return scores.bleu
-
-
-def greedy(peer: Peer, rows: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Translate rows of tokens; each step computes the whole prefix anew, off the clock."""
-    width = max(map(len, rows))
-    source_BS = torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])
-    memory_BSD = peer.encode(source_BS)
-    target_BT = torch.full((len(rows), 1), BOS)
-    going_N = torch.arange(len(rows))
-    for _ in range(width + 10):
-        scores_NTV = peer.decode(target_BT[going_N], memory_BSD[going_N], source_BS[going_N])
-        next_B = torch.full((len(rows),), EOS)
-        next_B[going_N] = scores_NTV[:, -1].argmax(-1)
-        target_BT = torch.cat([target_BT, next_B[:, None]], dim=1)
-        going_N = going_N[next_B[going_N] != EOS]
-        if not len(going_N):
+    given = [w for key, value in settings.items() for w in ("--set", f"training.{key}={value}")]
+    run = turn.folder / "run"
+    command = [*TRANSLUCID, "train", turn.folder / "data", "-o", run, "-c", turn.recipe, *given]
+    while (course := our_course(run)).minutes < turn.until - ENOUGH:
+        newest, _ = RunFolder(run).checkpoints.newest()
+        passed = newest.state["seconds"] / 60 if newest else 0.0  # here validations count
+        limit = passed + turn.until - course.minutes
+        subprocess.run([*command, "--set", f"training.max_minutes={limit}", "--resume"], check=True)
+        if our_course(run).minutes == course.minutes:  # no steps are left
             break
-    return [list(itertools.takewhile(lambda t: t != EOS, row[1:])) for row in target_BT.tolist()]
+    our_course(run).keep(turn.folder)
 
 
-def peak() -> float:
-    return matrix_product_peak(torch.device("cpu")) / 1e9
+def our_course(run: Path) -> Course:
+    """Return the course of our run up to its newest checkpoint, where it goes on."""
+    last = max(RunFolder(run).checkpoints.steps(), default=0)
+    course, seconds, tokens = Course(OURS), 0.0, 0
+    for event in read_metrics(run / "metrics.jsonl"):
+        if isinstance(event, Trained) and event.step <= last:
+            seconds, tokens = seconds + event.seconds, tokens + event.tokens
+            course.minutes = seconds / 60
+        elif isinstance(event, Validated) and event.step <= last:
+            course.signature = event.signatures[0]
+            course.points.append(Point(seconds / 60, event.step, tokens, event.bleu))
+    return course
 
 
-# What came out.
+def peer_turn(turn: Turn) -> None:
+    data = open_data(turn.folder / "data")
+    recipe = recipe_of(turn.name, turn.recipe, data.manifest.tokenizer.vocab_size)
+    file = turn.folder / f"{turn.name}.pt"
+    run = PeerRun(turn.name, PEERS[turn.name], data, recipe, file)
+    run.train(turn.until)
+    for course in run.courses:
+        course.keep(turn.folder)
 
 
-def table(courses: Sequence[Course]) -> str:
-    lines = [
-        "| | " + " | ".join(f"minutes to {mark}" for mark in MARKS)
-        + " | best dev BLEU | at minute | of minutes | target tokens/s | peak, GFLOP/s |",
-        "|---|" + "--:|" * (len(MARKS) + 5),
-    ]  # fmt: skip
-    for course in courses:
-        best, last = max(course.points, key=lambda point: point.bleu), course.points[-1]
-        reached = [course.minutes_to(mark) for mark in MARKS]
-        cells = ["not reached" if minutes is None else f"{minutes:.1f}" for minutes in reached]
-        speed = last.tokens / last.minutes / 60
-        peaks = " to ".join(f"{value:.0f}" for value in course.peaks)
-        lines.append(
-            f"| {course.name} | {' | '.join(cells)} | {best.bleu:.2f} | {best.minutes:.1f} "
-            f"| {last.minutes:.1f} | {speed:,.0f} | {peaks} |"
-        )
-    return "\n".join([*lines, "", f"{courses[0].signature}, greedy"]) + "\n"
-
-
-def figure(courses: Sequence[Course]) -> Drawing:
-    title = "Time to quality: dev BLEU against minutes of training"
-    longest = max(course.points[-1].minutes for course in courses)
-    parts, top = heading(title, 860, ["Multi30k en→de, two cores; validation is not counted."])
-    low, high = bounds([0.0, *(point.bleu for course in courses for point in course.points)])
-    marks = ticks(0, longest, 6)
-    area = Area(MARGIN + 30, top + 16, 660, top + 376, low, high, count=2)
-    parts += value_axis(area)
-
-    def x(minutes: float) -> float:
-        return area.x(minutes / marks[-1])
-
-    parts += [text(x(m), area.bottom + 18, f"{m:g}", "muted", anchor="middle") for m in marks]
-    parts.append(text(area.right, area.bottom + 38, "minutes", "muted", anchor="end"))
-    places = apart([area.y(course.points[-1].bleu) for course in courses], 18)
-    for number, (course, y) in enumerate(zip(courses, places, strict=True)):
-        points = [(x(0), area.y(0)), *((x(p.minutes), area.y(p.bleu)) for p in course.points)]
-        way = "L".join(f"{across:.1f} {down:.1f}" for across, down in points)
-        parts.append(path("M" + way, f"s{number}"))
-        label = f"{course.name} {course.points[-1].bleu:.1f}"
-        parts.append(text(x(course.points[-1].minutes) + 8, y + 4, label, f"t{number}"))
-    words = "; ".join(f"{c.name}: {c.points[-1].bleu:.1f}" for c in courses)
-    return Drawing(860, area.bottom + 38 + MARGIN, title, words, "".join(parts))
-
-
-def prepared(corpus: Path, folder: Path, recipe: Path) -> Path:
+def prepared(corpus: Path, folder: Path, recipe: Path) -> None:
     asked = read_recipe(recipe).data
     words = [*prepare_words(known_corpus(asked.corpus), corpus), *asked.prepare]
-    data = folder / "data"
-    subprocess.run([*TRANSLUCID, "prepare", *words, "-o", data], check=True)
-    return data
+    subprocess.run([*TRANSLUCID, "prepare", *words, "-o", folder / "data"], check=True)
+    if open_data(folder / "data").manifest.tagged:
+        raise SystemExit(f"{recipe} has several directions; this compares one")
+
+
+def recipe_of(name: str, recipe: Path, vocab_size: int) -> Recipe:
+    """Return the settings of a system; what a plain loop cannot do is refused."""
+    told = of_file(recipe)
+    of_ours = complete([of_preset(find_preset(told.preset or "tiny")), told], vocab_size)
+    given = of_ours.model.model_dump() | of_ours.training.model_dump()
+    if other := [
+        f"{key} = {given[key]}" for key, value in PLAIN_ONLY.items() if given[key] != value
+    ]:
+        raise SystemExit(f"{recipe}: a plain loop here has not {', '.join(other)}")
+    if name == MARIAN:
+        return complete([of_preset(find_preset("tiny")), PUBLISHED], vocab_size)
+    return of_ours
+
+
+def show(folder: Path) -> None:
+    """Write the table and the figure of what there is."""
+    courses = [course for name in SHOWN if (course := Course.kept(name, folder)).points]
+    for kind, content in (("md", table(courses)), ("svg", figure(courses).svg)):
+        with new_file(folder / f"time-to-quality.{kind}") as file:
+            file.write(content.encode())
 
 
 def main() -> None:
@@ -306,33 +172,27 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--recipe", type=Path, default=RECIPE)
     parser.add_argument("--minutes", type=float, default=60.0, help="of training, for each")
+    parser.add_argument("--turn", type=float, default=10.0, help="minutes of a turn")
     parser.add_argument("--steps", type=int, default=200, help="between ours' validations")
-    parser.add_argument("--system", action="append", choices=[OURS, PLAIN, MARIAN])
+    parser.add_argument("--turn-of", nargs=2, metavar=("SYSTEM", "UNTIL"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    asked.output.mkdir(parents=True, exist_ok=True)
-    folder = prepared(asked.corpus, asked.output, asked.recipe)
-    data = open_data(folder)
-    size = data.manifest.tokenizer.vocab_size
-    told = of_file(asked.recipe)
-    layers = [of_preset(find_preset(told.preset or "tiny")), told]
-    for name in asked.system or (OURS, PLAIN, MARIAN):
-        if (asked.output / f"{name}.json").exists():
-            continue
-        print(f"{name}, {asked.minutes:g} minutes", flush=True)
-        if name == OURS:
-            course = ours(folder, asked.output, asked.recipe, asked.minutes, asked.steps)
-        elif name == PLAIN:
-            recipe = complete(layers, size)
-            course = peer_course(name, PlainTransformer, data, recipe, asked.minutes)
-        else:
-            recipe = complete([of_preset(find_preset("tiny")), PUBLISHED], size)
-            course = peer_course(name, Marian, data, recipe, asked.minutes)
-        course.write(asked.output)
-    files = [asked.output / f"{name}.json" for name in (OURS, PLAIN, MARIAN)]
-    courses = [Course.read(file) for file in files if file.exists()]
-    (asked.output / "time-to-quality.md").write_text(table(courses), encoding="utf-8")
-    (asked.output / "time-to-quality.svg").write_text(figure(courses).svg, encoding="utf-8")
-    print(table(courses), end="")
+    folder: Path = asked.output
+    if asked.turn_of:
+        turn = Turn(asked.turn_of[0], folder, asked.recipe, float(asked.turn_of[1]))
+        our_turn(turn, asked.steps) if turn.name == OURS else peer_turn(turn)
+        return
+    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # as our command sets it: the same for all
+    folder.mkdir(parents=True, exist_ok=True)
+    prepared(asked.corpus, folder, asked.recipe)
+    for number in range(1, math.ceil(asked.minutes / asked.turn) + 1):
+        until = min(asked.minutes, number * asked.turn)
+        for name in SYSTEMS:
+            if Course.kept(name, folder).minutes < until - ENOUGH:
+                print(f"{name} until minute {until:g}", flush=True)
+                own = [sys.executable, __file__, *sys.argv[1:], "--turn-of", name, str(until)]
+                subprocess.run(own, check=True)
+                show(folder)
+    print((folder / "time-to-quality.md").read_text(encoding="utf-8"), end="")
 
 
 if __name__ == "__main__":
