@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
 from small_engines import babbling, taught
 
 from small_translators import write_random_model
@@ -20,7 +21,7 @@ from translucid.serving.served_models import (
     UnknownModelError,
     named_path,
 )
-from translucid.translator import load
+from translucid.translator import SourceLanguages, load
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +99,15 @@ def test_the_target_may_be_left_out_where_there_is_one_choice() -> None:
     assert babbling().target(None, "fr", ["a"]) == "fr"
     with pytest.raises(InputError, match="translates into en, fr: say which"):
         babbling().target(None, None, ["a"])
+
+
+def test_the_language_that_was_said_is_not_guessed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    served = babbling()
+    same = torch.zeros(served.translator.tokenizer.vocab_size)
+    known = SourceLanguages({"en": same, "fr": same})
+    monkeypatch.setattr(served.translator, "source_languages", known)
+    assert served.target(None, None, ["a"]) == served.translator.directions[0][1]
+    assert served.target("en", None, ["a"]) == "fr"
 
 
 def test_what_clients_are_told(models: ServedModels, folder: Path) -> None:

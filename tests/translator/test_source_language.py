@@ -16,6 +16,7 @@ from small_translators import write_random_model
 from translucid.cli.main import app
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import DataError, InputError
+from translucid.interpret.ablation import without_heads
 from translucid.text.interface import FIRST_PIECE
 from translucid.translator import SourceLanguages, Translator, keep_source_languages, load
 from translucid.translator.source_language import LANGUAGES, read_source_languages
@@ -83,6 +84,23 @@ def test_stream_score_and_explain_know_it_too(both: Translator) -> None:
     assert trace.source_tokens[0].piece == "<tag1>"
 
 
+def test_every_pair_is_scored_in_its_own_direction(both: Translator) -> None:
+    alone = [both.score([text], ["été it"])[0].log_prob for text in (FRENCH, ENGLISH)]
+    together = both.score([FRENCH, ENGLISH], ["été it"] * 2)
+    assert [one.log_prob for one in together] == pytest.approx(alone, rel=1e-5)
+    other = both.score([FRENCH], ["été it"], target="fr")[0].log_prob
+    assert other != pytest.approx(alone[0], rel=1e-3)
+
+
+def test_a_changed_twin_knows_the_languages_too(both: Translator) -> None:
+    assert without_heads(both, []).target_language(None, [ENGLISH]) == "fr"
+
+
+def test_what_cannot_be_is_refused_without_texts_too(both: Translator) -> None:
+    with pytest.raises(InputError, match="does not translate into 'de'"):
+        both.translate([], target="de")
+
+
 def test_of_several_targets_of_a_language_one_must_be_said(model: Path) -> None:
     translator = load(model)
     translator.generation = translator.generation.replace(
@@ -91,6 +109,7 @@ def test_of_several_targets_of_a_language_one_must_be_said(model: Path) -> None:
     assert translator.target_language(None, [ENGLISH]) == "de"
     with pytest.raises(InputError, match="translates into en, de: say which"):
         translator.target_language(None, [FRENCH])
+    assert translator.target_language(None, ["  "]) == "en"  # whatever it is in, it stays blank
 
 
 @given(st.data())
@@ -125,6 +144,13 @@ def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not one number for each of 9 tokens of fr, en"):
         read_source_languages(model, ["fr", "en"], 9)
     size = load(model).tokenizer.vocab_size
+    spoiled = SourceLanguages({"fr": torch.full((size,), torch.nan), "en": torch.zeros(size)})
+    keep_source_languages(model, spoiled)
+    with pytest.raises(DataError, match=f"not one number for each of {size} tokens"):
+        load(model)
+    keep_source_languages(
+        model, SourceLanguages({"fr": torch.zeros(size), "en": torch.zeros(size)})
+    )
     with pytest.raises(DataError, match="tokens of fr, de"):
         read_source_languages(model, ["fr", "de"], size)
 
@@ -142,5 +168,26 @@ def test_a_file_is_of_one_language_and_it_is_told_which(model: Path, tmp_path: P
     said = CliRunner().invoke(app, ["translate", "-m", str(model), *options, "--to", "fr"])
     assert guessed.exit_code == 0, guessed.output
     assert guessed.stdout == said.stdout
-    assert "translating into fr; --to LANG chooses another" in guessed.stderr
+    assert f"{lines}: into fr; --to LANG chooses another language" in guessed.stderr
     assert "--to LANG" not in said.stderr
+    other = CliRunner().invoke(app, ["translate", "-m", str(model), *options, "--to", "en"])
+    assert other.stdout != said.stdout
+
+
+def test_scores_of_a_file_do_not_depend_on_the_size_of_batches(model: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text(f"{ENGLISH}\n" * 16 + f"{FRENCH}\n", encoding="utf-8")
+    options = ["score", "-m", str(model), "--src", str(lines), "--tgt", str(lines)]
+    one, many = (CliRunner().invoke(app, [*options, "--batch-size", size]) for size in "19")
+    assert one.exit_code == 0, one.output
+    assert one.stdout == many.stdout
+    assert "into fr" in one.stderr
+
+
+def test_heads_are_measured_in_the_direction_of_the_file(model: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text(f"{ENGLISH}\n" * 3, encoding="utf-8")
+    options = ["heads", "-m", str(model), "--src", str(lines), "--json"]
+    guessed = CliRunner().invoke(app, options)
+    assert guessed.exit_code == 0, guessed.output
+    assert guessed.stdout == CliRunner().invoke(app, [*options, "--to", "fr"]).stdout

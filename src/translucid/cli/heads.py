@@ -74,10 +74,13 @@ def heads(
         raise InputError("give --src FILE for the table of heads, or --sentence TEXT: one of both")
     with ended_quietly():
         if source is None:
-            found = pointing(loaded(models, threads), questions, language)
+            translator = loaded(models, threads)
+            into = translator.target_language(language, [one.sentence for one in questions])
+            found = pointing(translator, questions, into)
             write_pointing(questions, found, top, as_json=as_json)
             return
         pairs = sentences_of(source, reference, lines)
         translator = loaded(models, threads)
-        table = measured(translator, pairs, language, batch_size, importance, quiet=quiet)
+        into = translator.target_language(language, pairs.sources)
+        table = measured(translator, pairs, into, batch_size, importance, quiet=quiet)
         write_heads(translator.name, table, as_json=as_json)

@@ -40,7 +40,8 @@ def fingerprint(models: Sequence[Path]) -> str:
     digest = hashlib.sha256()
     for model in models:
         folder = model_directory(model)
-        for name in (CONFIG, GENERATION, WEIGHTS, TOKENIZER, ALIGNMENT, LANGUAGES):
+        extra = [LANGUAGES] if (folder / LANGUAGES).is_file() else []
+        for name in (CONFIG, GENERATION, WEIGHTS, TOKENIZER, ALIGNMENT, *extra):
             digest.update(f"{name}\n".encode())
             if (folder / name).is_file():
                 with (folder / name).open("rb") as file:

@@ -40,6 +40,7 @@ def score(
       translucid score -m model --src test.fr --tgt test.en --word-scores
     """
     from translucid.cli.closed_pipe import ended_quietly
+    from translucid.cli.file_language import target_of_file
     from translucid.cli.line_files import ERRORS
     from translucid.cli.model_choice import loaded
     from translucid.cli.pair_scoring import ScoreForm, Scoring, pairs_of
@@ -50,7 +51,10 @@ def score(
     form = ScoreForm(one_of("--format", format_name, FORMATS), word_scores)
     pairs = pairs_of(source, target, one_of("--errors", errors, ERRORS))
     destination = output_of(output, (source, target))
-    scoring = Scoring(pairs, loaded(models, threads), language, batch_size)
+    translator = loaded(models, threads)
+    if language is None and pairs.lines is not None:
+        language = target_of_file(translator, source, pairs.errors, quiet=quiet)
+    scoring = Scoring(pairs, translator, language, batch_size)
     begin = time.monotonic()
     with ended_quietly():
         with stream_output(destination) as stream, progress_shown(destination, quiet=quiet) as emit:

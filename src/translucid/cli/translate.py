@@ -57,13 +57,14 @@ def translate(
       translucid translate -m model -i test.fr --beam 5 --n-best 5
       translucid translate -m model "Bonjour." --sample --temperature 0.8 --seed 7
     """
+    from translucid.cli.file_language import target_of_file
     from translucid.cli.line_files import ERRORS, survey
     from translucid.cli.model_choice import loaded
     from translucid.cli.search_options import one_of, search_of
     from translucid.cli.terms_file import read_terms
     from translucid.cli.translation_output import FORMATS, Form
     from translucid.cli.translation_places import places_of
-    from translucid.cli.translation_run import Run, Wishes, target_of
+    from translucid.cli.translation_run import Run, Wishes
 
     handling = one_of("--errors", errors, ERRORS)
     places = places_of(texts, source, output, handling, resume=resume)
@@ -95,6 +96,7 @@ def translate(
         "loop_guard": loop_guard,
     }
     search = search_of(translator.default_search, given, sample=sample, terms=bool(terminology))
-    into = target_of(translator, target, places, quiet=quiet)
-    wishes = Wishes(into, search, terminology, tuple(forbid or ()), prefix, batch_size)
+    if target is None and places.file is not None:
+        target = target_of_file(translator, places.file, places.errors, quiet=quiet)
+    wishes = Wishes(target, search, terminology, tuple(forbid or ()), prefix, batch_size)
     Run(places, facts, tuple(models or ()), translator, wishes, form, quiet).to_the_end()

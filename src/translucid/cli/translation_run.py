@@ -13,7 +13,7 @@ import typer
 
 from translucid import __version__
 from translucid.cli.closed_pipe import ended_quietly
-from translucid.cli.line_files import Survey, lines_of_file
+from translucid.cli.line_files import Survey
 from translucid.cli.line_translation import Way, translate_lines, windows_after
 from translucid.cli.model_choice import fingerprint
 from translucid.cli.resumable_output import ResumableOutput, Work, is_unfinished, resumable_output
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from translucid.translator import Translation, Translator
 
 INTERRUPTED = 130
-LINES_TO_KNOW = 1000  # of a file, by which its language is known
 
 
 @dataclass(frozen=True)
@@ -40,22 +39,6 @@ class Wishes:
     forbid: tuple[str, ...]
     prefix: str | None
     batch_size: int
-
-
-def target_of(
-    translator: Translator, target: str | None, places: Places, *, quiet: bool
-) -> str | None:
-    """Return the language to translate into; a whole file is of one language, its first lines'.
-
-    None: that of each text decides.
-    """
-    if target is not None or places.file is None:
-        return target
-    first = lines_of_file(places.file, places.errors, skipped=0).take(LINES_TO_KNOW)
-    found = translator.target_language(None, [line.text for line in first])
-    if len({target for _, target in translator.directions}) > 1 and not quiet:
-        typer.echo(f"translating into {found}; --to LANG chooses another", err=True)
-    return found
 
 
 @dataclass(frozen=True)

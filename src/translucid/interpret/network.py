@@ -28,8 +28,13 @@ def network_of(translator: Translator) -> Transformer:
 
 def with_network(translator: Translator, model: Transformer, name: str) -> Translator:
     """Return a translator that is another in nothing but its network."""
-    heads = translator.members[0].heads
-    return Translator(name, translator.tokenizer, (Member(model, heads),), translator.generation)
+    return Translator(
+        name,
+        translator.tokenizer,
+        (Member(model, translator.members[0].heads),),
+        translator.generation,
+        translator.source_languages,
+    )
 
 
 def with_kernels(model: Transformer, new: NewKernel) -> Transformer:

@@ -48,6 +48,7 @@ class Served:
             possible = [b for a, b in self.translator.directions if a == source]
             if len(possible) == 1:
                 return possible[0]
+            texts = ()  # what language they are in was said
         return self.translator.target_language(target, texts)
 
     @cached_property

@@ -43,7 +43,9 @@ class Sentence(Body):
         None, description="language of the text, where models have several", examples=["fr"]
     )
     target: Language | None = Field(
-        None, description="language to translate into, where models have several", examples=["en"]
+        None,
+        description="language to translate into; left out: as for /v1/translate",
+        examples=["en"],
     )
 
 

@@ -34,7 +34,10 @@ class Wishes(Body):
         None, description="language of the text, where models have several", examples=["fr"]
     )
     target: Language | None = Field(
-        None, description="language to translate into, where models have several", examples=["en"]
+        None,
+        description="language to translate into; left out: the only one that there is, or the one "
+        "for the language that the texts together are in",
+        examples=["en"],
     )
     search: SearchFields | None = Field(
         None, description="how to search; left out: the model's own way"
@@ -74,7 +77,9 @@ class ScoreBody(Body):
     model: Name | None = Field(None, description="name of a model")
     source: Language | None = Field(None, description="language of the texts", examples=["fr"])
     target: Language | None = Field(
-        None, description="language of the translations", examples=["en"]
+        None,
+        description="language of the translations; left out: as for /v1/translate",
+        examples=["en"],
     )
 
 

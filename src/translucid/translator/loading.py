@@ -43,12 +43,13 @@ def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translat
         members.append(Member(model, heads))
     generation = _common(generations, folders)
     sources = list(dict.fromkeys(source for source, _ in generation.directions))
+    known = (read_source_languages(folder, sources, tokenizer.vocab_size) for folder in folders)
     return Translator(
         name=" + ".join(_name(folder) for folder in folders),
         tokenizer=tokenizer,
         members=tuple(members),
         generation=generation,
-        source_languages=read_source_languages(folders[0], sources, tokenizer.vocab_size),
+        source_languages=next((languages for languages in known if languages), None),
     )
 
 

@@ -41,11 +41,14 @@ class Pair:
 def pairs_of(
     members: Sequence[Member],
     tokenizer: Tokenizer,
-    tag: Tokens,
+    tags: Sequence[Tokens],
     texts: Sequence[tuple[str, str]],
 ) -> list[list[Pair]]:
-    """Return the lines of each source and target, to be scored one by one."""
-    each = [_pairs(number, *pair, tokenizer, tag) for number, pair in enumerate(texts, start=1)]
+    """Return the lines of each source and target, to be scored one by one; each has its tag."""
+    each = [
+        _pairs(number, *pair, tokenizer, tag)
+        for number, (pair, tag) in enumerate(zip(texts, tags, strict=True), start=1)
+    ]
     longest = most_tokens(members)
     for number, pairs in enumerate(each, start=1):
         for pair in pairs:

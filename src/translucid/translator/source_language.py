@@ -71,7 +71,8 @@ def read_source_languages(
     except SafetensorError as error:
         raise DataError(path, f"not a safetensors file: {error}", remedy=remedy) from error
     lacking = [language for language in wanted if language not in found]
-    if lacking or any(each.shape != (vocab_size,) for each in found.values()):
+    sound = all(each.shape == (vocab_size,) and each.isfinite().all() for each in found.values())
+    if lacking or not sound:
         problem = f"it has not one number for each of {vocab_size} tokens of {', '.join(wanted)}"
         raise DataError(path, problem, remedy=remedy)
     return SourceLanguages(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -33,6 +34,7 @@ from translucid.translator.source_language import SourceLanguages
 from translucid.translator.streaming import grow, in_background
 from translucid.translator.translation import Partial, Scored, Translation
 
+CHARACTERS_TO_KNOW = 4000  # of texts, from which their language is known
 MAX_SOURCE_TOKENS = 256  # a longer line is divided; trained networks have hardly seen longer ones
 
 
@@ -130,7 +132,8 @@ class Translator:
         """
         check_texts(texts, prefixes, batch_size=1)
         targets = [self.target_language(target, [text]) for text in texts]
-        wishes = {language: self.wishes(language, terms) for language in dict.fromkeys(targets)}
+        given = [] if target is None else [target]  # what cannot be is refused without texts too
+        wishes = {language: self.wishes(language, terms) for language in {*targets, *given}}
         asked = tuple(
             wishes[targets[number]].ask(number, text, prefixes[number] if prefixes else "")
             for number, text in enumerate(texts)
@@ -205,7 +208,8 @@ class Translator:
         """Return the lines that `score` would score, for callers that score by themselves."""
         check_pairs(sources, targets, batch_size=1)
         texts = list(zip(sources, targets, strict=True))
-        return pairs_of(self.members, self.tokenizer, self.tag(target, sources), texts)
+        tags = [self.tag(target, [source]) for source in sources]
+        return pairs_of(self.members, self.tokenizer, tags, texts)
 
     def can_score(self, source: str, translation: str, *, target: str | None = None) -> bool:
         """Tell whether a pair is short enough for `score`, which refuses longer ones."""
@@ -232,9 +236,10 @@ class Translator:
         targets = list(dict.fromkeys(language for _, language in self.directions))
         if target is None:
             source = self._source_language(texts) if len(targets) > 1 else None
-            possible = [b for a, b in self.directions if source in (a, None)]
-            targets = list(dict.fromkeys(possible))
-            if len(targets) == 1:
+            if source is not None:
+                targets = [into for language, into in self.directions if language == source]
+            blank = source is not None and not any(text.strip() for text in texts)
+            if len(targets) == 1 or blank:
                 return targets[0]
             raise InputError(
                 f"{self.name} translates into {', '.join(targets)}: say which (target, or --to on "
@@ -251,7 +256,9 @@ class Translator:
         if self.source_languages is None or not texts:
             return None
         sources = list(dict.fromkeys(source for source, _ in self.directions))
-        tokens = [token for text in texts for token in self.tokenizer.encode(nfc(text))]
+        letters = itertools.chain.from_iterable(f"{text} " for text in texts)
+        beginning = "".join(itertools.islice(letters, CHARACTERS_TO_KNOW))
+        tokens = self.tokenizer.encode(nfc(beginning))
         return self.source_languages.language_of(tokens, sources)
 
     def searcher(self, settings: SearchConfig | None) -> Searcher:
