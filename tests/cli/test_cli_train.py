@@ -231,13 +231,23 @@ def course_of(plan: Plan, events: list[TrainingEvent]) -> Course:
 
 
 def test_speed_and_time_left() -> None:
-    course = course_of(PLAN, [trained(41), trained(42), trained(43), trained(44)])
-    course.steps_before = 40
+    course = course_of(PLAN, [trained(1), trained(2), trained(3), trained(4)])
     assert course.tokens_per_second == 100
     assert course.share_of_peak == pytest.approx(0.1)
     assert course.elapsed == 8
-    assert course.left == pytest.approx(56 * 2)
-    assert course.share_done == pytest.approx(0.44)
+    assert course.left == pytest.approx(96 * 2)
+    assert course.share_done == pytest.approx(0.04)
+
+
+def test_a_resumed_run_counts_its_own_steps_in_its_own_time() -> None:
+    """Its first report covers steps of the session before, and their seconds."""
+    clock = Clock()
+    course = Course(PLAN, clock)
+    course.go_on(45, 90.0)
+    clock.now += 10.0
+    course.take(trained(50, seconds=100.0))
+    assert course.elapsed == 10
+    assert course.left == pytest.approx(50 * 2)
 
 
 def test_a_report_of_several_steps_counts_as_so_many() -> None:
@@ -270,8 +280,12 @@ def test_time_left_of_a_real_run_counts_all_its_steps(
 
 def test_a_limit_of_minutes_that_comes_first_decides() -> None:
     plan = Plan(max_steps=10_000, max_minutes=1.0, flops=1.0, peak=1.0)
-    course = course_of(plan, [trained(step) for step in range(1, 6)])
-    course.seconds_before = 20.0
+    clock = Clock()
+    course = Course(plan, clock)
+    course.go_on(1, 20.0)
+    for step in range(2, 7):
+        clock.now += 2.0
+        course.take(trained(step))
     assert course.left == 60 - 20 - 10
     assert course.share_done == pytest.approx(0.5)
 

@@ -65,12 +65,17 @@ class Course:
     latest: Trained | None = None
     best: Validated | None = None
     _recent: deque[Trained] = field(default_factory=deque)
-    _started: float = 0.0
+    _started: float | None = None
+
+    def go_on(self, step: int, seconds: float) -> None:
+        """Count from here: so many steps and seconds are those of earlier sessions."""
+        self.steps_before, self.seconds_before = step, seconds
+        self._started = self.clock()
 
     def take(self, event: TrainingEvent) -> None:
         """Remember what an event says."""
         if isinstance(event, Trained):
-            if self.latest is None:
+            if self._started is None:
                 self._started = self.clock() - event.seconds
             self.latest = event
             self._recent.append(event)
@@ -93,7 +98,7 @@ class Course:
     @property
     def elapsed(self) -> float:
         """Seconds since this session began to train."""
-        return self.clock() - self._started if self.latest else 0.0
+        return 0.0 if self._started is None else self.clock() - self._started
 
     @property
     def left(self) -> float | None:

@@ -215,7 +215,7 @@ def follow(trainer: Trainer, course: Course, consumers: list[Consume]) -> Stoppe
     event: TrainingEvent | None = None
     for event in trainer.events():
         if isinstance(event, Notice) and course.latest is None:  # it goes on with an earlier run
-            course.steps_before, course.seconds_before = trainer.state.step, trainer.state.seconds
+            course.go_on(trainer.state.step, trainer.state.seconds)
         for consume in consumers:
             consume(event)
     assert isinstance(event, Stopped)
