@@ -22,9 +22,9 @@ from small_translators import write_taught_model
 from translucid.checkpoint import load_model, weights_of
 from translucid.cli.serve_runs import RunCheckpoints, runs_of
 from translucid.errors import DataError, InputError
-from translucid.events import Trained, Validated, silent
+from translucid.events import Trained, Validated
 from translucid.folder_lock import is_locked, locked
-from translucid.interpret.figures.film_strip import film
+from translucid.interpret.figures.film_strip import frames_of
 from translucid.serving.films import Films, FilmWish
 from translucid.serving.routes_runs import EventsAnswer, FilmAnswer, RunsAnswer
 from translucid.serving.run_events import read_events
@@ -211,13 +211,8 @@ def test_the_step_is_that_of_the_newest_whole_line(folder: Path) -> None:
 
 def test_a_film_has_the_weights_of_every_checkpoint(client: TestClient, original: Path) -> None:
     load = RunCheckpoints().reader(original)
-    frames = film(
-        [(step, load(step)) for step in (100, 200, 300)],
-        SENTENCE,
-        target=None,
-        search=None,
-        emit=silent,
-    )
+    newest_first = [(step, load(step)) for step in (300, 200, 100)]
+    frames = list(frames_of(newest_first, SENTENCE, target=None))[::-1]
     for side, layer, head in (("cross", 1, 2), ("encoder", 0, 3), ("decoder", 0, 0)):
         asked = {"text": SENTENCE, "side": side, "layer": layer, "head": head}
         answer = client.post("/v1/runs/lesson/film", json=asked)

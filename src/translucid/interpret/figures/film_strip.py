@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from translucid.decoding.settings import SearchConfig
-from translucid.errors import InputError
-from translucid.events import Emit, Progress, silent
+from translucid.events import Emit, silent
 from translucid.interpret.explain import explain
 from translucid.interpret.figures.cells import LEAST, WEIGHTS, cells, future, label_room, row_labels
 from translucid.interpret.figures.drawing import MARGIN, Drawing, heading, number, text, written
@@ -42,26 +41,6 @@ class Frame:
     translation: str
     log_prob: float
     trace: Trace
-
-
-def film(
-    checkpoints: Sequence[tuple[int, Translator]],
-    source: str,
-    *,
-    target: str | None,
-    search: SearchConfig | None,
-    emit: Emit,
-) -> tuple[Frame, ...]:
-    """Return a frame for each checkpoint (step, translator), in the order of their steps."""
-    if not checkpoints:
-        raise InputError("a film strip needs at least one checkpoint")
-    newest_first = sorted(checkpoints, key=lambda pair: -pair[0])
-    found: list[Frame] = []
-    for frame in frames_of(newest_first, source, target=target, search=search):
-        emit(Progress("translate", len(found), len(checkpoints), "checkpoints"))
-        found.append(frame)
-    emit(Progress("translate", len(found), len(checkpoints), "checkpoints"))
-    return tuple(reversed(found))
 
 
 def frames_of(
