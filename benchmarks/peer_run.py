@@ -69,8 +69,8 @@ class PeerRun:
         return self.seconds / 60
 
     def loader(self) -> Loader:
-        share = self.settings.subword_sampling
-        sampling = Sampling(self.tokenizer, share) if share else None
+        strength, typed = self.settings.subword_sampling, self.settings.typed_source
+        sampling = Sampling(self.tokenizer, strength, typed) if strength or typed else None
         examples = examples_of(self.data, "train")
         batches = Batches(examples, self.settings.micro_batch_tokens, self.settings.seed)
         return Loader(batches, sampling, ahead=4, pin=False)

@@ -1,9 +1,10 @@
-"""Subword sampling: what a row's segmentation depends on, and on what not."""
+"""Sampling: what a row's segmentation and spelling depend on, and on what not."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -79,3 +80,62 @@ def test_pieces_hold_rows_of_similar_lengths(sampler: tuple[Batches, Sampling]) 
         assert (len(one) + 1) * (max(one.max(), other.min()) + 1) > 500  # it was full
     for lengths in longer:
         assert len(lengths) * (lengths.max() + 1) <= 500
+
+
+WRITTEN = "Où est Tom ?"
+CAPITALS = "BOSTON"
+
+
+def typing(folder: Path, known: list[str], text: str) -> tuple[Batches, Sampling]:
+    """One sentence, the same on both sides, and a tokenizer that knows some texts; half typed."""
+    path = folder / "trained.model"
+    tokenizer = train_tokenizer(known, kind="bpe", vocab_size=290, path=path)
+    ids = tokenizer.encode(text)
+    data = make_data(
+        folder / "DATA",
+        [Record(text, text, ids, ids, 0, 1)],
+        vocab_size=tokenizer.vocab_size,
+        tokenizer=path.read_bytes(),
+    )
+    batches = Batches(examples_of(data, "train"), max_tokens=4096, seed=1)
+    return batches, Sampling(load_tokenizer(data.tokenizer_path), 0.0, typed=0.5)
+
+
+def spellings(batches: Batches, sampling: Sampling, rows: int = 200) -> tuple[list[str], list[str]]:
+    """What the rows of a batch say on both sides."""
+    batch = MicroBatch(0, 0, np.zeros(rows, np.int64), np.zeros(rows, np.int64))
+    [(_, *sides)] = sampled_rows(batch, batches, sampling)
+    source, target = (
+        [
+            sampling.tokenizer.decode(row.tolist())
+            for row in np.split(side.tokens, np.cumsum(side.lengths)[:-1])
+        ]
+        for side in sides
+    )
+    return source, target
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.3])
+def test_a_share_of_the_sources_is_read_as_people_type_them(
+    tmp_path: Path, strength: float
+) -> None:
+    known = [WRITTEN, WRITTEN.lower(), "Où est Tom", "où est tom"]
+    batches, sampling = typing(tmp_path, known, WRITTEN)
+    sampling = replace(sampling, strength=strength)
+    source, target = spellings(batches, sampling)
+    assert set(target) == {WRITTEN}
+    assert set(source) == {WRITTEN, "où est tom ?", "Où est Tom", "où est tom"}
+    assert 0.35 < source.count(WRITTEN) / len(source) < 0.75  # one form in seven changes nothing
+    assert spellings(batches, sampling) == (source, target)
+    assert spellings(replace(batches, seed=2), sampling)[0] != source
+
+
+def test_a_typed_sentence_may_be_longer_but_not_than_the_budget(tmp_path: Path) -> None:
+    """In lower case this one has no pieces, so that it is spelled by bytes."""
+    batches, sampling = typing(tmp_path, [CAPITALS] * 9, CAPITALS)
+    assert set(spellings(batches, sampling)[0]) == {CAPITALS, CAPITALS.lower()}
+    stored = len(sampling.tokenizer.encode(CAPITALS))
+    assert stored < len(sampling.tokenizer.encode(CAPITALS.lower()))
+    tight = replace(batches, max_tokens=stored + 1)
+    for seed in range(20):
+        assert spellings(replace(tight, seed=seed), sampling, rows=1)[0] == [CAPITALS]

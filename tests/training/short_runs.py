@@ -95,6 +95,7 @@ def toy_settings(**changes: Any) -> TrainingConfig:
         "learning_rate": 0.01,
         "warmup_steps": 5,
         "subword_sampling": 0.2,
+        "typed_source": 0.3,
         "ema_decay": 0.9,
         "validate_every": 4,
         "validation_sample": 2,

@@ -20,7 +20,7 @@ from translucid.text.tokenizer import load_tokenizer
 from translucid.training.guard import DivergedError
 from translucid.training.randomness import initial_model
 
-CALM = {"subword_sampling": 0.0, "ema_decay": 0.0}
+CALM = {"subword_sampling": 0.0, "typed_source": 0.0, "ema_decay": 0.0}
 
 
 def test_a_loss_that_is_no_number_stops_with_the_lines(data: PreparedData, tmp_path: Path) -> None:

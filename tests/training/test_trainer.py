@@ -18,7 +18,7 @@ from translucid.events import Saved, Stopped, Trained, Validated
 from translucid.training.randomness import initial_model
 from translucid.training.schedule import learning_rate
 
-CALM = {"subword_sampling": 0.0, "ema_decay": 0.0}
+CALM = {"subword_sampling": 0.0, "typed_source": 0.0, "ema_decay": 0.0}
 
 
 def test_the_loss_falls_and_the_translations_become_right(

@@ -1,4 +1,7 @@
-"""Subword sampling at training time: another segmentation of a sentence every time it is read.
+"""Sampling at training time: a sentence is read otherwise every time.
+
+Subword sampling gives it another segmentation. A share of the source sentences is read as people
+type them (`translucid.text.as_typed`), to the same target.
 
 A sampled row may be longer than the stored one by which its micro-batch was planned. Where the
 token budget would be exceeded, the micro-batch is computed in several pieces, each within the
@@ -6,8 +9,8 @@ budget, its rows grouped by their sampled lengths. A loss is a sum over tokens, 
 that of the whole, and the sequence of micro-batches, hence the cursor, stays what it was. A row
 that exceeds the budget alone keeps its stored tokens, which never do.
 
-The price is speed: on everyday sentences at strength 0.1, most micro-batches fall into two pieces
-and about a fifth of what they hold is padding.
+The price of subword sampling is speed: on everyday sentences at strength 0.1, most micro-batches
+fall into two pieces and about a fifth of what they hold is padding.
 """
 
 from __future__ import annotations
@@ -21,17 +24,20 @@ from translucid.data.batching import Batches, MicroBatch
 from translucid.data.collate import Rows
 from translucid.data.packing import Cells, cut
 from translucid.data.shuffle import derive
+from translucid.text.as_typed import FORMS, as_typed
 from translucid.text.tokenizer import Tokenizer
 
-_SAMPLING = 3  # what numbers are drawn for: `batching` draws for 0 to 2
+_SAMPLING, _TYPING = 3, 4  # what numbers are drawn for: `batching` draws for 0 to 2
+_LOTS = 2**63  # `derive` gives one of these numbers
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """The tokenizer that samples, and how strongly (see `Tokenizer.sample`)."""
+    """The tokenizer, how strongly it samples, and the share of sources that is read as typed."""
 
     tokenizer: Tokenizer
     strength: float
+    typed: float = 0.0
 
 
 def sampled_rows(
@@ -65,11 +71,18 @@ def _sampled_side(
         zip(batch.pairs.tolist(), batch.directions.tolist(), strict=True)
     ):
         lang = examples.directions[direction][side]
+        place = (batch.index, row)
+        written = examples.split.text(lang, pair)
+        text = written
+        if side == 0 and sampling.typed:
+            lot = derive(batches.seed, batch.epoch, _TYPING, *place)
+            text = as_typed(written, lot % FORMS) if lot < sampling.typed * _LOTS else written
+        tokens = stored = examples.split.tokens(lang, pair).tolist()
+        if sampling.strength:
+            seed = derive(batches.seed, batch.epoch, _SAMPLING, *place, side)
+            tokens = sampling.tokenizer.sample(text, seed=seed, strength=sampling.strength)
+        elif text != written:
+            tokens = sampling.tokenizer.encode(text)
         specials = 2 if side == 0 and examples.tags[direction] is not None else 1
-        seed = derive(batches.seed, batch.epoch, _SAMPLING, batch.index, row, side)
-        text = examples.split.text(lang, pair)
-        tokens = sampling.tokenizer.sample(text, seed=seed, strength=sampling.strength)
-        if len(tokens) + specials > batches.max_tokens:
-            tokens = examples.split.tokens(lang, pair).tolist()
-        rows.append(tokens)
+        rows.append(tokens if len(tokens) + specials <= batches.max_tokens else stored)
     return rows

@@ -103,6 +103,10 @@ class TrainingConfig(Config):
         default=0.0,
         description="strength of subword sampling (0.1 is usual); 0: none, as in the paper",
     )
+    typed_source: Share = Field(
+        default=0.0,
+        description="share of source sentences read as people type them (text.as_typed); 0: none",
+    )
 
     report_every: Count = Field(default=1, description="steps between two lines of metrics")
     validate_every: Count = Field(default=1000, description="steps between two validations")

@@ -370,9 +370,9 @@ class Trainer:
     def _loader(self) -> Loader:
         settings = self.settings
         sampling = None
-        if settings.subword_sampling:
+        if settings.subword_sampling or settings.typed_source:
             tokenizer = load_tokenizer(self._data.tokenizer_path)
-            sampling = Sampling(tokenizer, settings.subword_sampling)
+            sampling = Sampling(tokenizer, settings.subword_sampling, settings.typed_source)
         batches = Batches(self._examples, settings.micro_batch_tokens, settings.seed)
         return Loader(batches, sampling, ahead=_STEPS_AHEAD, pin=self._device.type == "cuda")
 

@@ -1,0 +1,31 @@
+"""A sentence as people type it: no capitals, no mark at its end, a curly apostrophe.
+
+Corpora are written with care, and a network that has read nothing else is lost without the capital
+that begins a sentence and the mark that ends it, or with the apostrophe that telephones write.
+"""
+
+from __future__ import annotations
+
+import re
+
+FORMS = 7  # all that is not "none of the three"
+
+_END = re.compile(r"(?:\s*[.!?…。！？])+\Z")
+
+
+def as_typed(text: str, form: int) -> str:
+    """Return a sentence in one of seven forms.
+
+    The bits of 1 + `form` say which: 1 lower case, 2 no mark at the end, 4 curly apostrophes.
+
+    >>> [as_typed("Où est l'eau ?", form) for form in (0, 1, 2, 6)]
+    ["où est l'eau ?", "Où est l'eau", "où est l'eau", 'où est l’eau']
+
+    A sentence that is nothing but marks keeps them.
+    """
+    changes = 1 + form
+    if changes & 1:
+        text = text.lower()
+    if changes & 2:
+        text = _END.sub("", text) or text
+    return text.replace("'", "’") if changes & 4 else text

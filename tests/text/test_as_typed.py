@@ -1,0 +1,42 @@
+"""Sentences as people type them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translucid.text.as_typed import FORMS, as_typed
+
+CURLY = 3  # the first form with curly apostrophes, and nothing else changed
+
+
+@pytest.mark.parametrize(
+    ("written", "forms"),
+    [
+        ("Où est Tom ?", ["où est tom ?", "Où est Tom", "où est tom", "Où est Tom ?"]),
+        (
+            "I'm 3.5 in U.S.",
+            ["i'm 3.5 in u.s.", "I'm 3.5 in U.S", "i'm 3.5 in u.s", "I’m 3.5 in U.S."],
+        ),
+        ("Wait…!", ["wait…!", "Wait", "wait", "Wait…!"]),
+        ("Quoi ? !", ["quoi ? !", "Quoi", "quoi"]),
+        ("«\u202fNon\u202f!\u202f»", ["«\u202fnon\u202f!\u202f»", "«\u202fNon\u202f!\u202f»"]),
+        ("...", ["...", "...", "...", "..."]),
+        ("déjà", ["déjà", "déjà", "déjà", "déjà"]),
+    ],
+)
+def test_forms(written: str, forms: list[str]) -> None:
+    assert [as_typed(written, form) for form in range(len(forms))] == forms
+
+
+def test_curly_apostrophes_go_with_all_else() -> None:
+    forms = [as_typed("L'eau.", form) for form in range(CURLY, FORMS)]
+    assert forms == ["L’eau.", "l’eau.", "L’eau", "l’eau"]
+
+
+@given(st.text(max_size=30).filter(str.strip), st.integers(0, FORMS - 1))
+def test_something_is_always_left_and_a_second_time_changes_nothing(text: str, form: int) -> None:
+    once = as_typed(text, form)
+    assert once
+    assert as_typed(once, form) == once
