@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +33,7 @@ def test_commands_print_what_is_shown() -> None:
     assert shown
     for block in shown:
         command, _, output = block.partition("\n")
-        arguments = command.removeprefix("$ translucid ").split()
+        arguments = shlex.split(command.removeprefix("$ translucid "))
         done = subprocess.run(
             [sys.executable, "-m", "translucid", *arguments],
             capture_output=True,

@@ -4,7 +4,7 @@
 
     import translucid
 
-    translator = translucid.load("RUN")             # a model directory, or the folder of a run
+    translator = translucid.load("fr-en")           # or a model directory, or the folder of a run
     for translation in translator.translate(["Le chat dort."]):
         print(translation.text)
 

@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 import sacrebleu_command
 from scored_texts import damaged, references
 from small_translators import write_random_model
+from translucid.built_in import DEFAULT
 from translucid.cli.main import app
 from translucid.errors import DataError, InputError, TranslucidError
 from translucid.translator import load
@@ -84,6 +85,45 @@ def test_a_model_is_translated_scored_and_saved_beside_it(
     total = sum(one.log_prob for one in scored)
     assert saved["perplexity"]["log_prob"] == pytest.approx(total, rel=1e-4)
     assert saved["perplexity"]["pairs"] == 24
+
+
+def test_the_built_in_model_is_evaluated_in_the_current_folder(
+    files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    packaged = sorted(DEFAULT.parent.iterdir())
+    assert evaluated(files, "--to", "en", *QUICK).exit_code == 0
+    assert sorted(DEFAULT.parent.iterdir()) == packaged
+    assert [place.name for place in tmp_path.iterdir()] == ["evaluations"]
+    assert [place.name for place in tmp_path.glob("evaluations/*")] == ["fr-en-test.src-en-beam4"]
+    (settings,) = tmp_path.glob("evaluations/*/settings.json")
+    assert json.loads(settings.read_text(encoding="utf-8"))["systems"][0]["models"] == ["fr-en"]
+
+
+@pytest.mark.parametrize(
+    ("words", "direction"),
+    [((), "fr→en"), (("--from", "en"), "en→fr"), (("--to", "fr"), "en→fr")],
+)
+def test_the_direction_of_a_model_of_several_languages(
+    tmp_path: Path, words: tuple[str, ...], direction: str
+) -> None:
+    source = sacrebleu_command.write_lines(tmp_path / "a", ["Le chat dort.", "Où est la gare ?"])
+    reference = sacrebleu_command.write_lines(tmp_path / "b", ["The cat sleeps.", "Where is it?"])
+    places = ("--src", source, "--ref", reference, "-o", tmp_path / "out")
+    done = run("evaluate", *places, *words, *QUICK)
+    assert done.exit_code == 0, done.output
+    settings = json.loads((tmp_path / "out" / "settings.json").read_text(encoding="utf-8"))
+    assert settings["systems"][0]["direction"] == direction
+
+
+def test_the_direction_is_that_of_prepared_data_of_one(tmp_path: Path) -> None:
+    data = word_data(
+        tmp_path / "data", {"train": word_pairs(9, seed=2), "test": word_pairs(5, seed=3)}
+    )
+    done = run("evaluate", "--data", data.folder, "-o", tmp_path / "out", *QUICK)
+    assert done.exit_code == 0, done.output
+    settings = json.loads((tmp_path / "out" / "settings.json").read_text(encoding="utf-8"))
+    assert settings["systems"][0]["direction"] == "fr→en"
 
 
 def test_the_settings_say_how_to_compute_it_again(files: dict[str, Path], tmp_path: Path) -> None:
@@ -175,7 +215,7 @@ def test_words_are_rare_by_a_text_file(files: dict[str, Path], tmp_path: Path) -
 @pytest.mark.parametrize(
     ("words", "error", "message"),
     [
-        (["--src", "src", "--ref", "ref"], InputError, "no model: give one with -m"),
+        ([], InputError, "give both --src FILE and --ref FILE, or --data"),
         (
             ["--src", "src", "--ref", "ref", "--translations", "out", "-m", "out"],
             InputError,

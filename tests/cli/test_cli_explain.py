@@ -88,6 +88,12 @@ def test_every_form_is_written(taught: Path, tmp_path: Path) -> None:
     assert trace.level == "full"
 
 
+def test_without_a_model_the_built_in_one_is_looked_into(tmp_path: Path) -> None:
+    facts = json.loads(made(tmp_path / "a.json", "I don't know."))
+    assert facts["translation"] == "Je ne sais pas."
+    assert facts["model_name"] == "fr-en"
+
+
 @pytest.mark.parametrize("name", [name for name in PANELS if name not in ("film", "curve")])
 def test_every_panel_is_a_picture(name: str, taught: Path, tmp_path: Path) -> None:
     content = made(tmp_path / "panel.svg", SENTENCE, "-m", taught, "--panel", name)
@@ -193,7 +199,6 @@ def test_the_panels_are_listed() -> None:
         ([SENTENCE, "-m", "MODEL"], "no file to write: give one with -o FILE"),
         ([SENTENCE, "-m", "MODEL", "-o", "OUT/a.pdf"], "must end in .html, .svg, .png, .json"),
         ([SENTENCE, "-m", "MODEL", "-o", "OUT/no/a.svg"], "there is no folder"),
-        ([SENTENCE, "-o", "OUT/a.svg"], "no model: give one with -m MODEL"),
         (["-m", "MODEL", "-o", "OUT/a.svg"], "nothing to look at: give a TEXT"),
         ([SENTENCE, "-o", "OUT/a.svg", "--panel", "bean"], "did you mean 'beam'"),
         ([SENTENCE, "-o", "OUT/a.json", "--panel", "beam"], "holds the whole trace"),

@@ -11,6 +11,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from small_translators import reversed_translation, sentences, write_taught_model
+from translucid.built_in import DEFAULT
 from translucid.cli.score import score
 from translucid.cli.translate import translate
 from translucid.errors import DataError, InputError
@@ -122,4 +123,6 @@ def test_mistakes(
 
 
 def test_without_a_model(pair: list[str]) -> None:
-    assert "translucid demo" in str(run("score", *pair).exception)
+    done = run("score", *pair)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == run("score", "-m", DEFAULT, *pair).stdout

@@ -112,6 +112,14 @@ def clients(url: str) -> Iterator[tuple[httpx.Client, ThreadPoolExecutor]]:
         yield client, pool
 
 
+def test_without_a_model_the_built_in_one_is_served() -> None:
+    with started([]) as (_, url, _), clients(url) as (client, _):
+        assert [model["name"] for model in client.get("/v1/models").json()["models"]] == ["fr-en"]
+        answer = client.post("/v1/translate", json={"texts": ["Je ne sais pas."]}).json()
+        assert (answer["source"], answer["target"]) == ("fr", "en")
+        assert answer["translations"][0]["text"] == "I don't know."
+
+
 def test_what_was_accepted_is_answered_after_sigterm_and_nothing_new_is(model: Path) -> None:
     with (
         started(["-m", f"nonsense={model}", "--request-seconds", "600"]) as (process, url, log),
@@ -182,7 +190,6 @@ def test_a_port_that_is_taken(model: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ([], 2, "no model to serve: give one with -m MODEL"),
         (["-m", "nowhere"], 2, "nowhere does not exist"),
         (["-m", "a=nowhere"], 2, "nowhere does not exist"),
         (["-m", "MODEL", "-m", "MODEL"], 2, "several models have the name 'nonsense'"),

@@ -300,11 +300,19 @@ def test_counts_are_at_least_one(taught: Path, words: list[str]) -> None:
     assert run("-m", taught, "chat", *words).exit_code == 2
 
 
-def test_without_a_model_it_is_told_how_to_get_one() -> None:
-    done = run("chat")
+def test_without_a_model_the_built_in_one_translates_both_ways() -> None:
+    done = run("Je suis étudiant.", "I am a student.", "-q")
+    assert done.exit_code == 0, done.output
+    english, french = done.stdout.splitlines()
+    assert "student" in english
+    assert "étudiant" in french
+
+
+def test_a_model_that_is_not_there_is_told_with_what_can_be_given() -> None:
+    done = run("chat", "-m", "no-model")
     assert isinstance(done.exception, InputError)
-    for part in ("-m MODEL", "translucid demo", "translucid train"):
-        assert part in str(done.exception)
+    assert "no-model does not exist" in str(done.exception)
+    assert "a built-in model (fr-en)" in str(done.exception)
 
 
 # Pipes.

@@ -28,7 +28,7 @@ def test_a_run_has_a_best_model_and_else_its_last_one(tmp_path: Path) -> None:
 
 
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere does not exist: give a model directory, or the"):
+    with pytest.raises(InputError, match="nowhere does not exist: give a model directory, the"):
         load(tmp_path / "nowhere")
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="file is a file: give a model directory"):

@@ -17,8 +17,9 @@ def compare(
         typer.Argument(
             metavar="SYSTEM",
             show_default=False,
-            help="Two or more: model directories, RUN folders, files of translations, or folders "
-            "that `translucid evaluate` has made. The first is the baseline.",
+            help="Two or more: model directories, RUN folders, fr-en (the built-in model), files "
+            "of translations, or folders that `translucid evaluate` has made. The first is the "
+            "baseline.",
         ),
     ],
     source: options.Source = None,

@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from translucid.built_in import built_in, built_in_names
 from translucid.cli.evaluation_material import (
     Languages,
     Place,
@@ -90,10 +91,11 @@ class ComparisonSession:
     @cached_property
     def _files(self) -> Mapping[Path, Path]:
         """The files of translations; that of an evaluation's folder is in it."""
-        if missing := [path for path in self.paths if not path.exists()]:
+        missing = [path for path in self.paths if not (path.exists() or built_in(str(path)))]
+        if missing:
             raise InputError(
-                f"{missing[0]} does not exist: give model directories, folders of evaluations or "
-                "files of translations"
+                f"{missing[0]} does not exist: give model directories, built-in models "
+                f"({', '.join(built_in_names())}), folders of evaluations or files of translations"
             )
         inside = {path: path / TRANSLATIONS if path.is_dir() else path for path in self.paths}
         return {path: file for path, file in inside.items() if file.is_file()}
@@ -105,7 +107,7 @@ class ComparisonSession:
 
     def _languages(self) -> Languages:
         first = next(iter(self._translators.values()), None)
-        return languages_of(first, self.place.data, self.source_lang, self.target_lang)
+        return languages_of(first, self.place, self.source_lang, self.target_lang)
 
     def _names(self) -> list[str]:
         """Name systems by their models, folders or files, or as much of the paths as is needed."""

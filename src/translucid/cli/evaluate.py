@@ -45,7 +45,8 @@ def evaluate(
             "--output",
             "-o",
             metavar="DIR",
-            help="Folder for the results.  [default: evaluations/... beside the model]",
+            help="Folder for the results.  [default: evaluations/... beside the model; for "
+            "the built-in one, in the current folder]",
         ),
     ] = None,
     json_wanted: options.Json = False,
@@ -59,21 +60,21 @@ def evaluate(
 
     \b
     Examples:
-      translucid evaluate -m run --src test.fr --ref test.en
+      translucid evaluate --src test.fr --ref test.en
       translucid evaluate -m run --data data --beam 5
       translucid evaluate -m run --src test.en --ref test.de --tokenized-bleu --json
       translucid evaluate --translations theirs.en --src test.fr --ref test.en --to en
     """
     from translucid.cli.evaluation_material import Place, Translating, languages_of, open_folder
     from translucid.cli.evaluation_session import EvaluationSession
-    from translucid.cli.model_choice import loaded
+    from translucid.cli.model_choice import chosen, loaded
     from translucid.evaluation.evaluate import Scoring
 
     if models and translations:
         raise InputError("-m and --translations: give a model or translations, not both")
-    prepared = open_folder(data)
+    place = Place(source, tuple(reference or ()), open_folder(data), split)
     translator = None if translations else loaded(models, threads)
-    languages = languages_of(translator, prepared, from_lang, to_lang)
+    languages = languages_of(translator, place, from_lang, to_lang)
     scoring = Scoring(languages.source, languages.target, bleu_tokenizer, tokenized_bleu, resamples)
     given = {
         "method": method,
@@ -82,8 +83,8 @@ def evaluate(
         "max_length": max_length,
     }
     session = EvaluationSession(
-        place=Place(source, tuple(reference or ()), prepared, split),
-        models=tuple(models or ()),
+        place=place,
+        models=() if translations else chosen(models),
         translator=translator,
         translations=translations,
         translating=Translating(given, batch_size),

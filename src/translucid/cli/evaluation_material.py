@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from translucid.events import Emit
     from translucid.translator import Translator
 
+MOST_LINES = 100  # more do not tell more about their language
+
 
 @dataclass(frozen=True)
 class Languages:
@@ -32,13 +34,21 @@ class Languages:
 
 def languages_of(
     translator: Translator | None,
-    data: PreparedData | None,
+    place: Place,
     source: str | None,
     target: str | None,
 ) -> Languages:
-    """Find the languages: as asked for, else those of the model, else those of the data."""
+    """Find the languages: as asked for, else those of the model, else those of the data.
+
+    Where a model has several, the source language decides: as asked for, or that of the sentences.
+    """
+    data = place.data
     if translator is not None:
-        target = translator.target_language(target)
+        if target is None:
+            source = source or place.only_source
+            targets = [into for language, into in translator.directions if language == source]
+            target = targets[0] if len(targets) == 1 else None
+        target = translator.target_language(target, place.beginning())
         sources = [one for one, other in translator.directions if other == target]
         known = source or (sources[0] if len(sources) == 1 else None)
         return Languages(known, target)
@@ -60,17 +70,35 @@ class Place:
     data: PreparedData | None
     split: str
 
-    def sentences(self, languages: Languages) -> ReferenceSet:
-        """Read the sentences and their references."""
-        from translucid.evaluation.reference_set import read_reference_set, split_of
-
-        if self.source is not None and self.references:
-            return read_reference_set(self.source, self.references)
-        if self.source is not None or self.references or self.data is None:
+    def __post_init__(self) -> None:
+        files = (self.source is not None, bool(self.references))
+        if any(files) != all(files) or not (any(files) or self.data):
             raise InputError(
                 "give both --src FILE and --ref FILE, or --data DATA for the test set of prepared "
                 "data"
             )
+
+    @property
+    def only_source(self) -> str | None:
+        """The source language of the prepared data, where they are the sentences and it is one."""
+        if self.source is not None or self.data is None:
+            return None
+        sources = {source for source, _ in self.data.manifest.directions}
+        return sources.pop() if len(sources) == 1 else None
+
+    def beginning(self) -> list[str]:
+        """Return the first source sentences, to know their language by, if they are in a file."""
+        from translucid.evaluation.reference_set import read_lines
+
+        return [] if self.source is None else list(read_lines(self.source)[:MOST_LINES])
+
+    def sentences(self, languages: Languages) -> ReferenceSet:
+        """Read the sentences and their references."""
+        from translucid.evaluation.reference_set import read_reference_set, split_of
+
+        if self.source is not None:
+            return read_reference_set(self.source, self.references)
+        assert self.data is not None
         if languages.source is None or languages.target is None:
             raise InputError("the languages are not known: give --from LANG and --to LANG")
         return split_of(self.data, self.split, languages.source, languages.target)

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from translucid.built_in import built_in_name
+
 if TYPE_CHECKING:
     from translucid.decoding.settings import SearchConfig
     from translucid.evaluation.evaluate import Scoring
@@ -58,7 +60,7 @@ def model_facts(
     from translucid.cli.model_choice import fingerprint
 
     return {
-        "models": [str(model) for model in models],
+        "models": [built_in_name(model) or str(model) for model in models],
         "fingerprint": fingerprint(models),
         "direction": "→".join(filter(None, direction)),
         "search": search.model_dump(mode="json"),

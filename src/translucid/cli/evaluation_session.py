@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from translucid.built_in import built_in_name
 from translucid.cli.evaluation_material import (
     Clock,
     Languages,
@@ -103,7 +104,8 @@ class EvaluationSession:
         folders = [model_directory(model).resolve() for model in self.models]
         model = "+".join(folder.name for folder in folders)
         target = self.scoring.target_lang or ""
-        place = folders[0].parent / EVALUATIONS
+        packaged = built_in_name(folders[0]) is not None  # nothing is written into the package
+        place = (Path() if packaged else folders[0].parent) / EVALUATIONS
         return place / folder_name([model, given.name, *([target] if target else []), how])
 
     def _facts(self, seconds: float, outputs: Outputs) -> dict[str, Any]:

@@ -52,8 +52,8 @@ def explain(
 
     \b
     Examples:
-      translucid explain "Le chat dort." -m model -o inside.html
-      translucid explain "Le chat dort." -m model -o tree.svg --panel beam
+      translucid explain "Le chat dort." -o inside.html
+      translucid explain "Le chat dort." -o tree.svg --panel beam
       translucid explain "Le chat dort." -m model -o head.png --panel cross --layer 2 --head 1
       translucid explain "Le chat dort." -m model -o six.svg --panel attention-steps --step 1
       translucid explain "Le chat dort." -m model -o cat.safetensors

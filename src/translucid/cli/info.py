@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 def info(
     model: Annotated[
         str | None,
-        typer.Argument(metavar="PRESET|MODEL", help="A preset's name or a model's directory."),
+        typer.Argument(
+            metavar="PRESET|MODEL",
+            help="A preset's name, a model's directory, or fr-en, the built-in model.",
+        ),
     ] = None,
     vocab_size: Annotated[
         int | None,
@@ -33,7 +36,7 @@ def info(
     Examples:
       translucid info                           every preset, with the paper's figures
       translucid info base --vocab-size 41100   the paper's base model, block by block
-      translucid info runs/fr-en                a trained model
+      translucid info fr-en                     a trained model: the built-in one
     """
     from rich.console import Console
 
@@ -58,14 +61,16 @@ def _show(console: Console, table: Table) -> None:
 
 def _find(model: str, vocab_size: int | None) -> tuple[str, ModelConfig]:
     """Return a title and the settings of a model directory or, where there is none, a preset."""
+    from translucid.built_in import built_in
     from translucid.config import read_model_config
     from translucid.errors import InputError
     from translucid.presets import PAPER_VOCABULARY, find_preset
 
-    if Path(model).exists():
+    folder = built_in(model) if not Path(model).is_dir() else Path(model)
+    if folder is not None:
         if vocab_size is not None:
             raise InputError(f"{model} has its own vocabulary: --vocab-size is for presets")
-        return model, read_model_config(Path(model))
+        return model, read_model_config(folder)
     if "/" in model:
         raise InputError(f"{model}: no such model directory")
     preset = find_preset(model)

@@ -1,4 +1,4 @@
-"""The model that a command works with: how to get one, how to load it, how to know it again."""
+"""The model that a command works with: which one, how to load it, how to know it again."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translucid.errors import InputError
+from translucid.built_in import DEFAULT
 
 if TYPE_CHECKING:
     from translucid.translator import Translator
 
 
+def chosen(models: Sequence[Path] | None) -> tuple[Path, ...]:
+    """Return the models named with -m, or the one that comes with the package."""
+    return tuple(models or (DEFAULT,))
+
+
 def loaded(models: Sequence[Path] | None, threads: int | None) -> Translator:
-    """Return the translator of the models named with -m; several are an ensemble."""
-    if not models:
-        raise InputError(
-            "no model: give one with -m MODEL.\n"
-            "  `translucid demo` trains a small French-English one in minutes; `translucid train` "
-            "makes one of your own data"
-        )
+    """Return the translator of the chosen models; several are an ensemble."""
     import torch
 
     from translucid.translator import load
 
     if threads is not None:
         torch.set_num_threads(threads)
-    return load(*models)
+    return load(*chosen(models))
 
 
 def fingerprint(models: Sequence[Path]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from translucid.built_in import DEFAULT
 from translucid.cli import serve_options as options
 from translucid.errors import InputError
 
@@ -48,9 +49,9 @@ def serve(
 
     \b
     Examples:
-      translucid serve -m model
+      translucid serve
       translucid serve -m run --run run --port 8080
-      translucid serve -m french=fr-en -m german=de-en --max-texts 128
+      translucid serve -m fr-en -m german=run --max-texts 128
       translucid serve -m model --host 0.0.0.0 --api-key-file keys.txt
       translucid serve --limits > limits.toml
       translucid serve -m model -c limits.toml --set request_seconds=10
@@ -94,18 +95,12 @@ def serve(
 def _loaded(
     models: Sequence[str] | None, runs: Sequence[Path] | None, threads: int | None
 ) -> ServedModels:
-    """Return the models named with -m, or those of the runs."""
-    places = list(models or []) or [str(run) for run in runs or []]
-    if not places:
-        raise InputError(
-            "no model to serve: give one with -m MODEL.\n"
-            "  `translucid demo` trains a small French-English one in minutes; `translucid train` "
-            "makes one of your own data"
-        )
+    """Return the models named with -m, or those of the runs, or the one of the package."""
     import torch
 
     from translucid.serving.served_models import ServedModels, named_path
 
+    places = models or [str(run) for run in runs or []] or [str(DEFAULT)]
     if threads is not None:
         torch.set_num_threads(threads)
     return ServedModels.load([named_path(place) for place in places])

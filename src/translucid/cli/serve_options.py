@@ -13,7 +13,8 @@ Models = Annotated[
         "--model",
         "-m",
         metavar="[NAME=]MODEL",
-        help="Model directory, or RUN of `translucid train`; repeatable: each is served.",
+        help="Model directory, RUN of `translucid train`, or fr-en, the built-in model; "
+        "repeatable: each is served.  [default: the models of --run, or fr-en]",
     ),
 ]
 Runs = Annotated[

@@ -50,7 +50,8 @@ def translate(
 
     \b
     Examples:
-      translucid translate -m model "Le chat dort."
+      translucid translate "Je suis étudiant."
+      translucid translate "I am a student." --to fr
       translucid translate -m model -i book.fr -o book.en
       translucid translate -m model -i book.fr -o book.en --resume
       tail -f log.fr | translucid translate -m model --format jsonl
@@ -59,7 +60,7 @@ def translate(
     """
     from translucid.cli.file_language import target_of_file
     from translucid.cli.line_files import ERRORS, survey
-    from translucid.cli.model_choice import loaded
+    from translucid.cli.model_choice import chosen, loaded
     from translucid.cli.search_options import one_of, search_of
     from translucid.cli.terms_file import read_terms
     from translucid.cli.translation_output import FORMATS, Form
@@ -99,4 +100,4 @@ def translate(
     if target is None and places.file is not None:
         target = target_of_file(translator, places.file, places.errors, quiet=quiet)
     wishes = Wishes(target, search, terminology, tuple(forbid or ()), prefix, batch_size)
-    Run(places, facts, tuple(models or ()), translator, wishes, form, quiet).to_the_end()
+    Run(places, facts, chosen(models), translator, wishes, form, quiet).to_the_end()

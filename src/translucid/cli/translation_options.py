@@ -19,7 +19,8 @@ Models = Annotated[
         "--model",
         "-m",
         metavar="MODEL",
-        help="Model directory, or RUN of `translucid train`; several (-m A -m B) are an ensemble.",
+        help="Model directory, RUN of `translucid train`, or fr-en, the built-in model; several "
+        "(-m A -m B) are an ensemble.  [default: fr-en]",
     ),
 ]
 Input = Annotated[

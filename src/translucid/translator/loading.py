@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from translucid.built_in import built_in, built_in_names
 from translucid.checkpoint.format import (
     CONFIG,
     TOKENIZER,
@@ -27,8 +28,9 @@ _INSIDE_A_RUN = ("best", "model")  # model directories in the folder of a run, t
 def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translator:
     """Return the translator of a model directory, or of several together as an ensemble.
 
-    A path is a model directory, or the folder of a run, of which the best model is taken. The
-    models of an ensemble must have the same vocabulary; what they hold for probable is averaged.
+    A path is a model directory, the folder of a run, of which the best model is taken, or the name
+    of a built-in model, such as fr-en. The models of an ensemble must have the same vocabulary;
+    what they hold for probable is averaged.
     """
     folders = [model_directory(Path(place)) for place in (path, *others)]
     tokenizer = load_tokenizer(folders[0] / TOKENIZER)
@@ -54,16 +56,23 @@ def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translat
 
 
 def model_directory(path: Path) -> Path:
-    """Return the model directory that a path means: itself, or the best of a run."""
+    """Return the model directory that a path means: itself, the best of a run, a built-in one."""
+    known = built_in(str(path))
     if not path.is_dir():
+        if known is not None:
+            return known
         what = "is a file" if path.exists() else "does not exist"
-        raise InputError(f"{path} {what}: give a model directory, or the folder of a training run")
+        raise InputError(
+            f"{path} {what}: give a model directory, the folder of a training run, or a built-in "
+            f"model ({', '.join(built_in_names())})"
+        )
     for folder in (path, *(path / name for name in _INSIDE_A_RUN)):
         if (folder / CONFIG).is_file():
             return folder
     raise InputError(
         f"{path} is neither a model directory (it has no {CONFIG}) nor the folder of a run that "
         f"has saved a model (it has no {' or '.join(f'{name}/' for name in _INSIDE_A_RUN)})"
+        + (f"; the built-in model of that name is {known}" if known else "")
     )
 
 

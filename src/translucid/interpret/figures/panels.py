@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from translucid.built_in import DEFAULT
 from translucid.errors import InputError, nearest
 from translucid.interpret.figures.alignment import alignment, rollout
 from translucid.interpret.figures.arcs import arcs
@@ -157,7 +158,10 @@ def _beam(material: Material, choice: Choice) -> Drawing:
 
 def _network(material: Material, panel: str) -> Translator:
     if material.translator is None:
-        raise InputError(f"the panel {panel} needs the network itself: give it with -m MODEL")
+        raise InputError(
+            f"the panel {panel} needs the network itself: give it with -m MODEL (-m {DEFAULT.name} "
+            "is the built-in one)"
+        )
     return material.translator
 
 
