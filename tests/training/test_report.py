@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from networks import small_config
 from shard_folders import BOTH_WAYS
 from translucid.anatomy import anatomy
+from translucid.data.known_corpora import KNOWN
 from translucid.data.shards import CorpusEntry, Manifest
 from translucid.events import Trained, Validated
 from translucid.model import Transformer
@@ -99,6 +100,14 @@ def test_the_card_says_data_scores_settings_and_command(manifest: Manifest) -> N
     assert "123,456" in text
     assert f"]({CURVE})" in text
     assert "## Licence" in text
+
+
+def test_the_card_tells_the_licence_of_a_known_corpus(manifest: Manifest) -> None:
+    assert "Tatoeba" not in card(manifest, FACTS)
+    (file,) = KNOWN["tatoeba-fra-eng"].files
+    settings = {**manifest.settings, "train": [{"paths": ["a.tsv"], "sha256": [file.sha256]}]}
+    text = card(replace(manifest, settings=settings), FACTS)
+    assert "- tatoeba-fra-eng: CC BY 2.0 FR. Name Tatoeba (tatoeba.org) as the source" in text
 
 
 def test_the_card_without_a_dev_set_claims_nothing(manifest: Manifest) -> None:

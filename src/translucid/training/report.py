@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from translucid import __version__
 from translucid.anatomy import anatomy
 from translucid.config import ModelConfig
+from translucid.data.known_corpora import KNOWN
 from translucid.data.shards import Manifest
 from translucid.events import Trained, Validated
 from translucid.training.curve import Curves, Point
@@ -64,7 +65,7 @@ def model_card(
         _network(config),
         _data(manifest),
         _training(settings, facts),
-        _licence(),
+        _licence(manifest),
     ]
     return "\n\n".join(sections) + "\n"
 
@@ -173,11 +174,21 @@ def _averaged(facts: Facts) -> str:
     return f"mean of the checkpoints after steps {steps}"
 
 
-def _licence() -> str:
-    return (
-        "## Licence\n\n"
-        "Not stated yet: write here under which licence the weights may be used. The licences of "
-        "the corpora above may ask for something."
+def _licence(manifest: Manifest) -> str:
+    """Leave the licence of the weights to their maker; tell those of corpora that are known."""
+    prepared = json.dumps(manifest.settings)  # has the checksum of every file
+    known = [
+        f"- {corpus.name}: {corpus.licence}. {corpus.terms}"
+        for corpus in KNOWN.values()
+        if any(file.sha256 in prepared for file in corpus.files)
+    ]
+    return "\n\n".join(
+        [
+            "## Licence",
+            "Not stated yet: write here under which licence the weights may be used. The licences "
+            "of the corpora above may ask for something.",
+            *(["\n".join(known)] if known else []),
+        ]
     )
 
 
