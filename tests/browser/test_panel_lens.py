@@ -109,6 +109,17 @@ def test_arrow_keys_move_from_cell_to_cell_and_a_link_keeps_the_place(
     expect(detail).to_contain_text("Step 2, decoder layer 1")
 
 
+def test_switches_do_not_move_when_one_is_pressed(explorer: Explorer, page: Page) -> None:
+    """A finger that switches off several heads, one after another, must hit them all."""
+    explorer.open("lens")
+    switch = page.locator("[data-head='encoder 0.0']")
+    table = page.locator(".lens-switches")
+    before = table.bounding_box()
+    switch.click()
+    expect(page.locator("[data-row=same] .num")).to_be_visible()
+    assert table.bounding_box() == before
+
+
 def test_heads_that_are_off_change_the_translation_as_the_api_says(
     explorer: Explorer, page: Page, server: Server
 ) -> None:

@@ -2,7 +2,10 @@
 import { written } from "../drawing/pieces.ts";
 import { address, baseline, go, trace } from "../state/store.ts";
 
-/** Nothing is shown while nothing is changed. */
+/**
+ * Nothing is shown while nothing is changed. It stands at the foot of the window, where it does not
+ * push away what the reader has just pressed.
+ */
 export function Changes() {
   const { prefix, without } = address.value;
   if (prefix.length === 0 && without.length === 0) return null;

@@ -12,11 +12,13 @@ export function Explore() {
         <SideNav />
         <main id="content" tabIndex={-1}>
           <h1 class="visually-hidden">Look inside a translation</h1>
-          <Changes />
           <PanelHost />
         </main>
       </div>
-      <Timeline />
+      <div class="explore-foot">
+        <Changes />
+        <Timeline />
+      </div>
     </>
   );
 }

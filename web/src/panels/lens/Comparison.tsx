@@ -18,7 +18,11 @@ export interface ComparisonProps {
   waiting: boolean;
 }
 
-/** What differs is marked; log P of each translation, and of the first one without the heads. */
+/**
+ * What differs is marked; log P of each translation, and of the first one without the heads.
+ *
+ * All rows are there from the beginning: the switches below must not move under the finger.
+ */
 export function Comparison({ before, after, request, waiting }: ComparisonProps) {
   const { before: left, after: right } = compareTexts(before.translation, after.translation);
   const off = after.without;
@@ -51,23 +55,24 @@ export function Comparison({ before, after, request, waiting }: ComparisonProps)
           )}
         </dd>
       </div>
-      {off.length > 0 && (
-        <div data-row="same">
-          <dt>the first one, read without them</dt>
-          <dd>
-            {right.every(({ same }) => same) && left.every(({ same }) => same)
+      <div data-row="same">
+        <dt>the first one, read without them</dt>
+        <dd>
+          {off.length > 0 &&
+            (right.every(({ same }) => same) && left.every(({ same }) => same)
               ? "The translation is the same."
-              : "What the network without these heads gives the translation of the whole one."}
-          </dd>
-          <dd class="lens-number">log P {again === null ? "…" : <Num value={again} />}</dd>
-        </div>
-      )}
+              : "What the network without these heads gives the translation of the whole one.")}
+        </dd>
+        <dd class="lens-number">
+          {off.length > 0 && <>log P {again === null ? "…" : <Num value={again} />}</>}
+        </dd>
+      </div>
     </dl>
   );
 }
 
 function named(off: HeadId[]): string {
-  return off.length <= 4 ? off.map(headName).join(", ") : `${off.length} heads`;
+  return off.length <= 2 ? off.map(headName).join(", ") : `${off.length} heads`;
 }
 
 /** log P of a given translation with heads off; null until it is here. */
