@@ -14,26 +14,32 @@ from translucid.data.batching import Batches, MicroBatch
 from translucid.data.examples import examples_of
 from translucid.data.sampling import Sampling, sampled_rows
 from translucid.data.shards import Record
-from translucid.text.tokenizer import load_tokenizer, train_tokenizer
+from translucid.text.tokenizer import Tokenizer, load_tokenizer, train_tokenizer
 
 TEXT = "the animal did not cross the street because it was too tired and the street too wide"
 
 
-@pytest.fixture(scope="module")
-def sampler(tmp_path_factory: pytest.TempPathFactory) -> tuple[Batches, Sampling]:
-    """One sentence, the same on both sides."""
-    folder = tmp_path_factory.mktemp("sampling")
+def one_sentence(
+    folder: Path, known: list[str], text: str, vocab_size: int
+) -> tuple[Batches, Tokenizer]:
+    """Batches of one sentence, the same on both sides, and a tokenizer that knows some texts."""
     path = folder / "trained.model"
-    tokenizer = train_tokenizer([TEXT] * 3, kind="bpe", vocab_size=330, path=path)
-    ids = tokenizer.encode(TEXT)
+    tokenizer = train_tokenizer(known, kind="bpe", vocab_size=vocab_size, path=path)
+    ids = tokenizer.encode(text)
     data = make_data(
         folder / "DATA",
-        [Record(TEXT, TEXT, ids, ids, 0, 1)],
+        [Record(text, text, ids, ids, 0, 1)],
         vocab_size=tokenizer.vocab_size,
         tokenizer=path.read_bytes(),
     )
     batches = Batches(examples_of(data, "train"), max_tokens=4096, seed=1)
-    return batches, Sampling(load_tokenizer(data.tokenizer_path), 0.3)
+    return batches, load_tokenizer(data.tokenizer_path)
+
+
+@pytest.fixture(scope="module")
+def sampler(tmp_path_factory: pytest.TempPathFactory) -> tuple[Batches, Sampling]:
+    batches, tokenizer = one_sentence(tmp_path_factory.mktemp("sampling"), [TEXT] * 3, TEXT, 330)
+    return batches, Sampling(tokenizer, 0.3)
 
 
 def segmentations(
@@ -87,18 +93,9 @@ CAPITALS = "BOSTON"
 
 
 def typing(folder: Path, known: list[str], text: str) -> tuple[Batches, Sampling]:
-    """One sentence, the same on both sides, and a tokenizer that knows some texts; half typed."""
-    path = folder / "trained.model"
-    tokenizer = train_tokenizer(known, kind="bpe", vocab_size=290, path=path)
-    ids = tokenizer.encode(text)
-    data = make_data(
-        folder / "DATA",
-        [Record(text, text, ids, ids, 0, 1)],
-        vocab_size=tokenizer.vocab_size,
-        tokenizer=path.read_bytes(),
-    )
-    batches = Batches(examples_of(data, "train"), max_tokens=4096, seed=1)
-    return batches, Sampling(load_tokenizer(data.tokenizer_path), 0.0, typed=0.5)
+    """One sentence, half of the time as people type it."""
+    batches, tokenizer = one_sentence(folder, known, text, 290)
+    return batches, Sampling(tokenizer, 0.0, typed=0.5)
 
 
 def spellings(batches: Batches, sampling: Sampling, rows: int = 200) -> tuple[list[str], list[str]]:
