@@ -116,6 +116,17 @@ def test_the_direction_of_a_model_of_several_languages(
     assert settings["systems"][0]["direction"] == direction
 
 
+def test_a_model_of_one_direction_keeps_it_on_data_of_the_other(
+    model: Path, tmp_path: Path
+) -> None:
+    splits = {"train": word_pairs(9, seed=2), "test": word_pairs(5, seed=3)}
+    data = word_data(tmp_path / "data", splits, directions=[("en", "fr")])
+    done = run("evaluate", "-m", model, "--data", data.folder, "-o", tmp_path / "out", *QUICK)
+    assert done.exit_code == 0, done.output
+    settings = json.loads((tmp_path / "out" / "settings.json").read_text(encoding="utf-8"))
+    assert settings["systems"][0]["direction"] == "fr→en"
+
+
 def test_the_direction_is_that_of_prepared_data_of_one(tmp_path: Path) -> None:
     data = word_data(
         tmp_path / "data", {"train": word_pairs(9, seed=2), "test": word_pairs(5, seed=3)}

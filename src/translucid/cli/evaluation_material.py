@@ -45,10 +45,10 @@ def languages_of(
     data = place.data
     if translator is not None:
         if target is None:
-            source = source or place.only_source
-            targets = [into for language, into in translator.directions if language == source]
+            begun = source or place.only_source
+            targets = [into for language, into in translator.directions if language == begun]
             target = targets[0] if len(targets) == 1 else None
-        target = translator.target_language(target, place.beginning())
+        target = translator.target_language(target, () if target else place.beginning())
         sources = [one for one, other in translator.directions if other == target]
         known = source or (sources[0] if len(sources) == 1 else None)
         return Languages(known, target)
