@@ -115,6 +115,23 @@ def test_dropout_depends_on_seed_step_and_rows_alone(data: PreparedData) -> None
     assert len(seeds) == 8
 
 
+def test_agreement_adds_to_what_is_minimised_and_not_to_the_perplexity(data: PreparedData) -> None:
+    """Of the same two passes: their disagreement grows with its weight, −log p stays."""
+    batches = micro_batches(data, 2)
+    sums = {
+        agreement: learner_of(data, toy_settings(agreement=agreement), dropout=0.3).accumulate(
+            batches, step=5, real=2
+        )
+        for agreement in (1.0, 2.0, 5.0)
+    }
+    torch.testing.assert_close(sums[1.0][:, 1], sums[5.0][:, 1])
+    disagreement = sums[2.0][:, 0] - sums[1.0][:, 0]
+    assert (disagreement > 0.01).all()
+    torch.testing.assert_close(
+        sums[5.0][:, 0] - sums[2.0][:, 0], 3 * disagreement, rtol=1e-3, atol=0
+    )
+
+
 class ForCompany(SingleProcess):
     """A process among others that compute more micro-batches than it does."""
 

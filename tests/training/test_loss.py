@@ -26,6 +26,17 @@ def plain_definition(
     return (torch.xlogy(q, q) - q * log_p).sum(), -log_p.gather(1, labels[:, None]).sum()
 
 
+def definition_of_agreement(
+    states: Tensor, weight: Tensor, labels: Tensor, smoothing: float, agreement: float
+) -> tuple[Tensor, Tensor]:
+    """R-Drop as its paper writes it, halved so that a token counts once."""
+    smoothed, plain = plain_definition(states, weight, labels, smoothing)
+    first, second = (states @ weight.T).log_softmax(-1).chunk(2)
+    apart = F.kl_div(second, first, reduction="sum", log_target=True)
+    apart = apart + F.kl_div(first, second, reduction="sum", log_target=True)
+    return (smoothed + agreement / 2 * apart) / 2, plain / 2
+
+
 def example(rows: int, vocab: int, size: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
     states = torch.randn(rows, size, generator=generator)
@@ -38,21 +49,30 @@ def example(rows: int, vocab: int, size: int, seed: int) -> tuple[Tensor, Tensor
     vocab=st.integers(2, 50),
     size=st.integers(1, 12),
     smoothing=st.sampled_from([0.0, 0.1, 0.5]),
+    agreement=st.sampled_from([0.0, 0.5, 5.0]),
     chunk=st.sampled_from([1, 64, 300, 1 << 20]),
     seed=st.integers(0, 999),
 )
-@settings(max_examples=60)
+@settings(max_examples=100)
 def test_loss_and_gradient_equal_the_float64_definition(
-    rows: int, vocab: int, size: int, smoothing: float, chunk: int, seed: int
+    rows: int, vocab: int, size: int, smoothing: float, agreement: float, chunk: int, seed: int
 ) -> None:
-    states, weight, labels = example(rows, vocab, size, seed)
+    states, weight, labels = example(2 * rows if agreement else rows, vocab, size, seed)
+    if agreement:
+        labels = labels[:rows].repeat(2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loss_module, "CHUNK_ELEMENTS", chunk)
+        patch.setattr(loss_module, "PAIRED_ELEMENTS", chunk)
         ours = [x.clone().requires_grad_() for x in (states, weight)]
-        smoothed, plain = projected_loss(ours[0], ours[1], labels, smoothing)
+        smoothed, plain = projected_loss(ours[0], ours[1], labels, smoothing, agreement)
         (smoothed * 3 / rows).backward()
     exact = [x.double().requires_grad_() for x in (states, weight)]
-    smoothed_64, plain_64 = plain_definition(exact[0], exact[1], labels, smoothing)
+    if agreement:
+        smoothed_64, plain_64 = definition_of_agreement(
+            exact[0], exact[1], labels, smoothing, agreement
+        )
+    else:
+        smoothed_64, plain_64 = plain_definition(exact[0], exact[1], labels, smoothing)
     (smoothed_64 * 3 / rows).backward()
     scale = max(1.0, plain_64.item())
     assert abs(smoothed.item() - smoothed_64.item()) / scale < 1e-6
@@ -64,11 +84,13 @@ def test_loss_and_gradient_equal_the_float64_definition(
         assert ((got.grad - expected.grad).abs().max() / size_of).item() < 1e-6
 
 
-def test_gradcheck_in_float64() -> None:
-    states, weight, labels = example(7, 11, 4, seed=1)
+@pytest.mark.parametrize("agreement", [0.0, 3.0])
+def test_gradcheck_in_float64(agreement: float) -> None:
+    states, weight, labels = example(8, 11, 4, seed=1)
+    labels = labels[:4].repeat(2)
     inputs = (states.double().requires_grad_(), weight.double().requires_grad_())
     assert torch.autograd.gradcheck(
-        lambda s, w: projected_loss(s, w, labels, 0.1)[0], inputs, eps=1e-6
+        lambda s, w: projected_loss(s, w, labels, 0.1, agreement)[0], inputs, eps=1e-6
     )
 
 
@@ -127,6 +149,34 @@ def test_the_objective_ignores_padding_and_adds_up_over_batches() -> None:
     counted = labels != 0
     direct = F.cross_entropy(logits[counted], labels[counted], reduction="sum")
     assert torch.allclose(whole[1], direct, rtol=1e-5)
+
+
+def test_two_passes_without_dropout_agree_already() -> None:
+    """The same network twice: the loss and the gradient of one pass, whatever the strength."""
+    source, target = ragged(5, 9, seed=1), ragged(5, 8, seed=2)
+    labels = target.roll(-1, dims=1).masked_fill(target == 0, 0)
+    found = []
+    for agreement in (0.0, 5.0):
+        model = small_network(dropout=0.0).train()
+        smoothed, plain = Objective(model, 0.1, agreement)(source, target, labels)
+        smoothed.backward()
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        found.append((smoothed.item(), plain.item(), torch.cat([g.flatten() for g in gradients])))
+    (one, one_plain, one_gradient), (two, two_plain, two_gradient) = found
+    assert two == pytest.approx(one, rel=1e-5)
+    assert two_plain == pytest.approx(one_plain, rel=1e-5)
+    assert torch.allclose(two_gradient, one_gradient, rtol=1e-4, atol=1e-4)
+
+
+def test_dropout_makes_two_passes_disagree() -> None:
+    source, target = ragged(5, 9, seed=1), ragged(5, 8, seed=2)
+    labels = target.roll(-1, dims=1).masked_fill(target == 0, 0)
+    losses = []
+    for agreement in (1e-9, 5.0):
+        torch.manual_seed(3)
+        model = small_network(dropout=0.3).train()
+        losses.append(Objective(model, 0.1, agreement)(source, target, labels)[0].item())
+    assert losses[1] > losses[0] + 0.01
 
 
 def test_without_gradients_only_the_sums_are_made() -> None:

@@ -48,7 +48,7 @@ class Learner:
         self.distribution = distribution
         self.device = device
         self.bf16 = bf16
-        objective = Objective(model, settings.label_smoothing).to(device)
+        objective = Objective(model, settings.label_smoothing, settings.agreement).to(device)
         if settings.compile:
             objective.compile(dynamic=True)
         self.module = distribution.wrap(objective)

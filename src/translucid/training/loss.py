@@ -13,6 +13,10 @@ and weights, and overwritten by the next chunk. The logits of a batch are never 
                ├─ rows 1024…2047 ─▶ (the same buffer)
                └─ …
 
+With `agreement` (R-Drop), each sentence goes through the network twice, and dropout makes two
+distributions p and p′ of it. They are taught to agree: the loss of a token is the mean of
+CE(p) + α/2 · KL(p ‖ p′) and CE(p′) + α/2 · KL(p′ ‖ p). A chunk then holds rows of both passes.
+
 Shapes: B batch, S source, T target, R rows (labels that count), C rows of a chunk, D d_model,
 V vocabulary.
 """
@@ -20,7 +24,7 @@ V vocabulary.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -29,15 +33,17 @@ from torch.autograd.function import once_differentiable
 from translucid.model import Transformer
 
 CHUNK_ELEMENTS = 1 << 23  # logits a chunk, 32 MB: more rows make the matrix products no faster
+PAIRED_ELEMENTS = 1 << 20  # of each pass; there are four such buffers, read and written many times
 
 
 class Objective(nn.Module):
     """Teacher forcing: given the source and the target so far, how well is the next token told?"""
 
-    def __init__(self, model: Transformer, label_smoothing: float) -> None:
+    def __init__(self, model: Transformer, label_smoothing: float, agreement: float = 0.0) -> None:
         super().__init__()
         self.model = model
         self.label_smoothing = label_smoothing
+        self.agreement = agreement
 
     def forward(
         self, source_BS: Tensor, target_BT: Tensor, labels_BT: Tensor
@@ -47,6 +53,10 @@ class Objective(nn.Module):
         Only the first has a gradient; the second tells the perplexity.
         """
         model = self.model
+        if self.agreement:  # twice as many sentences from here on
+            source_BS, target_BT, labels_BT = (
+                torch.cat([ids, ids]) for ids in (source_BS, target_BT, labels_BT)
+            )
         states_BTD = model.decoder_states(target_BT, model.encode(source_BS), source_BS)
         counts_R = (labels_BT != model.config.padding_id).flatten().nonzero().squeeze(1)
         return projected_loss(
@@ -54,20 +64,27 @@ class Objective(nn.Module):
             model.output_projection.weight,
             labels_BT.flatten()[counts_R],
             self.label_smoothing,
+            self.agreement,
         )
 
 
 def projected_loss(
-    states_RD: Tensor, weight_VD: Tensor, labels_R: Tensor, smoothing: float
+    states_RD: Tensor,
+    weight_VD: Tensor,
+    labels_R: Tensor,
+    smoothing: float,
+    agreement: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
     """Return (smoothed_sum, plain_sum) of the logits ``states @ weightᵀ`` against the labels.
 
-    They are computed in the precision of the weight, float32 under autocast too.
+    With `agreement` the second half of the rows is another pass over the first half: the sums are
+    means over both passes, and the first contains their disagreement. They are computed in the
+    precision of the weight, float32 under autocast too.
     """
     states_RD = states_RD.to(weight_VD.dtype)
     with torch.autocast(states_RD.device.type, enabled=False):
         sums: tuple[Tensor, Tensor] = _ProjectedLoss.apply(  # type: ignore[no-untyped-call]
-            states_RD, weight_VD, labels_R, smoothing
+            states_RD, weight_VD, labels_R, smoothing, agreement
         )
     return sums
 
@@ -85,53 +102,56 @@ class _ProjectedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, states_RD: Tensor, weight_VD: Tensor, labels_R: Tensor, smoothing: float
+        ctx: Any,
+        states_RD: Tensor,
+        weight_VD: Tensor,
+        labels_R: Tensor,
+        smoothing: float,
+        agreement: float,
     ) -> tuple[Tensor, Tensor]:
         wanted = any(ctx.needs_input_grad)
         smoothed, plain, gradients = _loss_and_gradients(
-            states_RD, weight_VD, labels_R, smoothing, wanted
+            states_RD, weight_VD, labels_R, smoothing, agreement, wanted
         )
+        ctx.share = 0.5 if agreement else 1.0  # of two passes the mean counts
         if wanted:
             ctx.save_for_backward(*gradients)
+        plain = plain * ctx.share
         ctx.mark_non_differentiable(plain)
-        return smoothed, plain
+        return smoothed * ctx.share, plain
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_smoothed: Tensor, _grad_plain: Tensor) -> tuple[Any, ...]:
         grad_states_RD, grad_weight_VD = ctx.saved_tensors
-        return grad_states_RD * grad_smoothed, grad_weight_VD * grad_smoothed, None, None
+        factor = grad_smoothed * ctx.share
+        return grad_states_RD * factor, grad_weight_VD * factor, None, None, None
 
 
 def _loss_and_gradients(
-    states_RD: Tensor, weight_VD: Tensor, labels_R: Tensor, smoothing: float, wanted: bool
+    states_RD: Tensor,
+    weight_VD: Tensor,
+    labels_R: Tensor,
+    smoothing: float,
+    agreement: float,
+    wanted: bool,
 ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
     """Walk the rows in chunks; return both sums and, where wanted, both gradients.
 
-    With z the logits, e = exp(z − max z) and p = e / sum(e), the smoothed cross-entropy of a row is
-    logsumexp(z) − (1 − ε) z_label − ε mean(z), and its gradient by z is p − q. What comes from q
-    are products of small matrices, and the division by sum(e) moves to the small side of each
-    product, so the only large thing is a chunk of e, written three times and read four.
+    With z the logits, the smoothed cross-entropy of a row is logsumexp(z) − (1 − ε) z_label
+    − ε mean(z), and its gradient by z is p − q. The chunks give what depends on all logits, p and
+    logsumexp; what comes from q are products of small matrices.
     """
     rows, vocab = states_RD.size(0), weight_VD.size(0)
-    step = max(1, min(rows, CHUNK_ELEMENTS // vocab))
-    normalizer_R = states_RD.new_empty(rows)
-    grad_states_RD = torch.empty_like(states_RD) if wanted else states_RD
-    grad_weight_VD = torch.zeros_like(weight_VD) if wanted else weight_VD
-    buffer_CV = states_RD.new_empty(step, vocab)
-    for start in range(0, rows, step):
-        chunk = slice(start, min(start + step, rows))
-        e_CV = torch.mm(states_RD[chunk], weight_VD.t(), out=buffer_CV[: chunk.stop - start])
-        highest_C1 = e_CV.amax(dim=-1, keepdim=True)
-        sum_C1 = e_CV.sub_(highest_C1).exp_().sum(dim=-1, keepdim=True)
-        normalizer_R[chunk] = (highest_C1 + sum_C1.log()).squeeze(1)
-        if wanted:
-            torch.mm(e_CV, weight_VD, out=grad_states_RD[chunk]).div_(sum_C1)
-            grad_weight_VD.addmm_(e_CV.t(), states_RD[chunk] / sum_C1)
+    if agreement:
+        found = _of_pairs(states_RD, weight_VD, agreement, wanted)
+    else:
+        found = _of_rows(states_RD, weight_VD, wanted)
+    _, _, grad_states_RD, grad_weight_VD = found
     right_R = (states_RD * weight_VD[labels_R]).sum(-1)
     mean_R = states_RD @ weight_VD.mean(0)
-    plain = (normalizer_R - right_R).sum()
-    smoothed = plain + smoothing * (right_R - mean_R).sum()
+    plain = (found.normalizer_R - right_R).sum()
+    smoothed = plain + smoothing * (right_R - mean_R).sum() + found.disagreement
     if wanted:
         grad_states_RD.sub_(weight_VD[labels_R], alpha=1 - smoothing)
         grad_states_RD.sub_(weight_VD.mean(0), alpha=smoothing)
@@ -142,3 +162,91 @@ def _loss_and_gradients(
         plain,
         (grad_states_RD, grad_weight_VD),
     )
+
+
+class _Normalized(NamedTuple):
+    """What depends on all logits: logsumexp of each row, and how far two passes are apart.
+
+    The gradients are those of the sum of it all; without meaning where they are not wanted.
+    """
+
+    normalizer_R: Tensor
+    disagreement: Tensor | float
+    grad_states_RD: Tensor
+    grad_weight_VD: Tensor
+
+
+def _nothing_yet(states_RD: Tensor, weight_VD: Tensor, wanted: bool) -> _Normalized:
+    return _Normalized(
+        normalizer_R=states_RD.new_empty(states_RD.size(0)),
+        disagreement=0.0,
+        grad_states_RD=torch.empty_like(states_RD) if wanted else states_RD,
+        grad_weight_VD=torch.zeros_like(weight_VD) if wanted else weight_VD,
+    )
+
+
+def _of_rows(states_RD: Tensor, weight_VD: Tensor, wanted: bool) -> _Normalized:
+    """Walk the rows of one pass.
+
+    With e = exp(z − max z) and p = e / sum(e), the division by sum(e) moves to the small side of
+    each product, so the only large thing is a chunk of e, written three times and read four.
+    """
+    found = _nothing_yet(states_RD, weight_VD, wanted)
+    normalizer_R, _, grad_states_RD, grad_weight_VD = found
+    rows, vocab = states_RD.size(0), weight_VD.size(0)
+    step = max(1, min(rows, CHUNK_ELEMENTS // vocab))
+    buffer_CV = states_RD.new_empty(step, vocab)
+    for start in range(0, rows, step):
+        chunk = slice(start, min(start + step, rows))
+        e_CV = torch.mm(states_RD[chunk], weight_VD.t(), out=buffer_CV[: chunk.stop - start])
+        highest_C1 = e_CV.amax(dim=-1, keepdim=True)
+        sum_C1 = e_CV.sub_(highest_C1).exp_().sum(dim=-1, keepdim=True)
+        normalizer_R[chunk] = (highest_C1 + sum_C1.log()).squeeze(1)
+        if wanted:
+            torch.mm(e_CV, weight_VD, out=grad_states_RD[chunk]).div_(sum_C1)
+            grad_weight_VD.addmm_(e_CV.t(), states_RD[chunk] / sum_C1)
+    return found
+
+
+def _of_pairs(states_RD: Tensor, weight_VD: Tensor, agreement: float, wanted: bool) -> _Normalized:
+    """Walk the rows of two passes side by side.
+
+    With p and q the probabilities of the two, d = log p − log q and h = α/2, the disagreement is
+    h (KL(p ‖ q) + KL(q ‖ p)); KL(p ‖ q) = Σ p d, and with logsumexp the gradients by the logits are
+
+        of the first      (1 + h − h KL(p ‖ q)) p + h p d − h q
+        of the second     (1 + h − h KL(q ‖ p)) q − h q d − h p
+    """
+    found = _nothing_yet(states_RD, weight_VD, wanted)
+    normalizer_R, _, grad_states_RD, grad_weight_VD = found
+    rows, vocab = states_RD.size(0) // 2, weight_VD.size(0)
+    half, disagreement = agreement / 2, states_RD.new_zeros(())
+    step = max(1, min(rows, PAIRED_ELEMENTS // vocab))
+    buffers = [states_RD.new_empty(step, vocab) for _ in range(4)]
+    for start in range(0, rows, step):
+        size = min(step, rows - start)
+        d_CV, work_CV, p_CV, q_CV = (buffer[:size] for buffer in buffers)
+        first, second = slice(start, start + size), slice(rows + start, rows + start + size)
+        torch.mm(states_RD[first], weight_VD.t(), out=d_CV)
+        torch.mm(states_RD[second], weight_VD.t(), out=work_CV)
+        of_p_C1, of_q_C1 = _softmax(d_CV, p_CV), _softmax(work_CV, q_CV)
+        normalizer_R[first], normalizer_R[second] = of_p_C1.squeeze(1), of_q_C1.squeeze(1)
+        d_CV.sub_(work_CV).sub_(of_p_C1 - of_q_C1)
+        p_to_q_C1 = torch.mul(p_CV, d_CV, out=work_CV).sum(-1, keepdim=True)
+        q_to_p_C1 = -d_CV.mul_(q_CV).sum(-1, keepdim=True)
+        disagreement += half * (p_to_q_C1.sum() + q_to_p_C1.sum())
+        if wanted:
+            grad_p_CV = work_CV.sub_(q_CV).mul_(half).addcmul_(p_CV, 1 + half - half * p_to_q_C1)
+            grad_q_CV = d_CV.add_(p_CV).mul_(-half).addcmul_(q_CV, 1 + half - half * q_to_p_C1)
+            for chunk, gradient_CV in ((first, grad_p_CV), (second, grad_q_CV)):
+                torch.mm(gradient_CV, weight_VD, out=grad_states_RD[chunk])
+                grad_weight_VD.addmm_(gradient_CV.t(), states_RD[chunk])
+    return found._replace(disagreement=disagreement)
+
+
+def _softmax(logits_CV: Tensor, out_CV: Tensor) -> Tensor:
+    """Write the probabilities of the logits into `out_CV`, and return their logsumexp."""
+    highest_C1 = logits_CV.amax(dim=-1, keepdim=True)
+    sum_C1 = torch.sub(logits_CV, highest_C1, out=out_CV).exp_().sum(dim=-1, keepdim=True)
+    out_CV.div_(sum_C1)
+    return highest_C1 + sum_C1.log()

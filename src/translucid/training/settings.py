@@ -86,6 +86,11 @@ class TrainingConfig(Config):
         description="where the cosine and linear schedules reach zero; max_steps unless given",
     )
     label_smoothing: Share = Field(default=0.1, description="ε of label smoothing (section 5.4)")
+    agreement: NotNegative = Field(
+        default=0.0,
+        description="R-Drop: how strongly two passes with other dropout are to agree (5 is usual), "
+        "at twice the work; 0: one pass, as in the paper",
+    )
     ema_decay: Share = Field(
         default=0.0,
         description="decay of the moving average of weights that is validated and kept; 0: none",
