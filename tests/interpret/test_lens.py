@@ -43,9 +43,9 @@ def shortened(translator: Translator, **layers: int) -> Translator:
 
 
 def test_the_last_decoder_layer_is_the_network(babbling: Translator, trace: Trace) -> None:
-    log_probs_NTV = logit_lens_log_probs(trace, babbling)
+    log_probs_NTV = logit_lens_log_probs(babbling, trace)
     torch.testing.assert_close(log_probs_NTV[-1], trace.tensor("log_probs"), atol=1e-5, rtol=0)
-    last = logit_lens(trace, babbling, top=10).layers[-1]
+    last = logit_lens(babbling, trace, top=10).layers[-1]
     for cell, step in zip(last, trace.steps, strict=True):
         assert cell.log_prob == pytest.approx(step.log_prob, abs=1e-5)
         assert cell.rank == step.rank
@@ -63,9 +63,9 @@ def test_an_earlier_decoder_layer_is_a_network_that_ends_there(
     with torch.inference_mode():
         said_TV = short(*map(torch.tensor, ids))[0].log_softmax(dim=-1)
     torch.testing.assert_close(
-        logit_lens_log_probs(trace, babbling)[layer], said_TV, atol=1e-5, rtol=0
+        logit_lens_log_probs(babbling, trace)[layer], said_TV, atol=1e-5, rtol=0
     )
-    for step, cell in enumerate(logit_lens(trace, babbling, top=4).layers[layer]):
+    for step, cell in enumerate(logit_lens(babbling, trace, top=4).layers[layer]):
         order = said_TV[step].argsort(descending=True).tolist()
         assert [token.id for token in cell.top] == order[:4]
         written = trace.steps[step].token.id
@@ -76,7 +76,7 @@ def test_an_earlier_decoder_layer_is_a_network_that_ends_there(
 def test_a_light_trace_has_no_layers_to_read(babbling: Translator) -> None:
     light = explain(babbling, "Le chat dort.", search=SEARCH, level="light")
     with pytest.raises(InputError, match="level 'full'"):
-        logit_lens(light, babbling)
+        logit_lens(babbling, light)
 
 
 def test_the_last_encoder_layer_is_the_network(babbling: Translator, trace: Trace) -> None:
@@ -115,6 +115,6 @@ def test_a_lens_leaves_the_network_as_it_was(babbling: Translator) -> None:
 def test_a_taught_network_knows_more_in_its_last_layer(tmp_path: Path) -> None:
     taught = load(write_taught_model(tmp_path / "taught"))
     trace = explain(taught, "chat noir dort")
-    first, last = (sum(c.log_prob for c in row) for row in logit_lens(trace, taught).layers)
+    first, last = (sum(c.log_prob for c in row) for row in logit_lens(taught, trace).layers)
     assert trace.translation == "sleeps black cat"
     assert first < last

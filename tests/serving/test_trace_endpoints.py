@@ -266,7 +266,7 @@ def test_the_lenses_are_those_of_the_network_that_made_the_trace(
     LensAnswer.model_validate_json(answer.content)
     told = answer.json()
     kept = stored(client, body).trace
-    logit = logit_lens(kept, translator).layers
+    logit = logit_lens(translator, kept).layers
     assert told["logit"] == plain([[asdict(cell) for cell in row] for row in logit])
     assert told["decoder"] == plain([asdict(one) for one in decoder_lens(translator, kept)])
     light = made(client, level="light")

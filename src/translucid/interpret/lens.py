@@ -62,9 +62,9 @@ class EncoderReading:
     cells: tuple[LensCell, ...]
 
 
-def logit_lens(trace: Trace, translator: Translator, *, top: int = SHOWN) -> LogitLens:
+def logit_lens(translator: Translator, trace: Trace, *, top: int = SHOWN) -> LogitLens:
     """Return what each decoder layer would say at each step; the trace must be a full one."""
-    log_probs_NTV = logit_lens_log_probs(trace, translator)
+    log_probs_NTV = logit_lens_log_probs(translator, trace)
     return LogitLens(
         tuple(
             _cells(log_probs_TV, trace, translator.tokenizer, top) for log_probs_TV in log_probs_NTV
@@ -73,7 +73,7 @@ def logit_lens(trace: Trace, translator: Translator, *, top: int = SHOWN) -> Log
 
 
 @torch.inference_mode()
-def logit_lens_log_probs(trace: Trace, translator: Translator) -> Tensor:
+def logit_lens_log_probs(translator: Translator, trace: Trace) -> Tensor:
     """Return log P of every token by each decoder layer, read as if it were the last, (N, T, V)."""
     model = network_of(translator)
     states_NTD = torch.stack(

@@ -156,7 +156,7 @@ def _lenses(stored: StoredTrace) -> dict[str, Any]:
     """Read a trace through both lenses, by the network that made it."""
     translator = _without(stored.served, stored.without)
     return {
-        "logit": logit_lens(stored.trace, translator).layers,
+        "logit": logit_lens(translator, stored.trace).layers,
         "decoder": decoder_lens(translator, stored.trace, emit=lambda _: check_wanted()),
     }
 

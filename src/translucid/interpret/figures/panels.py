@@ -168,7 +168,7 @@ def _network(material: Material, panel: str) -> Translator:
 def _logit_lens(material: Material, choice: Choice) -> Drawing:
     del choice
     network = _network(material, "lens")
-    return logit_lens_grid(material.trace, logit_lens(material.trace, network))
+    return logit_lens_grid(material.trace, logit_lens(network, material.trace))
 
 
 def _decoder_lens(material: Material, choice: Choice) -> Drawing:
