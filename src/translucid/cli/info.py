@@ -29,6 +29,10 @@ def info(
     length: Annotated[
         int, typer.Option(min=1, help="Tokens of the source and of the target that FLOPs are for.")
     ] = 32,
+    settings: Annotated[
+        bool,
+        typer.Option("--settings", help="List all settings of a run, as the preset has them."),
+    ] = False,
 ) -> None:
     """Print what a network is made of: blocks, shapes, parameters, FLOPs a token.
 
@@ -37,10 +41,14 @@ def info(
       translucid info                           every preset, with the paper's figures
       translucid info base --vocab-size 41100   the paper's base model, block by block
       translucid info fr-en                     a trained model: the built-in one
+      translucid info tiny --settings           all that -c FILE and --set may change
     """
     from rich.console import Console
 
     console = Console()
+    if settings:
+        _show_settings(console, model)
+        return
     if model is None:
         _show(console, _presets_table())
         return
@@ -57,6 +65,27 @@ def _show(console: Console, table: Table) -> None:
     unbounded = console.options.update_width(10_000)
     console.width = max(console.width, console.measure(table, options=unbounded).maximum)
     console.print(table)
+
+
+def _show_settings(console: Console, preset: str | None) -> None:
+    """Print a table for the network and one for training; what they mean wraps where it must."""
+    from rich.markup import escape
+
+    from translucid.cli.settings_list import settings_of
+    from translucid.cli.train import DEFAULT_PRESET
+    from translucid.presets import find_preset
+
+    found = find_preset(preset or DEFAULT_PRESET)
+    for area in ("model", "training"):
+        table = _plain_table(escape(f"[{area}] of the preset {found.name}"), footer=False)
+        for heading in ("key", "value"):
+            table.add_column(heading, no_wrap=True)
+        table.add_column("what it is", overflow="fold")
+        for setting in settings_of(found):
+            if setting.table == area:
+                table.add_row(setting.key, setting.value, escape(setting.in_words))
+        console.print(table)
+        console.print()
 
 
 def _find(model: str, vocab_size: int | None) -> tuple[str, ModelConfig]:

@@ -34,7 +34,7 @@ from translucid.training.settings import TrainingConfig
 _AREAS: dict[str, type[Config]] = {"model": ModelConfig, "training": TrainingConfig}
 _TABLES = (*_AREAS, "data", "result", "expected")  # the last three are for `translucid recipe`
 _TEXTS = {"preset": "the name of a preset", "about": "a text"}
-_FROM_DATA = ("source_vocab_size", "target_vocab_size")
+FROM_DATA = ("source_vocab_size", "target_vocab_size")
 
 # What has proved itself for the two small networks, which learn faster than the paper's large ones:
 # the peak of the paper's schedule for their d_model and these warm-ups, on smaller batches.
@@ -152,10 +152,10 @@ def complete(layers: Sequence[Settings], vocab_size: int) -> Recipe:
         training |= layer.training
     faults = [
         f"model.{name} = {model[name]!r}: the data has a vocabulary of {vocab_size}; leave it out"
-        for name in _FROM_DATA
+        for name in FROM_DATA
         if model.get(name, vocab_size) != vocab_size
     ]
-    model |= dict.fromkeys(_FROM_DATA, vocab_size)
+    model |= dict.fromkeys(FROM_DATA, vocab_size)
     built: list[Any] = []
     for area, values in (("model", model), ("training", training)):
         try:
