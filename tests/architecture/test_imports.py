@@ -15,7 +15,8 @@ SOURCE = Path(__file__).parents[2] / "src" / "translucid"
 
 # The foundation, which every area may import; a name in it may import those before it.
 FOUNDATION = [
-    *("errors", "atomic", "folder_lock", "config", "presets", "anatomy", "events", "built_in"),
+    *("errors", "machine", "atomic", "folder_lock", "config"),
+    *("presets", "anatomy", "events", "built_in"),
 ]
 # Which area may import which, beside itself and the foundation.
 ARROWS: dict[str, set[str]] = {

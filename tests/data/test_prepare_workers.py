@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from translucid.data.preparation.workers import Workers, available_processors
+from translucid.data.preparation.workers import Workers
 from translucid.errors import DataError, TranslucidError
 from translucid.text.tokenizer import load_tokenizer
 
@@ -52,7 +52,3 @@ def test_a_worker_that_dies_is_noticed() -> None:
             list(workers.in_order(os._exit, [1, 1, 1]))
         with pytest.raises(TranslucidError, match="a worker process was killed from outside"):
             workers.apart(os._exit, 1)
-
-
-def test_there_is_at_least_one_processor() -> None:
-    assert 1 <= available_processors() <= (os.cpu_count() or 1)

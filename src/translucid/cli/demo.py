@@ -73,13 +73,12 @@ def demo(
         f"tells how it was made.\nYours to try:  translucid translate -m {run / 'best'} "
         '"Le chat dort."',
         soft_wrap=True,
-        markup=False,
         highlight=False,
     )
 
 
 def _say(console: Console, heading: str) -> None:
-    console.print(f"\n{heading}", style="bold", markup=False)
+    console.print(f"\n{heading}", style="bold")
 
 
 def _pairs(data: PreparedData, split: str) -> str:
@@ -97,6 +96,7 @@ def _prepared(console: Console, output: Path) -> PreparedData:
     from translucid.data.corpus import find_corpora
     from translucid.data.lesson import write_lesson
     from translucid.data.shards import open_data
+    from translucid.machine import Machine
 
     lesson = write_lesson(output / "lesson", seed=SEED)
     train, dev, test = (
@@ -104,14 +104,14 @@ def _prepared(console: Console, output: Path) -> PreparedData:
         for path in lesson
     )
     french, english = lesson.test.read_text(encoding="utf-8").splitlines()[0].split("\t")
-    console.print(f"{french}\n{english}", markup=False)
+    console.print(f"{french}\n{english}")
     with shown(console) as emit:
         preparation.prepare(
             preparation.Inputs(train=train, dev=dev, test=test, tokenizer_from=None),
             preparation.PrepareConfig(vocab_size=VOCABULARY),
             output / "data",
             effort=preparation.Effort(
-                workers=preparation.available_processors(), chunk_pairs=preparation.CHUNK_PAIRS
+                workers=Machine().cores(), chunk_pairs=preparation.CHUNK_PAIRS
             ),
             force=False,
             emit=emit,

@@ -23,14 +23,15 @@ _SEVERAL = ("--dev", "--test")  # options that take several files: --dev dev.fr 
 def spread(arguments: Sequence[str], names: Iterable[str]) -> list[str]:
     """Repeat an option for each of the values that follow it: ``--dev a b`` is ``--dev a --dev b``.
 
-    Values end at the next option.
+    Values end at the next option. ``--dev=a b`` is the same.
     """
     spread_out: list[str] = []
     option: str | None = None
     taken = 0
     for argument in arguments:
         if argument.startswith("-") and argument != "-":
-            option, taken = (argument, 0) if argument in set(names) else (None, 0)
+            name, equals, _ = argument.partition("=")
+            option, taken = (name, len(equals)) if name in set(names) else (None, 0)
             spread_out.append(argument)
             continue
         if option is not None and taken:
@@ -259,12 +260,13 @@ def _run(
     from translucid.cli.preparation_table import print_report
     from translucid.cli.progress import shown, stderr_console
     from translucid.data import preparation
+    from translucid.machine import Machine
 
     for name, number in (("--workers", workers), ("--chunk-pairs", chunk_pairs)):
         if number is not None and number < 1:
             raise InputError(f"{name} {number}: must be at least 1")
     effort = preparation.Effort(
-        workers=workers or preparation.available_processors(),
+        workers=workers or Machine().cores(),
         chunk_pairs=chunk_pairs or preparation.CHUNK_PAIRS,
     )
     console = stderr_console()

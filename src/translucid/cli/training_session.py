@@ -26,11 +26,11 @@ from translucid.config import ModelConfig
 from translucid.data.examples import examples_of, longest
 from translucid.data.shards import PreparedData
 from translucid.events import Notice, Stopped, TrainingEvent
+from translucid.machine import Machine
 from translucid.text.tokenizer import load_tokenizer
 from translucid.training.batch_fit import largest_micro_batch, measure, share_out
 from translucid.training.device import choose_bf16, choose_device
 from translucid.training.distributed import Distribution, joined
-from translucid.training.machine import Machine
 from translucid.training.peak import matrix_product_peak, training_flops
 from translucid.training.place import Place, threads_of
 from translucid.training.randomness import initial_model

@@ -31,10 +31,10 @@ import torch
 from translucid.config import ModelConfig
 from translucid.data.collate import Batch
 from translucid.errors import InputError, TranslucidError
+from translucid.machine import Machine
 from translucid.training.device import choose_device
 from translucid.training.distributed import SingleProcess
 from translucid.training.learner import Learner
-from translucid.training.machine import Machine
 from translucid.training.randomness import initial_model
 from translucid.training.settings import TrainingConfig
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from translucid.data.preparation.pipeline import Effort, Prepared, prepare
 from translucid.data.preparation.settings import Inputs, PrepareConfig
-from translucid.data.preparation.workers import available_processors
 
 CHUNK_PAIRS = 20_000
 
@@ -29,6 +28,5 @@ __all__ = [
     "Inputs",
     "PrepareConfig",
     "Prepared",
-    "available_processors",
     "prepare",
 ]

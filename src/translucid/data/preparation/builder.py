@@ -178,6 +178,13 @@ class Build:
             selection, job, self.work, workers=self.workers, emit=self.emit
         )
         splits = {"train": merge_parts(parts, output / "train", job.layout)}
+        if not splits["train"].pairs:
+            raise DataError(
+                self.inputs.train[0].name,
+                f"no pair is left to train on: all {selection.count(Fate.TRAIN):,} have a side of "
+                f"more than {job.max_tokens:,} tokens",
+                remedy="Raise --max-tokens, or give a larger vocabulary.",
+            )
         reports = {"train": report}
         for name, rows in self._held_out_rows(selection, given).items():
             reports[name] = EncodingReport()
@@ -229,8 +236,6 @@ class Build:
         """Measure the padding share of the first epoch; None where a pair exceeds the batch."""
         examples = examples_of(PreparedData(self.work.output, manifest), "train")
         budget = self.config.batch_tokens
-        if manifest.splits["train"].pairs == 0:
-            return None
         if longest(examples) > budget:
             self.emit(
                 Notice(

@@ -34,13 +34,6 @@ _DIED = (
 )
 
 
-def available_processors() -> int:
-    """Return the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 class Workers:
     """Some processes that are started when they are first needed and end with the block.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from translucid.errors import TranslucidError
-from translucid.training.machine import Machine
+from translucid.machine import Machine
 
 MEMINFO = "MemTotal:  8000 kB\nMemFree:  10 kB\nMemAvailable:  4000 kB\n"
 
