@@ -69,10 +69,12 @@ class PeerRun:
         return self.seconds / 60
 
     def loader(self) -> Loader:
-        strength, typed = self.settings.subword_sampling, self.settings.typed_source
-        sampling = Sampling(self.tokenizer, strength, typed) if strength or typed else None
-        examples = examples_of(self.data, "train")
-        batches = Batches(examples, self.settings.micro_batch_tokens, self.settings.seed)
+        settings, examples = self.settings, examples_of(self.data, "train")
+        batches = Batches(examples, settings.micro_batch_tokens, settings.seed)
+        strength, typed = settings.subword_sampling, settings.typed_source
+        sampling = None
+        if strength or typed:
+            sampling = Sampling(self.tokenizer, strength, typed, batches.max_tokens)
         return Loader(batches, sampling, ahead=4, pin=False)
 
     def train(self, until: float) -> None:

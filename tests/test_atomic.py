@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from translucid.atomic import new_file, new_folder, synced
+from translucid.atomic import DRAFT, FORMER, new_file, new_folder, settle, synced
 
 
 def interrupted_after(done: object) -> None:
@@ -41,8 +41,8 @@ def fill(folder: Path, name: str) -> None:
 def test_a_folder_replaces_the_old_one_and_the_remains_of_a_killed_process(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "part"
     for name in ("first", "second"):
-        (tmp_path / "deep" / "part.partial").mkdir(parents=True)
-        (tmp_path / "deep" / "part.partial" / "remains").touch()
+        (tmp_path / "deep" / "part.translucid-partial").mkdir(parents=True)
+        (tmp_path / "deep" / "part.translucid-partial" / "remains").touch()
         with new_folder(folder) as draft:
             fill(draft, name)
         assert [path.name for path in folder.iterdir()] == [name]
@@ -56,3 +56,36 @@ def test_a_failed_folder_leaves_the_old_one(tmp_path: Path) -> None:
         interrupted_after(fill(draft, "half"))
     assert [path.name for path in tmp_path.iterdir()] == ["part"]
     assert [path.name for path in (tmp_path / "part").iterdir()] == ["old"]
+
+
+def test_what_a_person_has_kept_beside_it_stays(tmp_path: Path) -> None:
+    """`mv model model.old` before making a new one is what people do."""
+    for name in ("part.old", "part.partial"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "dear").touch()
+    (tmp_path / "text.partial").write_text("mine")
+    for content in ("first", "second"):
+        with new_folder(tmp_path / "part") as draft:
+            fill(draft, content)
+        with new_file(tmp_path / "text") as file:
+            file.write(content.encode())
+    kept = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
+    assert kept == [
+        *("part", "part.old", "part.old/dear", "part.partial", "part.partial/dear"),
+        *("part/second", "text", "text.partial"),
+    ]
+    assert (tmp_path / "text.partial").read_text() == "mine"
+
+
+@pytest.mark.parametrize("renamed", [False, True], ids=["before", "after"])
+def test_killed_between_the_two_renames(tmp_path: Path, renamed: bool) -> None:
+    """The old folder is away and the new one not there yet, or just there."""
+    folder, former = tmp_path / "part", tmp_path / f"part.{FORMER}"
+    former.mkdir()
+    fill(former, "old")
+    draft = folder if renamed else tmp_path / f"part.{DRAFT}"
+    draft.mkdir()
+    fill(draft, "new")
+    settle(folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["part"]
+    assert [path.name for path in folder.iterdir()] == ["new" if renamed else "old"]

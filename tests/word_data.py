@@ -41,11 +41,14 @@ def word_data(
     *,
     directions: Sequence[tuple[str, str]] = ONE_WAY,
     tagged: bool = False,
+    more_words: Sequence[str] = (),
 ) -> PreparedData:
     """Write a complete data folder with a word tokenizer of its own, and open it."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / TOKENIZER
-    tokenizer = train_tokenizer([*FRENCH, *ENGLISH], kind="word", vocab_size=60, path=path)
+    tokenizer = train_tokenizer(
+        [*FRENCH, *ENGLISH, *more_words], kind="word", vocab_size=60, path=path
+    )
 
     def manifest(entries: dict[str, object]):  # type: ignore[no-untyped-def]
         return manifest_of(

@@ -1,6 +1,7 @@
 """Files and folders that appear whole or not at all, whenever the process is killed.
 
-Content is written under a temporary name beside the final one, synced to the disk, and renamed.
+Content is written under a temporary name beside the final one, synced to the disk, and renamed. The
+temporary names are such that no person gives them: what has one may be deleted.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+DRAFT, FORMER = "translucid-partial", "translucid-old"  # endings of temporary names
+
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file for writing that takes its name, replacing an older one, when all is on disk."""
-    draft = path.with_name(f"{path.name}.partial")
+    draft = _beside(path, DRAFT)
     try:
         with synced(draft) as file:
             yield file
@@ -35,7 +38,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
     either the old folder or the new one.
     """
     settle(folder)
-    draft = _beside(folder, "partial")
+    draft = _beside(folder, DRAFT)
     draft.mkdir(parents=True)
     try:
         yield draft
@@ -44,15 +47,15 @@ def new_folder(folder: Path) -> Iterator[Path]:
         raise
     sync_folder(draft)
     if folder.exists():
-        folder.rename(_beside(folder, "old"))
+        folder.rename(_beside(folder, FORMER))
     draft.rename(folder)
     sync_folder(folder.parent)
-    shutil.rmtree(_beside(folder, "old"), ignore_errors=True)
+    shutil.rmtree(_beside(folder, FORMER), ignore_errors=True)
 
 
 def settle(folder: Path) -> None:
     """Clear away what a killed process left of replacing a folder; the folder itself is whole."""
-    old, draft = _beside(folder, "old"), _beside(folder, "partial")
+    old, draft = _beside(folder, FORMER), _beside(folder, DRAFT)
     if old.exists() and not folder.exists():
         old.rename(folder)
     for remains in (old, draft):
@@ -60,8 +63,8 @@ def settle(folder: Path) -> None:
             shutil.rmtree(remains)
 
 
-def _beside(folder: Path, what: str) -> Path:
-    return folder.with_name(f"{folder.name}.{what}")
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(f"{path.name}.{ending}")
 
 
 @contextlib.contextmanager

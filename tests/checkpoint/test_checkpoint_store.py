@@ -126,10 +126,15 @@ def test_where_all_are_damaged_the_newest_is_named(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_is_cleared_away(tmp_path: Path) -> None:
     store = store_with(tmp_path, 10, 20)
-    for name in ("step-000030.partial", "step-000020.old", "step-000005.removed"):
+    for name in (
+        "step-000030.translucid-partial",
+        "step-000020.translucid-old",
+        "step-000005.translucid-removed",
+    ):
         (store.folder / name).mkdir()
         (store.folder / name / "model.safetensors").touch()
-    (store.folder / "step-000010").rename(store.folder / "step-000010.old")  # killed in between
+    killed_in_between = store.folder / "step-000010.translucid-old"
+    (store.folder / "step-000010").rename(killed_in_between)
     store.settle()
     assert sorted(path.name for path in store.folder.iterdir()) == ["step-000010", "step-000020"]
     assert store.open(10).step == 10

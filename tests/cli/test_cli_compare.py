@@ -128,6 +128,9 @@ def test_folders_of_evaluations_are_compared_without_translating_again(
         (["a", "short"], DataError, "has 1 lines"),
         (["a", "a"], InputError, "two systems are named"),
         (["a", "b", "--resamples", "0", "--trials", "0"], InputError, "at least one of the tests"),
+        (["a", "b", "--bleu-tokenizer", "13b"], InputError, "13b"),
+        (["a", "b", "--beam", "3"], InputError, "--beam: the translations are there already"),
+        (["a", "b", "--split", "dev"], InputError, "--split dev: the sentences are those of"),
     ],
 )
 def test_what_cannot_be_compared(
@@ -137,3 +140,11 @@ def test_what_cannot_be_compared(
     assert isinstance(done.exception, error)
     assert message in str(done.exception)
     assert done.stdout == ""
+
+
+def test_a_comparison_that_cannot_be_made_translates_nothing(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    done = compared(files, write_random_model(tmp_path / "alone"))
+    assert "1 system cannot be compared" in str(done.exception)
+    assert "translate:" not in done.stderr

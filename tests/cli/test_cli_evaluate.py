@@ -54,7 +54,7 @@ def test_a_model_is_translated_scored_and_saved_beside_it(
 ) -> None:
     done = evaluated(files, "-m", model, *QUICK)
     assert done.exit_code == 0, done.output
-    folder = model.parent / "evaluations" / "model-test.src-en-beam4"
+    folder = model.parent / "evaluations" / "model-test.src-en-beam4-max-length9"
     assert f"results in {folder}" in done.stderr
     assert sorted(path.name for path in folder.iterdir()) == [
         "report.html",
@@ -95,7 +95,9 @@ def test_the_built_in_model_is_evaluated_in_the_current_folder(
     assert evaluated(files, "--to", "en", *QUICK).exit_code == 0
     assert sorted(DEFAULT.parent.iterdir()) == packaged
     assert [place.name for place in tmp_path.iterdir()] == ["evaluations"]
-    assert [place.name for place in tmp_path.glob("evaluations/*")] == ["fr-en-test.src-en-beam4"]
+    assert [place.name for place in tmp_path.glob("evaluations/*")] == [
+        "fr-en-test.src-en-beam4-max-length9"
+    ]
     (settings,) = tmp_path.glob("evaluations/*/settings.json")
     assert json.loads(settings.read_text(encoding="utf-8"))["systems"][0]["models"] == ["fr-en"]
 
@@ -266,3 +268,46 @@ def test_a_folder_of_other_things_is_refused_before_any_work(
     assert isinstance(done.exception, InputError)
     assert "holds no results" in str(done.exception)
     assert done.stdout == ""
+
+
+def test_other_searches_and_other_ensembles_have_other_folders(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    for name in "abc":
+        (tmp_path / name).mkdir()
+    a, b, c = (write_random_model(tmp_path / name / "best") for name in "abc")
+    for words in (
+        ("-m", a),
+        ("-m", a, "--length-penalty", "0.1"),
+        ("-m", a, "--length-penalty", "3"),
+        ("-m", a, "--method", "greedy"),
+        ("-m", a, "-m", b),
+        ("-m", a, "-m", c),
+    ):
+        assert evaluated(files, *words, *QUICK).exit_code == 0
+    found = sorted(path.name for path in (tmp_path / "a" / "evaluations").iterdir())
+    assert len(found) == 6
+    assert "best-test.src-en-beam4-length-penalty0.1-max-length9" in found
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--bleu-tokenizer", "13b"], "13b"),
+        (["--train-text", "nowhere.txt"], "nowhere.txt"),
+        (["--split", "dev"], "--split dev: the sentences are those of --src"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_translated(
+    files: dict[str, Path], model: Path, words: list[str], message: str
+) -> None:
+    done = evaluated(files, "-m", model, *words, *QUICK)
+    assert isinstance(done.exception, TranslucidError)
+    assert message in str(done.exception)
+    assert "translate:" not in done.stderr
+
+
+def test_a_search_for_translations_that_are_there_is_refused(files: dict[str, Path]) -> None:
+    done = evaluated(files, "--translations", files["out"], "--beam", "7", "--method", "nosuch")
+    assert isinstance(done.exception, InputError)
+    assert "--method, --beam: the translations are there already" in str(done.exception)

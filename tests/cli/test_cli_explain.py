@@ -67,7 +67,7 @@ def made(path: Path, *words: str | Path) -> bytes:
     result = run(*words, "-o", path)
     assert result.exception is None, result.exception
     assert result.stdout == f"{path}\n"
-    assert not list(path.parent.glob("*.partial"))
+    assert not list(path.parent.glob("*.translucid-partial"))
     return path.read_bytes()
 
 
@@ -213,6 +213,14 @@ def test_the_panels_are_listed() -> None:
         (["--trace", "OUT/none", "-o", "OUT/a.svg"], "there is no such file"),
         (["--panel", "curve", "-o", "OUT/a.svg"], "give it with --run RUN"),
         ([SENTENCE, "--panel", "curve", "--run", "x", "-o", "OUT/a.svg"], "shows a run, not a tr"),
+        (
+            ["--panel", "curve", "--run", "x", "-m", "MODEL", "--beam", "2", "-o", "OUT/a.svg"],
+            "options of the search, -m: the panel curve shows a run",
+        ),
+        (
+            [SENTENCE, "-m", "MODEL", "--run", "OUT", "--panel", "beam", "-o", "OUT/a.svg"],
+            "leave one of the two out",
+        ),
         ([SENTENCE, "-m", "MODEL", "--panel", "film", "-o", "OUT/a.svg"], "give it with --run RUN"),
         (
             [SENTENCE, "-m", "MODEL", "--run", "OUT", "--panel", "film", "-o", "OUT/a.svg"],

@@ -162,6 +162,8 @@ def test_where_no_head_does_it_the_table_says_so(taught: Path) -> None:
         ([*QUESTION, *SECOND, "--rival", "a"], "2 --look-to, 1 --rival: give each sentence"),
         ([*QUESTION[:4], "--look-to", "chien"], "no attention goes from 'black' to 'chien'"),
         (["--src", "in", "--to", "xx"], "does not translate into 'xx'"),
+        ([*QUESTION, "--ref", "in"], "--ref is for the table of heads"),
+        ([*QUESTION, "--importance"], "--importance is for the table of heads"),
     ],
 )
 def test_mistakes(

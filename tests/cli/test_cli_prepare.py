@@ -100,6 +100,7 @@ def test_the_tables_say_what_was_read_removed_and_written(prepare, tmp_path: Pat
         ["--dev", "dev.fr", "--dev", "dev.en"],
         ["--dev", "dev.fr,dev.en"],
         ["--dev=dev.fr,dev.en"],
+        ["--dev=dev.fr", "dev.en"],
     ],
     ids=" ".join,
 )
@@ -260,3 +261,41 @@ def test_a_missing_package_ends_with_1_and_names_the_switch(
     assert "--no-repair-encoding" in done.err
     assert not (tmp_path / "data").exists()
     assert prepare(*train, *LANGUAGES, "-o", "data", "--no-repair-encoding").code == 0
+
+
+def test_pairs_that_all_have_too_many_tokens_are_no_success(prepare, tmp_path: Path) -> None:
+    done = prepare(*lines(tmp_path, "train", 9), *LANGUAGES, "-o", "data", "--max-tokens", "3")
+    assert done.code == 3
+    assert "no pair is left to train on: all 9 have a side of more than 3 tokens" in done.err
+    assert not (tmp_path / "data" / "manifest.json").exists()
+
+
+def test_several_built_in_corpora(prepare, tmp_path: Path) -> None:
+    words = ("copy", "reverse", "--from", "qaa", "--to", "qab", "--keep-identical")
+    assert prepare(*words, "-o", "data").code == 0
+    assert len(open_data(tmp_path / "data").manifest.corpora) == 2
+    done = prepare(*words, "copy", "-o", "again")
+    assert (done.code, "copy was given twice" in done.err) == (2, True)
+
+
+def test_brackets_in_the_name_of_a_file_are_shown(prepare, tmp_path: Path) -> None:
+    """They are no markup."""
+    names = ("corpus[fr-en].tsv", "corpus[bold].tsv")
+    for name in names:
+        pairs = (f"le chat {n} {name}\tthe cat {n} {name}" for n in range(40))
+        (tmp_path / name).write_text("\n".join(pairs) + "\n")
+    done = prepare(*names, *LANGUAGES, "--keep-markup", "-o", "data[x]")
+    assert done.code == 0, done.err
+    assert all(name in done.err for name in (*names, "data[x]"))
+
+
+@pytest.mark.parametrize("place", ["a-file/data", "a-file"])
+def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(
+    prepare, tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "a-file").touch()
+    done = prepare(*lines(tmp_path, "train", 40), *LANGUAGES, "-o", place)
+    assert done.code in (1, 2)
+    assert done.err.splitlines()[-1].startswith("error: ")
+    assert "a-file" in done.err.splitlines()[-1]
+    assert "Traceback" not in done.err

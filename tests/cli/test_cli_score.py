@@ -126,3 +126,10 @@ def test_without_a_model(pair: list[str]) -> None:
     done = run("score", *pair)
     assert done.exit_code == 0, done.output
     assert done.stdout == run("score", "-m", DEFAULT, *pair).stdout
+
+
+def test_two_empty_files_have_no_scores(tmp_path: Path) -> None:
+    for name in ("in", "out"):
+        (tmp_path / name).touch()
+    done = run("score", "--src", tmp_path / "in", "--tgt", tmp_path / "out", "-q")
+    assert (done.exit_code, done.stdout) == (0, "")

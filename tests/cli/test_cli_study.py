@@ -94,6 +94,21 @@ def test_it_goes_on_and_trains_nothing_twice(data: PreparedData, tmp_path: Path)
     assert len(list(folder.glob("runs/*/*/metrics.jsonl"))) == 3
 
 
+def test_rows_of_other_data_are_not_put_into_one_table(data: PreparedData, tmp_path: Path) -> None:
+    run(data, tmp_path / "study", "--row", "1 head")
+    splits = {"train": word_pairs(60, seed=3), "dev": word_pairs(8, seed=2)}
+    other = run(word_data(tmp_path / "other", splits), tmp_path / "study", "--row", "1 head")
+    assert other.exit_code != 0
+    assert "is not what the run began with" in str(other.exception)
+
+
+def test_the_seeds_of_a_study_are_those_asked_for(data: PreparedData, tmp_path: Path) -> None:
+    words = ("--row", "1 head", "--seeds", "1,2", "--set", "training.seed=5")
+    assert run(data, tmp_path / "study", *words).exit_code == 0
+    records = [read_record(path.parent) for path in (tmp_path / "study").rglob("run.json")]
+    assert sorted(record.training.seed for record in records) == [1, 1, 2, 2]
+
+
 def test_another_setting_in_the_same_folder_is_refused(data: PreparedData, tmp_path: Path) -> None:
     run(data, tmp_path / "study", "--row", "1 head")
     other = run(data, tmp_path / "study", "--row", "1 head", "--set", "model.d_ff=32")

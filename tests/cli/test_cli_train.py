@@ -36,6 +36,7 @@ from translucid.events import (
     Validated,
 )
 from translucid.presets import find_preset
+from translucid.training.run_folder import read_record
 from word_data import word_data, word_pairs
 
 SMALL = (
@@ -105,6 +106,36 @@ def test_resuming_needs_no_settings_and_refuses_others(data: PreparedData, tmp_p
     assert "model.d_model was 16 and is now 256" in str(preset.exception)
     assert run(data, "-o", folder, "--resume", "--max-steps", "4").exit_code == 0
     assert steps_of(folder) == [1, 2, 3, 4]
+
+
+def test_the_same_command_goes_on_with_the_micro_batches_that_it_began_with(
+    data: PreparedData, tmp_path: Path
+) -> None:
+    """Processes or memory may have cut them smaller than was asked for."""
+    folder, asked = tmp_path / "run", ("--set", "micro_batch_tokens=60")
+    assert run(data, "-o", folder, *SMALL, "--max-steps", "2").exit_code == 0
+    record = json.loads((folder / "run.json").read_text())
+    record["training"]["micro_batch_tokens"] = 30
+    (folder / "run.json").write_text(json.dumps(record))
+    done = run(data, "-o", folder, *SMALL, *asked, "--max-steps", "4", "--resume")
+    assert done.exit_code == 0, done.exception
+    assert read_record(folder).training.micro_batch_tokens == 30
+    smaller = run(data, "-o", folder, "--set", "micro_batch_tokens=20", "--resume")
+    assert "micro_batch_tokens was 30 and is now 20" in str(smaller.exception)
+
+
+def test_other_data_is_named_when_a_run_cannot_go_on(data: PreparedData, tmp_path: Path) -> None:
+    run(data, "-o", tmp_path / "run", *SMALL, "--max-steps", "2")
+    splits = {"train": word_pairs(60, seed=1), "dev": word_pairs(12, seed=2)}
+    larger = word_data(tmp_path / "other", splits, more_words=["onze", "eleven"])
+    other = run(larger, "-o", tmp_path / "run", "--resume")
+    assert "is not what the run began with" in str(other.exception)
+    assert "leave it out" not in str(other.exception)
+
+
+def test_agreement_without_dropout_is_refused(data: PreparedData) -> None:
+    said = refusal(data, *SMALL, "--set", "agreement=5", "--set", "dropout=0")
+    assert "two passes are the same" in said
 
 
 def test_resume_begins_where_there_is_nothing(data: PreparedData, tmp_path: Path) -> None:

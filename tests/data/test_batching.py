@@ -107,11 +107,6 @@ def test_the_order_never_changes(tmp_path: Path) -> None:
 ORDER = "a5a4c0977c617d193fa3c61d2fd2995b725ad6694ed36892b87a61f22ae99371"
 
 
-def test_a_cursor_goes_through_json() -> None:
-    cursor = Cursor(epoch=3, batch=41)
-    assert Cursor.from_json(json.loads(json.dumps(cursor.to_json()))) == cursor
-
-
 def test_a_cursor_at_the_end_of_an_epoch_is_the_start_of_the_next(data: PreparedData) -> None:
     batches = batches_of(data, 2000)
     count = len(batches.epoch(0))
@@ -137,8 +132,11 @@ def test_examples_over_the_budget_are_refused_with_their_lines(tmp_path: Path) -
     with pytest.raises(InputError) as caught:
         batches_of(data, 9)
     message = str(caught.value)
-    assert "max_tokens = 9 is too small for 6 of 8 pairs" in message
-    assert "the longest needs 21. Raise max_tokens to 21" in message
+    assert "micro-batches of 9 tokens are too small for 6 of 8 pairs" in message
+    assert (
+        "the longest needs 21. Raise micro_batch_tokens (and batch_tokens, if it is less) to 21"
+        in message
+    )
     assert "  corpus0.tsv, line 3\n  corpus0.tsv, line 4\n" in message
     assert message.endswith("  corpus0.tsv, line 7\n  and 1 more")
     assert len(batches_of(data, 21).epoch(0).order) == 8

@@ -116,7 +116,7 @@ def test_kill_9_at_every_stage_and_going_on_gives_the_same_bytes(
         ("unfinished/selection.npy", "1"),
         ("unfinished/tokenizer.model", "1"),
         ("unfinished/encoded/00004", "2"),
-        ("unfinished/output/train.partial", "1"),
+        ("unfinished/output/train.translucid-partial", "1"),
     ]
     for moment, workers in moments:
         with command.start("killed", "--workers", workers) as process:

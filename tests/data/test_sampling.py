@@ -39,7 +39,7 @@ def one_sentence(
 @pytest.fixture(scope="module")
 def sampler(tmp_path_factory: pytest.TempPathFactory) -> tuple[Batches, Sampling]:
     batches, tokenizer = one_sentence(tmp_path_factory.mktemp("sampling"), [TEXT] * 3, TEXT, 330)
-    return batches, Sampling(tokenizer, 0.3)
+    return batches, Sampling(tokenizer, 0.3, typed=0.0, longest=10_000)
 
 
 def segmentations(
@@ -95,7 +95,7 @@ CAPITALS = "BOSTON"
 def typing(folder: Path, known: list[str], text: str) -> tuple[Batches, Sampling]:
     """One sentence, half of the time as people type it."""
     batches, tokenizer = one_sentence(folder, known, text, 290)
-    return batches, Sampling(tokenizer, 0.0, typed=0.5)
+    return batches, Sampling(tokenizer, 0.0, typed=0.5, longest=10_000)
 
 
 def spellings(batches: Batches, sampling: Sampling, rows: int = 200) -> tuple[list[str], list[str]]:

@@ -97,8 +97,12 @@ def test_what_was_written_is_read_back(
         assert split.tokens("fr", pair).tolist() == written.source_ids
         assert split.tokens("en", pair).tolist() == written.target_ids
         assert split.origin(pair) == (written.corpus, written.line)
-    assert split.lengths("fr").tolist() == [len(r.source_ids) for r in records]
-    assert split.lengths("en").tolist() == [len(r.target_ids) for r in records]
+    assert split.lengths_of("fr", np.arange(len(split))).tolist() == [
+        len(r.source_ids) for r in records
+    ]
+    assert split.lengths_of("en", np.arange(len(split))).tolist() == [
+        len(r.target_ids) for r in records
+    ]
 
 
 def test_several_rows_are_the_single_rows_in_the_order_asked_for(data: PreparedData) -> None:
@@ -112,17 +116,10 @@ def test_several_rows_are_the_single_rows_in_the_order_asked_for(data: PreparedD
     assert nothing.tolist() == none.tolist() == []
 
 
-def test_lengths_of_more_than_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translucid.data.shards.reading._PAIRS_AT_A_TIME", 3)
-    lengths = [(n % 5, n % 3) for n in range(10)]
-    split = make_data(tmp_path / "DATA", records_of_lengths(lengths)).split("train")
-    assert split.lengths("fr").tolist() == [n for n, _ in lengths]
-
-
 def test_an_empty_split_has_length_zero(tmp_path: Path) -> None:
     split = make_data(tmp_path / "DATA", []).split("train")
     assert len(split) == 0
-    assert split.lengths("fr").tolist() == []
+    assert split.lengths_of("fr", np.arange(len(split))).tolist() == []
     split.release()
 
 
@@ -262,7 +259,7 @@ def test_a_killed_writer_leaves_no_part_and_can_start_again(tmp_path: Path) -> N
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"half\n"
-        assert list(tmp_path.iterdir()) == [tmp_path / "part.partial"]
+        assert list(tmp_path.iterdir()) == [tmp_path / "part.translucid-partial"]
         writer.send_signal(signal.SIGKILL)
         writer.wait()
     assert not (tmp_path / "part").exists()

@@ -48,10 +48,12 @@ def records(pairs: Iterable[tuple[str, str]], tokenizer: Tokenizer) -> list[Reco
     ]
 
 
-def toy_data(folder: Path, count: int = 300) -> PreparedData:
+def toy_data(
+    folder: Path, count: int = 300, more_dev: Iterable[tuple[str, str]] = ()
+) -> PreparedData:
     """A data folder with both directions, tags, a train and a dev split."""
     folder.mkdir(parents=True, exist_ok=True)
-    train, dev = sentences(count, seed=1), sentences(12, seed=2)
+    train, dev = sentences(count, seed=1), [*sentences(12, seed=2), *more_dev]
     path = folder / TOKENIZER
     texts = [text for pair in train for text in pair]
     tokenizer = train_tokenizer(texts, kind="bpe", vocab_size=340, path=path)

@@ -187,7 +187,7 @@ def test_weights_come_whole_and_go_whole(
     one = kind() if kind is SingleProcess else kind(0, 1, CPU)
     model = Transformer(small_config())
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
-    one.wrap(Objective(model, 0.1))
+    one.wrap(Objective(model, 0.1, 0.0))
     parameters = dict(model.named_parameters())
     found = one.full_state(parameters)
     assert found.keys() == before.keys()
@@ -210,7 +210,7 @@ def test_gradients_are_sums_over_all_micro_batches(
     for distribution in (one, alone):
         torch.manual_seed(0)
         model = Transformer(small_config())
-        module = distribution.wrap(Objective(model, 0.1))
+        module = distribution.wrap(Objective(model, 0.1, 0.0))
         for number in range(3):
             ids = ragged(4, 6, seed=number)
             torch.manual_seed(number)
@@ -232,7 +232,7 @@ def test_a_process_without_work_takes_part_in_the_sum(group: None) -> None:
 def test_nothing_of_c_plus_plus_holds_the_group_when_it_ends(group: None) -> None:
     """The reducer's reference, as the last one, would end the group with Python's lock held."""
     one = Replicated(0, 1, CPU)
-    module = one.wrap(Objective(Transformer(small_config()), 0.1))
+    module = one.wrap(Objective(Transformer(small_config()), 0.1, 0.0))
     assert hasattr(module, "reducer")
     one.close()
     assert not hasattr(module, "reducer")

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 from same_runs import metrics
-from short_runs import make_trainer, toy_config, toy_settings, train
+from short_runs import make_trainer, toy_config, toy_data, toy_settings, train
 
+from translucid.data.examples import examples_of, longest
 from translucid.data.shards import PreparedData
 from translucid.errors import InputError
 from translucid.events import Skipped, Trained
@@ -118,4 +119,32 @@ def test_a_network_that_cannot_read_the_data_is_refused(data: PreparedData, tmp_
     short = initial_model(toy_config(data, positions="learned", max_positions=5), seed=1)
     with pytest.raises(InputError, match=r"has \d+ tokens, and the network 5 learned positions"):
         make_trainer(data, toy_settings(), tmp_path / "RUN", model=short)
+    assert not (tmp_path / "RUN").exists()
+
+
+def test_a_dev_sentence_too_long_for_learned_positions_is_found_before_the_first_step(
+    tmp_path: Path,
+) -> None:
+    """Given dev sets are never cut: it would end the run at its first validation."""
+    long = " ".join(["chat"] * 40), " ".join(["cat"] * 40)
+    data = toy_data(tmp_path / "data", count=50, more_dev=[long])
+    most = longest(examples_of(data, "dev"))
+    network = initial_model(toy_config(data, positions="learned", max_positions=30), seed=1)
+    with pytest.raises(InputError, match=f"raise max_positions to {most}"):
+        make_trainer(data, toy_settings(), tmp_path / "RUN", model=network)
+
+
+def test_sampled_sentences_fit_into_learned_positions(tmp_path: Path) -> None:
+    """As many positions as the stored sentences need; other segmentations are longer."""
+    data = toy_data(tmp_path / "data", count=50)
+    needed = max(longest(examples_of(data, name)) for name in ("train", "dev"))
+    network = initial_model(toy_config(data, positions="learned", max_positions=needed), seed=1)
+    settings = toy_settings(subword_sampling=0.9, max_steps=6)
+    trainer = make_trainer(data, settings, tmp_path / "RUN", model=network)
+    assert [event.step for event in trainer.events() if isinstance(event, Trained)][-1] == 6
+
+
+def test_micro_batches_too_small_leave_no_run_behind(data: PreparedData, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"micro-batches of 5 tokens .* Raise micro_batch_tokens"):
+        make_trainer(data, toy_settings(batch_tokens=20, micro_batch_tokens=5), tmp_path / "RUN")
     assert not (tmp_path / "RUN").exists()

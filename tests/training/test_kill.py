@@ -79,7 +79,7 @@ def test_killed_at_random_moments_the_run_is_the_uninterrupted_one(
             if step < goal:
                 return False
             for _ in range(spin):  # go on a little, into the step or the checkpoint after it
-                (run / "checkpoints" / f"step-{step:06d}.partial").exists()
+                (run / "checkpoints" / f"step-{step:06d}.translucid-partial").exists()
             return True
 
         last, killed = train_and_kill(context, data, run, reached)
@@ -89,7 +89,7 @@ def test_killed_at_random_moments_the_run_is_the_uninterrupted_one(
 
         def writing(step: int) -> bool:
             """Wait for a checkpoint that is half written."""
-            partial = run / "checkpoints" / f"step-{step:06d}.partial"
+            partial = run / "checkpoints" / f"step-{step:06d}.translucid-partial"
             final = run / "checkpoints" / f"step-{step:06d}"
             while step % 2 == 0 and not final.exists():
                 if partial.exists():
@@ -100,7 +100,7 @@ def test_killed_at_random_moments_the_run_is_the_uninterrupted_one(
     assert train_and_kill(context, data, run, lambda _: False) == (20, False)
     assert kills >= 4
     assert_same(run, tmp_path / "whole")
-    assert not [path for path in run.rglob("*") if path.suffix in {".partial", ".old", ".removed"}]
+    assert not [path for path in run.rglob("*") if path.suffix.startswith(".translucid-")]
 
 
 def train_on_a_disk_that_fills_up_after(step: int, trainer: Trainer) -> None:

@@ -101,7 +101,7 @@ def test_the_loss_is_zero_where_the_model_says_the_target_itself() -> None:
     q = torch.eye(vocab, dtype=torch.float64) * (1 - smoothing) + smoothing / vocab
     states = q.log().requires_grad_()
     smoothed, plain = projected_loss(
-        states, torch.eye(vocab, dtype=torch.float64), labels, smoothing
+        states, torch.eye(vocab, dtype=torch.float64), labels, smoothing, 0.0
     )
     smoothed.backward()
     assert abs(smoothed.item()) < 1e-12
@@ -120,7 +120,7 @@ def test_entropy_of_the_target() -> None:
 def test_huge_logits_do_not_overflow() -> None:
     states = torch.tensor([[1000.0], [-1000.0]], requires_grad=True)
     weight = torch.tensor([[1.0], [-1.0]])
-    smoothed, plain = projected_loss(states, weight, torch.tensor([1, 1]), 0.0)
+    smoothed, plain = projected_loss(states, weight, torch.tensor([1, 1]), 0.0, 0.0)
     smoothed.backward()
     assert plain.item() == 2000.0
     assert states.grad is not None
@@ -129,7 +129,7 @@ def test_huge_logits_do_not_overflow() -> None:
 
 def test_the_objective_ignores_padding_and_adds_up_over_batches() -> None:
     model = small_network(dropout=0.0).train()
-    objective = Objective(model, label_smoothing=0.1)
+    objective = Objective(model, label_smoothing=0.1, agreement=0.0)
     source, target = ragged(6, 9, seed=1), ragged(6, 8, seed=2)
     labels = target.roll(-1, dims=1).masked_fill(target == 0, 0)
     whole = objective(source, target, labels)
@@ -182,7 +182,7 @@ def test_dropout_makes_two_passes_disagree() -> None:
 def test_without_gradients_only_the_sums_are_made() -> None:
     states, weight, labels = example(5, 7, 3, seed=1)
     with torch.no_grad():
-        smoothed, plain = projected_loss(states, weight, labels, 0.1)
+        smoothed, plain = projected_loss(states, weight, labels, 0.1, 0.0)
     expected = plain_definition(states.double(), weight.double(), labels, 0.1)
     assert smoothed.item() == pytest.approx(expected[0].item(), rel=1e-5)
     assert plain.item() == pytest.approx(expected[1].item(), rel=1e-5)

@@ -18,6 +18,7 @@ def rate(step: int, schedule: str, **changes: Any) -> float:
         "schedule": schedule,
         "learning_rate": PEAK,
         "warmup_steps": WARMUP,
+        "max_steps": TOTAL,
         "total_steps": TOTAL,
     }
     return learning_rate(step, TrainingConfig(**{**options, **changes}), d_model=512)

@@ -115,6 +115,22 @@ def test_the_length_of_a_schedule_that_ends_may_not_change(
         begin(RunFolder(tmp_path), other, resume=True)
 
 
+def test_scores_of_another_sample_are_not_compared(data: PreparedData, tmp_path: Path) -> None:
+    """Which network is the best by BLEU depends on the sentences; by dev loss it does not."""
+    for metric in ("bleu", "loss"):
+        run = RunFolder(tmp_path / metric)
+        run.path.mkdir()
+        settings = toy_settings(metric=metric, validation_sample=8)
+        record = dataclasses.replace(record_of(data), training=settings)
+        begin(run, record, resume=False)
+        other = dataclasses.replace(record, training=settings.replace(validation_sample=4))
+        if metric == "loss":
+            begin(run, other, resume=True)
+        else:
+            with pytest.raises(InputError, match="validation_sample was 8 and is now 4"):
+                begin(run, other, resume=True)
+
+
 def test_records_that_cannot_be_read_are_refused(data: PreparedData, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"holds no training run \(no run\.json\)"):
         read_record(tmp_path)

@@ -21,8 +21,8 @@ def test_settings_that_depend_on_others_are_filled_in() -> None:
     settings = TrainingConfig(schedule="cosine", max_steps=7000, batch_tokens=1000)
     assert (settings.learning_rate, settings.total_steps) == (5e-4, 7000)
     assert settings.micro_batch_tokens == 1000
-    longer = settings.replace(max_steps=9000)
-    assert (longer.max_steps, longer.total_steps) == (9000, 7000)
+    shorter = settings.replace(max_steps=6000)
+    assert (shorter.max_steps, shorter.total_steps) == (6000, 7000)
     assert TrainingConfig(**settings.model_dump()) == settings
 
 
@@ -58,3 +58,12 @@ def test_all_faults_are_told_at_once() -> None:
 def test_what_may_change_on_resume_are_settings() -> None:
     assert set(TrainingConfig.model_fields) > FREE_TO_CHANGE
     assert not FREE_TO_CHANGE & {"seed", "batch_tokens", "micro_batch_tokens", "learning_rate"}
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine"])
+def test_steps_at_a_rate_of_zero_are_refused(schedule: str) -> None:
+    settings = TrainingConfig(schedule=schedule, max_steps=7000)
+    with pytest.raises(ConfigError, match="max_steps = 9000 is beyond total_steps = 7000"):
+        settings.replace(max_steps=9000)
+    endless = TrainingConfig(schedule="inverse-sqrt", max_steps=7000).replace(max_steps=9000)
+    assert (endless.max_steps, endless.total_steps) == (9000, 7000)

@@ -116,7 +116,7 @@ def test_kept_heads_are_read_again(taught: Translator, taught_folder: Path, tmp_
     heads = find_alignment_heads(load(folder), DEV)
     keep_alignment_heads(folder, heads)
     assert load(folder).members[0].heads == heads
-    assert not list(folder.glob("*.partial"))
+    assert not list(folder.glob("*.translucid-partial"))
 
 
 def test_a_model_without_the_file_uses_the_second_to_last_layer(tmp_path: Path) -> None:

@@ -73,6 +73,11 @@ class ModelFiles:
     texts: Mapping[str, str]
 
 
+def is_model_directory(folder: Path) -> bool:
+    """Tell whether a folder is what `write_model` makes: a mere config.json is in many folders."""
+    return all((folder / name).is_file() for name in (CONFIG, GENERATION, WEIGHTS, PROVENANCE))
+
+
 def weights_of(model: Transformer) -> dict[str, Tensor]:
     """Return the weights of a network by parameter name; one that is shared has its first name."""
     return {name: parameter.detach() for name, parameter in model.named_parameters()}

@@ -27,7 +27,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from translucid.atomic import new_folder, settle
+from translucid.atomic import DRAFT, FORMER, new_folder, settle
 from translucid.checkpoint.writing import (
     Written,
     full_disk_explained,
@@ -41,7 +41,8 @@ VERSION = 1
 STATE = "state.json"
 
 _NAME = re.compile(r"step-(\d{6,})")
-_LEFT_BEHIND = re.compile(r"step-\d{6,}\.(partial|old|removed)")
+_REMOVED = "translucid-removed"
+_LEFT_BEHIND = re.compile(rf"step-\d{{6,}}\.({DRAFT}|{FORMER}|{_REMOVED})")
 _STATE_SIZE = 16_384  # bytes, about: for the message of a full disk
 _REMEDY = "It is damaged: delete the folder, and resume from an earlier checkpoint."
 
@@ -138,7 +139,7 @@ class CheckpointStore:
         """Remove all but the newest `keep` checkpoints."""
         for step in self.steps()[:-keep]:
             # Renamed first: a process killed while deleting leaves nothing that looks whole.
-            removed = self.folder / f"{self.path(step).name}.removed"
+            removed = self.folder / f"{self.path(step).name}.{_REMOVED}"
             shutil.rmtree(self.path(step).rename(removed))
 
     def settle(self) -> None:
@@ -146,7 +147,7 @@ class CheckpointStore:
         for path in sorted(self.folder.iterdir()) if self.folder.is_dir() else []:
             if not _LEFT_BEHIND.fullmatch(path.name) or not path.exists():
                 continue
-            if path.suffix == ".removed":
+            if path.suffix == f".{_REMOVED}":
                 shutil.rmtree(path)
             else:
                 settle(path.with_suffix(""))

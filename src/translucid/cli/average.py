@@ -59,6 +59,7 @@ def average(
       translucid average run --best 3 --half -o model
     """
     from translucid.checkpoint.average import average_checkpoints, halved
+    from translucid.checkpoint.format import is_model_directory
     from translucid.cli.model_findings import keep_findings
     from translucid.cli.progress import stderr_console
     from translucid.cli.training_display import in_words
@@ -67,7 +68,7 @@ def average(
 
     if last is not None and best is not None:
         raise InputError(f"--last {last} and --best {best}: give one of the two")
-    if output.exists() and not (output / "config.json").is_file():
+    if output.exists() and not is_model_directory(output):
         raise InputError(f"-o {output} is there and is no model directory; give another name")
     record = read_record(run)
     prepared = _data(record, data)
@@ -82,7 +83,7 @@ def average(
     console = stderr_console()
     console.print(f"mean of the checkpoints after steps {', '.join(f'{s:,}' for s in steps)}")
     if scores is not None:
-        console.print(in_words(scores), markup=False, soft_wrap=True)
+        console.print(in_words(scores), soft_wrap=True)
     typer.echo(output)
 
 

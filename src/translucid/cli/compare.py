@@ -25,7 +25,7 @@ def compare(
     source: options.Source = None,
     reference: options.Reference = None,
     data: options.Data = None,
-    split: options.Split = "test",
+    split: options.Split = None,
     from_lang: options.From = None,
     to_lang: options.To = None,
     method: translation_options.Method = None,

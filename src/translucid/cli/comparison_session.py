@@ -23,7 +23,7 @@ from translucid.cli.model_choice import loaded
 from translucid.cli.progress import shown, stderr_console
 from translucid.cli.score_table import print_comparison, stdout_console
 from translucid.errors import InputError
-from translucid.evaluation.compare import Comparison, System, compare
+from translucid.evaluation.compare import Comparison, System, check, compare
 from translucid.evaluation.comparison_html import comparison_html
 from translucid.evaluation.evaluate import Scoring
 from translucid.evaluation.reference_set import ReferenceSet, read_aligned, stem
@@ -68,12 +68,15 @@ class ComparisonSession:
     ) -> None:
         """Compare, save if asked to, and print what was found."""
         languages = self._languages()
+        if not self._translators:
+            self.translating.refuse_for_files()
         given = self.place.sentences(languages)
         if output is not None:
             check_place(output)
         scoring = Scoring(
             languages.source, languages.target, wanted.tokenizer, False, wanted.resamples
         )
+        check(self._names(), scoring, wanted.trials)
         with shown(stderr_console()) as emit:
             systems = self._systems(given, languages, emit)
             found = compare(systems, given, scoring, wanted.trials, emit)
@@ -86,7 +89,7 @@ class ComparisonSession:
         else:
             print_comparison(stdout_console(), found)
         if output is not None:
-            stderr_console().print(f"results in {output}", markup=False, soft_wrap=True)
+            stderr_console().print(f"results in {output}", soft_wrap=True)
 
     @cached_property
     def _files(self) -> Mapping[Path, Path]:

@@ -21,7 +21,7 @@ def evaluate(
         typer.Option(metavar="FILE", help="Score these translations instead of a model's."),
     ] = None,
     data: options.Data = None,
-    split: options.Split = "test",
+    split: options.Split = None,
     train_text: options.TrainText = None,
     from_lang: options.From = None,
     to_lang: options.To = None,
@@ -82,12 +82,15 @@ def evaluate(
         "length_penalty": length_penalty,
         "max_length": max_length,
     }
+    translating = Translating(given, batch_size)
+    if translations:
+        translating.refuse_for_files()
     session = EvaluationSession(
         place=place,
         models=() if translations else chosen(models),
         translator=translator,
         translations=translations,
-        translating=Translating(given, batch_size),
+        translating=translating,
         scoring=scoring,
         train_text=train_text,
     )

@@ -68,7 +68,7 @@ class Place:
     source: Path | None
     references: tuple[Path, ...]
     data: PreparedData | None
-    split: str
+    asked_split: str | None
 
     def __post_init__(self) -> None:
         files = (self.source is not None, bool(self.references))
@@ -77,6 +77,15 @@ class Place:
                 "give both --src FILE and --ref FILE, or --data DATA for the test set of prepared "
                 "data"
             )
+        if self.source is not None and self.asked_split is not None:
+            raise InputError(
+                f"--split {self.asked_split}: the sentences are those of --src; leave one out"
+            )
+
+    @property
+    def split(self) -> str:
+        """The split of prepared data that is evaluated."""
+        return self.asked_split or "test"
 
     @property
     def only_source(self) -> str | None:
@@ -127,6 +136,15 @@ class Translating:
 
     given: dict[str, Any]
     batch_size: int
+
+    def refuse_for_files(self) -> None:
+        """Refuse options of the search where no model translates."""
+        from translucid.cli.search_options import option
+
+        if asked := [option(name) for name, value in self.given.items() if value is not None]:
+            raise InputError(
+                f"{', '.join(asked)}: the translations are there already; leave it out"
+            )
 
     def search(self, translator: Translator) -> SearchConfig:
         """Return the search for a model."""

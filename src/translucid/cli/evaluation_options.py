@@ -25,7 +25,10 @@ Data = Annotated[
         "how often its training text has each word.",
     ),
 ]
-Split = Annotated[str, typer.Option(metavar="NAME", help="Which split of --data: test or dev.")]
+Split = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Which split of --data: test or dev.  [default: test]"),
+]
 TrainText = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Target side of the training text, to tell rare words."),

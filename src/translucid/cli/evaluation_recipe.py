@@ -29,7 +29,7 @@ def recipe(
     import torch
 
     from translucid import __version__
-    from translucid.training.machine import Machine
+    from translucid.machine import Machine
 
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from translucid.cli.evaluation_material import (
 from translucid.cli.evaluation_recipe import file_facts, in_words, model_facts, recipe
 from translucid.cli.progress import shown, stderr_console
 from translucid.cli.score_table import print_evaluation, stdout_console
+from translucid.cli.search_options import search_of
 from translucid.evaluation.evaluate import Evaluation, Scoring, evaluate
 from translucid.evaluation.outputs import Outputs, given_outputs, reference_likelihood
 from translucid.evaluation.reference_set import ReferenceSet, read_aligned, stem
@@ -61,8 +63,9 @@ class EvaluationSession:
         check_place(folder)
         with shown(stderr_console()) as emit:
             clock = Clock()
-            outputs = self._outputs(given, clock, emit)
+            # First, because what is wrong with its files is to be known before hours of work.
             frequencies = frequencies_of(self.place.data, self.train_text, self.scoring, emit)
+            outputs = self._outputs(given, clock, emit)
             found = evaluate(self.name, given, outputs, self.scoring, frequencies, emit)
         facts = self._facts(clock.seconds, outputs)
         save(folder, self._files(found, outputs, facts, sentences))
@@ -70,7 +73,7 @@ class EvaluationSession:
             typer.echo(in_json({**evaluation_json(found, sentences), "settings": facts}), nl=False)
         else:
             print_evaluation(stdout_console(), found)
-        stderr_console().print(f"results in {folder}", markup=False, soft_wrap=True)
+        stderr_console().print(f"results in {folder}", soft_wrap=True)
 
     @property
     def name(self) -> str:
@@ -99,14 +102,29 @@ class EvaluationSession:
             parts = [stem(self.translations), given.name]
             return self.translations.parent / EVALUATIONS / folder_name(parts)
         assert self.translator is not None
-        search = self.translating.search(self.translator)
-        how = f"{search.method}{search.beam}" if search.method == "beam" else search.method
         folders = [model_directory(model).resolve() for model in self.models]
         model = "+".join(folder.name for folder in folders)
         target = self.scoring.target_lang or ""
         packaged = built_in_name(folders[0]) is not None  # nothing is written into the package
         place = (Path() if packaged else folders[0].parent) / EVALUATIONS
-        return place / folder_name([model, given.name, *([target] if target else []), how])
+        words = [model, given.name, *([target] if target else []), self._search_in_a_word()]
+        if len(folders) > 1:  # best+best may be of any two runs
+            words.append(hashlib.sha256("\n".join(map(str, folders)).encode()).hexdigest()[:6])
+        return place / folder_name(words)
+
+    def _search_in_a_word(self) -> str:
+        """Return a name of the search: others have others."""
+        assert self.translator is not None
+        search, default = self.translating.search(self.translator), self.translator.default_search
+        word = f"{search.method}{search.beam}" if search.method == "beam" else search.method
+        named = {"method": search.method, "beam": search.beam if search.method == "beam" else None}
+        usual = search_of(default, named, sample=False, terms=False)
+        changed = [
+            f"{name.replace('_', '-')}{value}"
+            for name, value in search.model_dump().items()
+            if value != getattr(usual, name)
+        ]
+        return "-".join([word, *changed])
 
     def _facts(self, seconds: float, outputs: Outputs) -> dict[str, Any]:
         system: dict[str, Any] = {"name": self.name}

@@ -70,9 +70,6 @@ def explain(
         return
     form = form_of(output, panel)
     choice = chosen(form, side, layer, head, step)
-    if panel == "curve":
-        only_the_curve(form, run, text or trace_file)
-        return
     search = {
         "method": method,
         "beam": beam,
@@ -93,4 +90,7 @@ def explain(
         return search_of(translator.default_search, search, sample=sample, terms=False)
 
     wishes = Wishes(text, given, level, force, target, trace_file, run, bool(models), asked)
+    if panel == "curve":
+        only_the_curve(form, wishes)
+        return
     write(form, material_of(wishes, form, network, how), choice)

@@ -50,14 +50,16 @@ def material_of(
     if wishes.trace_file is not None:
         translator = network() if wishes.model else None
         return Material(_read(wishes.trace_file, translator), translator)
+    shows_run = form.panel in (None, "film") and form.suffix not in (".json", ".safetensors")
+    if wishes.run is not None and wishes.model and not shows_run:
+        raise InputError(
+            f"--run {wishes.run} beside -m: of a run only a page, the panel film and the panel "
+            "curve show anything; leave one of the two out"
+        )
     translator = network()
     search = how(translator)
     trace = _recorded(wishes, translator, search)
-    if (
-        wishes.run is None
-        or form.panel not in (None, "film")
-        or form.suffix in (".json", ".safetensors")
-    ):
+    if wishes.run is None or not shows_run:
         return Material(trace, translator)
     frames = _frames(wishes, wishes.run, translator, search)
     return Material(trace, translator, frames, course_of(wishes.run))
@@ -69,19 +71,23 @@ def _check(wishes: Wishes) -> None:
         if wishes.text is None:
             raise InputError("nothing to look at: give a TEXT, or a saved trace with --trace FILE")
         return
-    already = {
+    already = {**_of_a_translation(wishes), "--run": wishes.run is not None}
+    if wrong := [name for name, there in already.items() if there]:
+        raise InputError(
+            f"{', '.join(wrong)}: a saved trace (--trace) has all of this inside; leave it out"
+        )
+
+
+def _of_a_translation(wishes: Wishes) -> dict[str, bool]:
+    """Return what only makes sense where a text is translated, and whether it was given."""
+    return {
         "TEXT": wishes.text is not None,
         "--given": wishes.given is not None,
         "--level": wishes.level is not None,
         "--force": wishes.force,
         "--to": wishes.target is not None,
-        "--run": wishes.run is not None,
         "options of the search": wishes.search,
     }
-    if wrong := [name for name, there in already.items() if there]:
-        raise InputError(
-            f"{', '.join(wrong)}: a saved trace (--trace) has all of this inside; leave it out"
-        )
 
 
 def _read(path: Path, translator: Translator | None) -> Trace:
@@ -178,12 +184,15 @@ def course_of(run: Path) -> Course:
     return Course(run.resolve().name, curves.training, curves.dev, curves.learning_rate)
 
 
-def only_the_curve(form: Form, run: Path | None, more: str | Path | None) -> None:
-    """Write the course of a run, for which no text is needed."""
+def only_the_curve(form: Form, wishes: Wishes) -> None:
+    """Write the course of a run, for which nothing else is needed."""
     from translucid.interpret.figures.run_curve import run_curve
 
-    if run is None:
+    if wishes.run is None:
         raise InputError("the panel curve needs the folder of a run: give it with --run RUN")
-    if more is not None:
-        raise InputError(f"{more}: the panel curve shows a run, not a translation; leave it out")
-    write_drawing(form, run_curve(course_of(run)))
+    more = {**_of_a_translation(wishes), "--trace": wishes.trace_file, "-m": wishes.model}
+    if wrong := [name for name, there in more.items() if there]:
+        raise InputError(
+            f"{', '.join(wrong)}: the panel curve shows a run, not a translation; leave it out"
+        )
+    write_drawing(form, run_curve(course_of(wishes.run)))

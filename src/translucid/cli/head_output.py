@@ -44,13 +44,11 @@ def write_heads(name: str, found: MeasuredHeads, *, as_json: bool) -> None:
         return
     console = stdout_console()
     sentences = "sentence" if found.sentences == 1 else "sentences"
-    console.print(
-        f"{name}: {len(found.heads)} heads, {found.sentences:,} {sentences}", markup=False
-    )
+    console.print(f"{name}: {len(found.heads)} heads, {found.sentences:,} {sentences}")
     _show(console, _head_table(found))
     roles = Counter(head.role for head in found.heads)
-    console.print(", ".join(f"{count} {role}" for role, count in roles.most_common()), markup=False)
-    console.print(_LEGEND, markup=False, soft_wrap=True, style="dim")
+    console.print(", ".join(f"{count} {role}" for role, count in roles.most_common()))
+    console.print(_LEGEND, soft_wrap=True, style="dim")
 
 
 def write_pointing(
@@ -73,15 +71,15 @@ def write_pointing(
         return
     console = stdout_console()
     for number, (question, trace) in enumerate(zip(questions, found.traces, strict=True), start=1):
-        console.print(f"{number}. {question.sentence}", markup=False, soft_wrap=True)
-        console.print(f"   {trace.translation}", markup=False, soft_wrap=True)
+        console.print(f"{number}. {question.sentence}", soft_wrap=True)
+        console.print(f"   {trace.translation}", soft_wrap=True)
     if not found.rows:
         console.print("no attention goes from word to word in all of these sentences")
         return
     _show(console, _pointing_table(questions, found.rows[:top]))
     if len(found.rows) > top:
         console.print(f"the first {top} of {len(found.rows)}; --top shows more", style="dim")
-    console.print(_verdict(found.rows, len(questions)), markup=False, soft_wrap=True)
+    console.print(_verdict(found.rows, len(questions)), soft_wrap=True)
 
 
 def _verdict(rows: Sequence[Sequence[Pointing]], sentences: int) -> str:

@@ -72,6 +72,9 @@ def heads(
     questions = questions_of(sentences, look_from, look_to, rival)
     if bool(questions) == (source is not None):
         raise InputError("give --src FILE for the table of heads, or --sentence TEXT: one of both")
+    for name, given in (("--ref", reference is not None), ("--importance", importance)):
+        if questions and given:
+            raise InputError(f"{name} is for the table of heads (--src), not for --sentence")
     with ended_quietly():
         if source is None:
             translator = loaded(models, threads)

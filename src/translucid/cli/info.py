@@ -45,7 +45,7 @@ def info(
     """
     from rich.console import Console
 
-    console = Console()
+    console = Console(markup=False)
     if settings:
         _show_settings(console, model)
         return
@@ -69,21 +69,19 @@ def _show(console: Console, table: Table) -> None:
 
 def _show_settings(console: Console, preset: str | None) -> None:
     """Print a table for the network and one for training; what they mean wraps where it must."""
-    from rich.markup import escape
-
     from translucid.cli.settings_list import settings_of
     from translucid.cli.train import DEFAULT_PRESET
     from translucid.presets import find_preset
 
     found = find_preset(preset or DEFAULT_PRESET)
     for area in ("model", "training"):
-        table = _plain_table(escape(f"[{area}] of the preset {found.name}"), footer=False)
+        table = _plain_table(f"[{area}] of the preset {found.name}", footer=False)
         for heading in ("key", "value"):
             table.add_column(heading, no_wrap=True)
         table.add_column("what it is", overflow="fold")
         for setting in settings_of(found):
             if setting.table == area:
-                table.add_row(setting.key, setting.value, escape(setting.in_words))
+                table.add_row(setting.key, setting.value, setting.in_words)
         console.print(table)
         console.print()
 

@@ -100,6 +100,7 @@ def main() -> None:
     except TranslucidError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        sys.exit(130)
+    except OSError as error:  # of the machine, not of the command: a full disk, a forbidden folder
+        where = f"{error.filename}: " if error.filename else ""
+        typer.echo(f"error: {where}{error.strerror or error}", err=True)
+        sys.exit(1)

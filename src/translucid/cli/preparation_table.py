@@ -16,9 +16,9 @@ def print_report(
     """Print what was read, removed and written; `seconds` is None where nothing was done."""
     console.print(_read_table(report))
     console.print(_pairs_table(report))
-    console.print(_absent(report), highlight=False, markup=False, style="dim")
+    console.print(_absent(report), highlight=False, style="dim")
     console.print(_splits_table(report))
-    console.print(_closing(report, folder, seconds), highlight=False, markup=False, soft_wrap=True)
+    console.print(_closing(report, folder, seconds), highlight=False, soft_wrap=True)
 
 
 def _table(*columns: str) -> Table:

@@ -25,9 +25,9 @@ SECONDS_BETWEEN_LINES = 5.0
 
 def stderr_console() -> Console:
     """Return a console on stderr that wraps nothing when stderr is not a terminal."""
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, markup=False)
     if not console.is_terminal:
-        console = Console(stderr=True, highlight=False, width=200, no_color=True)
+        console = Console(stderr=True, highlight=False, markup=False, width=200, no_color=True)
     return console
 
 
@@ -38,9 +38,7 @@ def shown(console: Console) -> Iterator[Emit]:
     if console.is_terminal:
         display = _Bars(console)
     else:
-        display = _Lines(
-            lambda text: console.print(text, markup=False, soft_wrap=True), time.monotonic
-        )
+        display = _Lines(lambda text: console.print(text, soft_wrap=True), time.monotonic)
     with display:
         yield display.show
 
@@ -141,7 +139,7 @@ class _Bars:
 
     def __init__(self, console: Console) -> None:
         self._progress = RichProgress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             _CountColumn(),
             _SpeedColumn(),
@@ -166,7 +164,7 @@ class _Bars:
     def show(self, event: Event) -> None:
         """Move the stage's bar, or write the notice above the bars."""
         if isinstance(event, Notice):
-            self._progress.console.print(event.message, markup=False, highlight=False)
+            self._progress.console.print(event.message, highlight=False)
             return
         if self._current is not None and self._current != event.stage:
             self._close(self._current)

@@ -21,8 +21,8 @@ _SHOWN = 3  # sentences
 def stdout_console() -> Console:
     """Return a console on stdout that is plain when stdout is not a terminal."""
     if sys.stdout.isatty():
-        return Console(highlight=False)
-    return Console(highlight=False, width=_PLAIN_WIDTH, no_color=True)
+        return Console(highlight=False, markup=False)
+    return Console(highlight=False, markup=False, width=_PLAIN_WIDTH, no_color=True)
 
 
 def _table(*columns: str) -> Table:
@@ -50,14 +50,14 @@ def _interval(mean: float | None, margin: float | None) -> str:
 
 def print_evaluation(console: Console, found: Evaluation) -> None:
     """Print scores, how to cite them, and the breakdowns."""
-    console.print(f"{found.name}: {len(found.sentences):,} sentences", markup=False)
+    console.print(f"{found.name}: {len(found.sentences):,} sentences")
     console.print(_scores(found))
     for score in found.scores:
-        console.print(score.cited(), markup=False, soft_wrap=True, style="dim")
+        console.print(score.cited(), soft_wrap=True, style="dim")
     console.print(_by_length(found))
     console.print(_by_frequency(found))
     if remarks := _remarks(found):
-        console.print(remarks, markup=False, soft_wrap=True)
+        console.print(remarks, soft_wrap=True)
 
 
 def _scores(found: Evaluation) -> Table:
@@ -116,17 +116,17 @@ def _remarks(found: Evaluation) -> str:
 
 def print_comparison(console: Console, found: Comparison) -> None:
     """Print the tests of every metric, and the sentences that differ most."""
-    console.print(f"{len(found.sentences):,} sentences; baseline: {found.systems[0]}", markup=False)
+    console.print(f"{len(found.sentences):,} sentences; baseline: {found.systems[0]}")
     for metric in found.metrics:
         console.print(_tests(metric))
         for signature in metric.signatures:
-            console.print(f"{metric.metric}|{signature}", markup=False, soft_wrap=True, style="dim")
+            console.print(f"{metric.metric}|{signature}", soft_wrap=True, style="dim")
     console.print(_wins(found))
     for one in found.most_different(_SHOWN):
-        console.print(f"line {one.line:,}: {one.source}", markup=False, soft_wrap=True)
-        console.print(f"  reference: {one.references[0]}", markup=False, soft_wrap=True)
+        console.print(f"line {one.line:,}: {one.source}", soft_wrap=True)
+        console.print(f"  reference: {one.references[0]}", soft_wrap=True)
         for name, text, chrf in zip(found.systems, one.translations, one.chrf, strict=True):
-            console.print(f"  {name} (chrF2 {chrf:.1f}): {text}", markup=False, soft_wrap=True)
+            console.print(f"  {name} (chrF2 {chrf:.1f}): {text}", soft_wrap=True)
 
 
 def _tests(metric: MetricComparison) -> Table:

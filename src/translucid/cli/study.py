@@ -108,8 +108,8 @@ def _trials(
     dev = data.manifest.splits["dev"].pairs
     for row in chosen.rows:
         for seed in seeds:
-            fixed = {"seed": seed, "validation_sample": dev, "keep_checkpoints": 1}
-            layers = [Settings(training=fixed), *over]
+            usual = Settings(training={"validation_sample": dev, "keep_checkpoints": 1})
+            layers = [usual, *over, Settings(training={"seed": seed})]
             recipe = chosen.recipe(row, layers, data.manifest.tokenizer.vocab_size)
             yield Trial(row, recipe, output / "runs" / folder_name(row.name) / f"seed-{seed}")
 

@@ -11,7 +11,7 @@ from translucid.cli.training_session import Session
 from translucid.data.shards import PreparedData
 from translucid.events import Emit, Notice, Progress, Trained, TrainingEvent
 from translucid.training.recipe import Recipe
-from translucid.training.run_folder import RunFolder, read_record
+from translucid.training.run_folder import RunFolder, fingerprint_of, read_record
 from translucid.training.study import Row
 from translucid.training.study_results import RowResult, result_of
 
@@ -48,7 +48,7 @@ def trained(trials: Sequence[Trial], data: PreparedData) -> Iterator[RowResult |
                 tensorboard=False,
                 watch=watch.tell,
             )
-            if not finished(trial) and session.train().cause == "interrupted":
+            if not finished(trial, data) and session.train().cause == "interrupted":
                 yield None
                 return
             done += trial.steps
@@ -58,16 +58,17 @@ def trained(trials: Sequence[Trial], data: PreparedData) -> Iterator[RowResult |
             yield result
 
 
-def finished(trial: Trial) -> bool:
-    """Tell whether a row was trained to its end with these very settings.
+def finished(trial: Trial, data: PreparedData) -> bool:
+    """Tell whether a row was trained to its end with these very settings, on this data.
 
-    A run with other settings is not: training goes on with it, or refuses and says why.
+    A run with others is not: training goes on with it, or refuses and says why.
     """
     run = RunFolder(trial.run)
     if not run.model.is_dir() or trial.steps not in run.checkpoints.steps():
         return False
     record = read_record(trial.run)
-    return (record.model, record.training) == trial.recipe
+    same_data = record.fingerprint == fingerprint_of(data)
+    return same_data and (record.model, record.training) == trial.recipe
 
 
 @dataclass(frozen=True)

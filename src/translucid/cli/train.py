@@ -104,7 +104,7 @@ def train(
     resume = resume or place.restarted  # torchrun has started the same command again
     earlier = _earlier(output) if resume else None
     session = Session(
-        recipe=_recipe(prepared, layers, preset, earlier),
+        recipe=_as_begun(_recipe(prepared, layers, preset, earlier), earlier, batch_tokens == AUTO),
         data=prepared,
         run=output,
         resume=resume,
@@ -155,15 +155,29 @@ def _recipe(
     return complete([*below, *layers], data.manifest.tokenizer.vocab_size)
 
 
+def _as_begun(recipe: Recipe, earlier: Settings | None, fit_memory: bool) -> Recipe:
+    """Keep the micro-batches of a run that goes on, which memory or processes may have cut.
+
+    The same command then goes on as it began. Smaller ones than it has are refused later.
+    """
+    if earlier is None:
+        return recipe
+    begun = earlier.training["micro_batch_tokens"]
+    if fit_memory or recipe.training.micro_batch_tokens > begun:
+        return recipe._replace(training=recipe.training.replace(micro_batch_tokens=begun))
+    return recipe
+
+
 def _earlier(run: Path) -> Settings | None:
     """Return the settings of the run in a folder, if there is one."""
-    from translucid.training.recipe import Settings
+    from translucid.training.recipe import FROM_DATA, Settings
     from translucid.training.run_folder import RunFolder, read_record
 
     if not RunFolder(run).record.is_file():
         return None
     record = read_record(run)
-    return Settings(record.model.model_dump(), record.training.model_dump())
+    model = record.model.model_dump(exclude=set(FROM_DATA))  # whether the data fits is seen later
+    return Settings(model, record.training.model_dump())
 
 
 def _count(text: str) -> int:

@@ -128,7 +128,7 @@ def shown(console: Console, course: Course) -> Iterator[Callable[[TrainingEvent]
         with _Screen(console, course) as screen:
             yield screen.show
     else:
-        yield Lines(lambda text: console.print(text, markup=False, soft_wrap=True), course).show
+        yield Lines(lambda text: console.print(text, soft_wrap=True), course).show
 
 
 class Lines:
@@ -179,9 +179,9 @@ class _Screen:
             case Validated():
                 self._console.print(_validation(event))
             case Skipped():
-                self._console.print(in_words(event), style="yellow", markup=False)
+                self._console.print(in_words(event), style="yellow")
             case _:
-                self._console.print(in_words(event), markup=False)
+                self._console.print(in_words(event))
 
     def _draw(self) -> RenderableType:
         return _picture(self._course)

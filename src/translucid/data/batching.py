@@ -16,10 +16,10 @@ step at the end of an epoch takes what it lacks from the next one, so that every
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,15 +49,6 @@ class Cursor:
     def __post_init__(self) -> None:
         if self.epoch < 0 or self.batch < 0:
             raise InputError(f"{self}: neither number can be negative")
-
-    def to_json(self) -> dict[str, int]:
-        """Return the cursor as plain values, for a saved training state."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, int]) -> Self:
-        """Return the cursor that `to_json` has written."""
-        return cls(epoch=values["epoch"], batch=values["batch"])
 
 
 START = Cursor(epoch=0, batch=0)

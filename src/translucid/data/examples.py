@@ -143,10 +143,10 @@ def too_long(examples: Examples, max_tokens: int, needed: int) -> str:
     if len(pairs) > len(places):
         places.append(f"  and {len(pairs) - len(places):,} more")
     return (
-        f"max_tokens = {max_tokens:,} is too small for {len(pairs):,} of {len(examples.split):,} "
-        f"pairs of {examples.split.folder}; the longest needs {needed:,}. Raise max_tokens to "
-        f"{needed:,}, or prepare the data again with a lower limit of length. The pairs:\n"
-        + "\n".join(places)
+        f"micro-batches of {max_tokens:,} tokens are too small for {len(pairs):,} of "
+        f"{len(examples.split):,} pairs of {examples.split.folder}; the longest needs {needed:,}. "
+        f"Raise micro_batch_tokens (and batch_tokens, if it is less) to {needed:,}, or prepare the "
+        "data again with a lower limit of length (--max-tokens). The pairs:\n" + "\n".join(places)
     )
 
 

@@ -7,7 +7,8 @@ A sampled row may be longer than the stored one by which its micro-batch was pla
 token budget would be exceeded, the micro-batch is computed in several pieces, each within the
 budget, its rows grouped by their sampled lengths. A loss is a sum over tokens, so the gradient is
 that of the whole, and the sequence of micro-batches, hence the cursor, stays what it was. A row
-that exceeds the budget alone keeps its stored tokens, which never do.
+that exceeds the budget alone, or is longer than the network can read, keeps its stored tokens,
+which never do and are.
 
 The price of subword sampling is speed: on everyday sentences at strength 0.1, most micro-batches
 fall into two pieces and about a fifth of what they hold is padding.
@@ -33,11 +34,15 @@ _LOTS = 2**63  # `derive` gives one of these numbers
 
 @dataclass(frozen=True)
 class Sampling:
-    """The tokenizer, how strongly it samples, and the share of sources that is read as typed."""
+    """The tokenizer, how strongly it samples, and the share of sources that is read as typed.
+
+    `longest` is the most tokens of a row, symbols counted, that the network can read.
+    """
 
     tokenizer: Tokenizer
     strength: float
-    typed: float = 0.0
+    typed: float
+    longest: int
 
 
 def sampled_rows(
@@ -66,6 +71,7 @@ def _sampled_side(
 ) -> list[list[int]]:
     """Return the sampled tokens of every row on one side."""
     examples = batches.examples
+    longest = min(batches.max_tokens, sampling.longest)
     rows = []
     for row, (pair, direction) in enumerate(
         zip(batch.pairs.tolist(), batch.directions.tolist(), strict=True)
@@ -84,5 +90,5 @@ def _sampled_side(
         elif text != written:
             tokens = sampling.tokenizer.encode(text)
         specials = 2 if side == 0 and examples.tags[direction] is not None else 1
-        rows.append(tokens if len(tokens) + specials <= batches.max_tokens else stored)
+        rows.append(tokens if len(tokens) + specials <= longest else stored)
     return rows

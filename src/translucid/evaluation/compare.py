@@ -129,9 +129,8 @@ def compare(
     systems: Sequence[System], given: ReferenceSet, scoring: Scoring, trials: int, emit: Emit
 ) -> Comparison:
     """Compare systems by all metrics; 0 resamples or 0 trials leave out one of the tests."""
-    _check(systems, given)
-    if scoring.resamples <= 0 and trials <= 0:
-        raise InputError("0 resamples and 0 trials: at least one of the tests must be made")
+    check([system.name for system in systems], scoring, trials)
+    _check_lengths(systems, given)
     for notice in (
         *(tokenized_notice(system.name, system.texts) for system in systems),
         memory_notice(len(given), scoring.resamples, trials),
@@ -147,12 +146,18 @@ def compare(
     )
 
 
-def _check(systems: Sequence[System], given: ReferenceSet) -> None:
-    if len(systems) < 2:
-        raise InputError(f"{len(systems)} system cannot be compared: give two or more")
-    names = Counter(system.name for system in systems)
-    if repeated := [name for name, count in names.items() if count > 1]:
+def check(names: Sequence[str], scoring: Scoring, trials: int) -> None:
+    """Refuse a comparison that cannot be made, before anything is translated for it."""
+    if len(names) < 2:
+        raise InputError(f"{len(names)} system cannot be compared: give two or more")
+    if repeated := [name for name, count in Counter(names).items() if count > 1]:
         raise InputError(f"two systems are named {repeated[0]!r}: give each a name of its own")
+    if scoring.resamples <= 0 and trials <= 0:
+        raise InputError("0 resamples and 0 trials: at least one of the tests must be made")
+    scoring.target_words()  # refuses a tokenizer that does not exist
+
+
+def _check_lengths(systems: Sequence[System], given: ReferenceSet) -> None:
     for system in systems:
         if len(system.texts) != len(given):
             raise InputError(

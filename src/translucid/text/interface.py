@@ -12,12 +12,12 @@ later without training the tokenizer again.
 from __future__ import annotations
 
 import hashlib
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from translucid.atomic import new_file
 from translucid.errors import InputError
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
@@ -90,7 +90,8 @@ class Tokenizer(ABC):
 
     def save(self, path: Path) -> None:
         """Write the tokenizer's file; ``fingerprint`` is the sha256 of what is written."""
-        write_whole(path, self._data)
+        with new_file(path) as file:
+            file.write(self._data)
 
     @abstractmethod
     def encode(self, text: str) -> list[int]:
@@ -157,16 +158,3 @@ def utf8(text: str) -> bytes:
             f"  Remove it, or repair the text where it was read (a broken \\u escape in JSON, or "
             f"UTF-16 read as something else)."
         ) from error
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that other processes see either all of it or what was there before."""
-    draft = path.with_name(f"{path.name}.partial")
-    try:
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

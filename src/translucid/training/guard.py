@@ -30,7 +30,8 @@ def refuse_unfit(model: Transformer, data: PreparedData) -> None:
             f"{data.folder} has {needed:,}: give the network at least as many"
         )
     if config.positions == "learned":
-        most = longest(examples_of(data, "train"))
+        read = [name for name in ("train", "dev") if name in data.manifest.splits]
+        most = max(longest(examples_of(data, name)) for name in read)
         if most > config.max_positions:
             raise InputError(
                 f"the longest sentence of {data.folder} has {most:,} tokens, and the network "

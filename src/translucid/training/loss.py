@@ -39,7 +39,7 @@ PAIRED_ELEMENTS = 1 << 20  # of each pass; there are four such buffers, read and
 class Objective(nn.Module):
     """Teacher forcing: given the source and the target so far, how well is the next token told?"""
 
-    def __init__(self, model: Transformer, label_smoothing: float, agreement: float = 0.0) -> None:
+    def __init__(self, model: Transformer, label_smoothing: float, agreement: float) -> None:
         super().__init__()
         self.model = model
         self.label_smoothing = label_smoothing
@@ -73,7 +73,7 @@ def projected_loss(
     weight_VD: Tensor,
     labels_R: Tensor,
     smoothing: float,
-    agreement: float = 0.0,
+    agreement: float,
 ) -> tuple[Tensor, Tensor]:
     """Return (smoothed_sum, plain_sum) of the logits ``states @ weightᵀ`` against the labels.
 

@@ -162,9 +162,21 @@ def complete(layers: Sequence[Settings], vocab_size: int) -> Recipe:
             built.append(_AREAS[area](**values))
         except ConfigError as error:
             faults += [f"[{area}] {fault}" for fault in error.faults]
+    if not faults and (fault := _agreement_for_nothing(*built)):
+        faults.append(fault)
     if faults:
         raise ConfigError("the settings of the run", faults)
     return Recipe(*built)
+
+
+def _agreement_for_nothing(model: ModelConfig, training: TrainingConfig) -> str | None:
+    dropped = (model.dropout, model.attention_dropout, model.feed_forward_dropout)
+    if training.agreement and not any(dropped):
+        return (
+            f"training.agreement = {training.agreement} with model.dropout = 0: without dropout "
+            "two passes are the same and always agree; raise dropout, or leave agreement out"
+        )
+    return None
 
 
 def _value(text: str) -> Any:

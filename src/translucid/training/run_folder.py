@@ -152,6 +152,8 @@ def _refuse_differences(run: RunFolder, before: RunRecord, now: RunRecord) -> No
     free = set(FREE_TO_CHANGE)
     if now.training.schedule not in ENDING:
         free.add("total_steps")  # other schedules do not look at it
+    if now.training.metric != "loss":
+        free.discard("validation_sample")  # scores of other sentences cannot be compared
     for area, old, new in (
         ("model", before.model.model_dump(), now.model.model_dump()),
         ("training", before.training.model_dump(), now.training.model_dump()),

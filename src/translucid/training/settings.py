@@ -38,6 +38,17 @@ def _warmup_ends_in_time(values: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _rate_lasts_to_the_end(values: Mapping[str, Any]) -> str | None:
+    steps, total = values["max_steps"], values.get("total_steps") or values["max_steps"]
+    if values["schedule"] in ENDING and steps > total:
+        return (
+            f"max_steps = {steps} is beyond total_steps = {total}, where the {values['schedule']} "
+            "schedule reaches zero: steps after that would change nothing. Lower max_steps, or "
+            "begin a new run with more total_steps"
+        )
+    return None
+
+
 class TrainingConfig(Config):
     """How a network is trained; the defaults are the paper's section 5, or sensible."""
 
@@ -102,7 +113,8 @@ class TrainingConfig(Config):
     )
     micro_batch_tokens: Count = Field(
         default_factory=lambda data: min(data["batch_tokens"], 4096),
-        description="tokens a side, padding counted, that are computed at once",
+        description="tokens a side, padding counted, that are computed at once; twice as many with "
+        "agreement",
     )
     subword_sampling: NotNegative = Field(
         default=0.0,
@@ -148,6 +160,7 @@ class TrainingConfig(Config):
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(("micro_batch_tokens", "batch_tokens"), _micro_batch_is_a_part),
         Rule(("warmup_steps", "schedule", "max_steps"), _warmup_ends_in_time),
+        Rule(("max_steps", "schedule"), _rate_lasts_to_the_end),
     )
 
     @property

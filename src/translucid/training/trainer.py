@@ -123,6 +123,7 @@ class Trainer:
         self._resume = resume
         self._command = command
         self._examples = examples_of(data, "train")
+        self._batches = Batches(self._examples, settings.micro_batch_tokens, settings.seed)
         self._output = ModelOutput(model.config, settings, data, self.run)
         self._stop_requested = False  # on this process
         self._interrupted = False  # on any process, as all of them know
@@ -368,13 +369,16 @@ class Trainer:
         )
 
     def _loader(self) -> Loader:
-        settings = self.settings
+        settings, config = self.settings, self._model.config
         sampling = None
         if settings.subword_sampling or settings.typed_source:
-            tokenizer = load_tokenizer(self._data.tokenizer_path)
-            sampling = Sampling(tokenizer, settings.subword_sampling, settings.typed_source)
-        batches = Batches(self._examples, settings.micro_batch_tokens, settings.seed)
-        return Loader(batches, sampling, ahead=_STEPS_AHEAD, pin=self._device.type == "cuda")
+            sampling = Sampling(
+                load_tokenizer(self._data.tokenizer_path),
+                settings.subword_sampling,
+                settings.typed_source,
+                config.max_positions if config.positions == "learned" else self._batches.max_tokens,
+            )
+        return Loader(self._batches, sampling, ahead=_STEPS_AHEAD, pin=self._device.type == "cuda")
 
     def _metrics(self) -> Iterator[Recorded]:
         return read_metrics(self.run.metrics.path)

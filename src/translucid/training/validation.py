@@ -18,8 +18,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from translucid.data.batching import Batches
-from translucid.data.collate import collate, stored_rows
 from translucid.data.examples import examples_of, longest
+from translucid.data.loader import Loader
 from translucid.data.shards import PreparedData
 from translucid.decoding.greedy import greedy
 from translucid.decoding.job import Job
@@ -32,6 +32,7 @@ from translucid.text.tokenizer import BOS, EOS, PAD, Tokenizer, tag_id
 from translucid.training.loss import Objective
 
 SAMPLES_SHOWN = 3
+_BATCHES_AHEAD = 2
 ROWS_AT_A_TIME = 64  # greedy decoding of more gains little on a CPU
 PLAIN_GREEDY = SearchConfig(method="greedy", loop_guard=False)  # what the network says, all of it
 
@@ -138,16 +139,17 @@ def evaluating(model: Transformer) -> Iterator[None]:
 def dev_loss(model: Transformer, data: PreparedData, max_tokens: int) -> float:
     """Return the mean loss a token over the dev set, without label smoothing."""
     examples = examples_of(data, "dev")
-    epoch = Batches(examples, max(max_tokens, longest(examples)), seed=0).epoch(0)
+    batches = Batches(examples, max(max_tokens, longest(examples)), seed=0)
     device = next(model.parameters()).device
-    objective = Objective(model, label_smoothing=0.0)
+    objective = Objective(model, label_smoothing=0.0, agreement=0.0)
     total, tokens = 0.0, 0
-    for number in range(len(epoch)):
-        micro_batch = epoch.batch(number)
-        batch = collate(micro_batch, *stored_rows(micro_batch, examples), examples).to(device)
-        _, plain = objective(batch.source_BS, batch.target_BT, batch.labels_BT)
-        total += float(plain)
-        tokens += batch.tokens
+    loader = Loader(batches, sampling=None, ahead=_BATCHES_AHEAD, pin=device.type == "cuda")
+    with loader.epoch(0) as epoch:
+        for batch in epoch:
+            here = batch.to(device)
+            _, plain = objective(here.source_BS, here.target_BT, here.labels_BT)
+            total += float(plain)
+            tokens += here.tokens
     return total / tokens
 
 

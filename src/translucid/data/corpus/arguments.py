@@ -218,7 +218,7 @@ def _text_corpus(source: _Argument, target: _Argument, languages: tuple[str, str
 def _refuse_repeats(corpora: Iterable[Corpus]) -> None:
     seen = set()
     for corpus in corpora:
-        key = tuple(path.resolve() for path in corpus.paths)
+        key = (corpus.format, *(path.resolve() for path in corpus.paths))
         if key in seen:
             raise InputError(
                 f"{corpus.name} was given twice; to see it twice as often, give it a weight: "

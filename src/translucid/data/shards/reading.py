@@ -23,7 +23,6 @@ from translucid.data.shards.files import (
 from translucid.data.shards.manifest import MANIFEST, Layout, Manifest, SplitEntry
 from translucid.errors import DataError, InputError, nearest
 
-_PAIRS_AT_A_TIME = 1 << 17
 _SMALL = 1 << 28  # bytes of a split that may stay in memory for good
 _SENTENCES_BETWEEN_RELEASES = 256
 
@@ -126,16 +125,6 @@ class Split:
         begin, end = self._bounds(lang, "text_offsets", pair)
         self._have_read(1)
         return self._map(f"{lang}.text", np.dtype("u1"))[begin:end].tobytes().decode()
-
-    def lengths(self, lang: str) -> NDArray[np.int32]:
-        """Return the number of tokens of every sentence of one side."""
-        offsets = self._index(lang, "offsets")
-        lengths = np.empty(len(self), np.int32)
-        for begin in range(0, len(self), _PAIRS_AT_A_TIME):
-            block = offsets[begin : begin + _PAIRS_AT_A_TIME + 1]
-            lengths[begin : begin + _PAIRS_AT_A_TIME] = np.diff(block)
-            self._have_read(len(block))
-        return lengths
 
     def lengths_of(self, lang: str, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of tokens of some sentences of one side."""
