@@ -143,14 +143,18 @@ def load_model(folder: Path) -> Transformer:
         config = ModelConfig.from_file(_existing(folder, CONFIG))
     except ConfigError as error:
         raise DataError(folder / CONFIG, str(error), remedy=_REMEDY) from error
+    return network_with(config, read_weights(folder), folder / WEIGHTS).eval()
+
+
+def network_with(config: ModelConfig, weights: Mapping[str, Tensor], path: Path) -> Transformer:
+    """Return a network with weights, read from `path`, on the CPU; refuse those of another one."""
     with torch.random.fork_rng(devices=[]):  # the first weights are drawn and then replaced
         model = Transformer(config)
-    weights = read_weights(folder)
-    check_weights(weights_of(model), weights, folder / WEIGHTS)
+    check_weights(weights_of(model), weights, path)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
-    return model.eval()
+    return model
 
 
 def check_weights(

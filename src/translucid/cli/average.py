@@ -76,7 +76,7 @@ def average(
     weights = average_checkpoints(RunFolder(run).checkpoints, steps)
     if half:
         weights = halved(weights)
-    scores = _scores(record, prepared, weights, steps[-1])
+    scores = _scores(run, record, prepared, weights, steps[-1])
     made = ModelOutput(record.model, record.training, prepared, RunFolder(run))
     made.write(output, weights, _facts(RunFolder(run), steps, scores, half))
     keep_findings([output], prepared)
@@ -128,22 +128,17 @@ def _steps(run: RunFolder, record: RunRecord, last: int | None, best: int | None
 
 
 def _scores(
-    record: RunRecord, data: PreparedData, weights: dict[str, Tensor], step: int
+    run: Path, record: RunRecord, data: PreparedData, weights: dict[str, Tensor], step: int
 ) -> Validated | None:
     """Measure averaged weights on the dev set, if there is one."""
-    import torch
-
+    from translucid.checkpoint.format import network_with
     from translucid.events import Validated
-    from translucid.model import Transformer
     from translucid.text.tokenizer import load_tokenizer
     from translucid.training.validation import Validator
 
     if "dev" not in data.manifest.splits:
         return None
-    model = Transformer(record.model)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(weights[name])
+    model = network_with(record.model, weights, run)
     settings = record.training
     found = Validator(
         data,

@@ -149,21 +149,16 @@ def frame_steps(run: Path) -> list[int]:
 
 def checkpoint_of(run: Path, step: int, like: Translator) -> Translator:
     """Return the network of a run after a step, with the tokenizer and heads of its model."""
-    import torch
-
     from translucid.checkpoint.average import weights_kept
+    from translucid.checkpoint.format import network_with
     from translucid.interpret.network import with_network
-    from translucid.model import Transformer
     from translucid.training.run_folder import RunFolder, read_record
 
     config = read_record(run).model
     if config != like.members[0].model.config:
         raise InputError(f"the model is not of the run {run}: they have different settings")
-    model = Transformer(config).eval()
-    weights = weights_kept(RunFolder(run).checkpoints.open(step))
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(weights[name])
+    checkpoint = RunFolder(run).checkpoints.open(step)
+    model = network_with(config, weights_kept(checkpoint), checkpoint.folder).eval()
     return with_network(like, model, f"{like.name} after step {step}")
 
 
