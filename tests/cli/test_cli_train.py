@@ -37,6 +37,7 @@ from translucid.events import (
 )
 from translucid.presets import find_preset
 from translucid.training.run_folder import read_record
+from translucid.training.settings import TrainingConfig
 from word_data import word_data, word_pairs
 
 SMALL = (
@@ -226,7 +227,8 @@ assert signal.getsignal(signal.SIGTERM) == before
 
 # What is shown.
 
-PLAN = Plan(max_steps=100, max_minutes=0.0, flops=1e6, peak=1e9)
+ONCE = TrainingConfig().passes
+PLAN = Plan(max_steps=100, max_minutes=0.0, passes=ONCE, flops=1e6, peak=1e9)
 VALIDATED = Validated(
     step=2,
     loss=1.25,
@@ -309,8 +311,19 @@ def test_time_left_of_a_real_run_counts_all_its_steps(
     assert seen[0] == (8, 12)
 
 
+def test_steps_of_two_passes_take_twice_the_time() -> None:
+    """Ten steps of one pass, two seconds each; 10 more of one and 80 of two are left."""
+    settings = TrainingConfig(agreement=5.0, agreement_from=21)
+    plan = replace(PLAN, passes=settings.passes)
+    course = course_of(plan, [trained(step) for step in range(1, 11)])
+    assert course.left == pytest.approx(2 * 10 + 4 * 80)
+    one = course.share_of_peak
+    course.take(trained(21))
+    assert course.share_of_peak == pytest.approx(2 * one)
+
+
 def test_a_limit_of_minutes_that_comes_first_decides() -> None:
-    plan = Plan(max_steps=10_000, max_minutes=1.0, flops=1.0, peak=1.0)
+    plan = Plan(max_steps=10_000, max_minutes=1.0, passes=ONCE, flops=1.0, peak=1.0)
     clock = Clock()
     course = Course(plan, clock)
     course.go_on(1, 20.0)

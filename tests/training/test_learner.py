@@ -132,6 +132,18 @@ def test_agreement_adds_to_what_is_minimised_and_not_to_the_perplexity(data: Pre
     )
 
 
+def test_agreement_begins_with_its_first_step(data: PreparedData) -> None:
+    batches = micro_batches(data, 2)
+
+    def sums(step: int, **changes: object) -> Tensor:
+        return learner_of(data, toy_settings(**changes), dropout=0.3).accumulate(batches, step, 2)
+
+    late = {"agreement": 5.0, "agreement_from": 4}
+    assert torch.equal(sums(3, **late), sums(3))
+    assert torch.equal(sums(4, **late), sums(4, agreement=5.0))
+    assert not torch.equal(sums(4, **late), sums(4))
+
+
 class ForCompany(SingleProcess):
     """A process among others that compute more micro-batches than it does."""
 

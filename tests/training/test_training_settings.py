@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from translucid.errors import ConfigError
 from translucid.training.settings import FREE_TO_CHANGE, TrainingConfig
@@ -67,3 +69,14 @@ def test_steps_at_a_rate_of_zero_are_refused(schedule: str) -> None:
         settings.replace(max_steps=9000)
     endless = TrainingConfig(schedule="inverse-sqrt", max_steps=7000).replace(max_steps=9000)
     assert (endless.max_steps, endless.total_steps) == (9000, 7000)
+
+
+@given(
+    first=st.integers(1, 30), before=st.integers(0, 20), steps=st.integers(1, 20), on=st.booleans()
+)
+def test_passes_are_those_of_the_single_steps(
+    first: int, before: int, steps: int, on: bool
+) -> None:
+    settings = TrainingConfig(agreement=1.0 if on else 0.0, agreement_from=first)
+    each = [2 if on and step >= first else 1 for step in range(before + 1, before + steps + 1)]
+    assert settings.passes(before, before + steps) == sum(each)

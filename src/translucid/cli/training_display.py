@@ -39,12 +39,14 @@ AT_ONCE = " Ctrl-C again stops at once, without saving."
 class Plan:
     """How far a run is to go, and what its speed is measured against.
 
-    `flops` are those of a target token; `peak` is what the machine's matrix products reach in a
-    second. `max_minutes` is 0 where time is not limited.
+    `passes` tells how often sentences go through the network in the steps after one and up to
+    another, `flops` those of a target token in a pass; `peak` is what the machine's matrix products
+    reach in a second. `max_minutes` is 0 where time is not limited.
     """
 
     max_steps: int
     max_minutes: float
+    passes: Callable[[int, int], int]
     flops: float
     peak: float
 
@@ -93,7 +95,9 @@ class Course:
     @property
     def share_of_peak(self) -> float:
         """The share of the machine's peak that training's matrix products reach."""
-        return self.tokens_per_second * self.plan.flops / self.plan.peak
+        step = self.latest.step if self.latest else 1
+        flops = self.plan.flops * self.plan.passes(step - 1, step)
+        return self.tokens_per_second * flops / self.plan.peak
 
     @property
     def elapsed(self) -> float:
@@ -105,8 +109,8 @@ class Course:
         """Seconds until the limit of steps or minutes that comes first, all stops included."""
         if self.latest is None:
             return None
-        steps = self.latest.step - self.steps_before
-        by_steps = (self.plan.max_steps - self.latest.step) * self.elapsed / steps
+        done = self.plan.passes(self.steps_before, self.latest.step)
+        by_steps = self.plan.passes(self.latest.step, self.plan.max_steps) * self.elapsed / done
         by_minutes = 60 * self.plan.max_minutes - self.seconds_before - self.elapsed
         return max(0.0, min(by_steps, by_minutes) if self.plan.max_minutes else by_steps)
 

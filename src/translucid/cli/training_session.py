@@ -189,7 +189,8 @@ class Agreed:
         return Plan(
             max_steps=self.training.max_steps,
             max_minutes=self.training.max_minutes,
-            flops=flops_a_token(self.model, data) * (2 if self.training.agreement else 1),
+            passes=self.training.passes,
+            flops=flops_a_token(self.model, data),
             peak=distribution.world * matrix_product_peak(device) if main else 1.0,
         )
 

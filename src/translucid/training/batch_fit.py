@@ -174,9 +174,10 @@ def _step(learner: Learner, rows: int, length: int) -> Measured:
     ids = torch.randint(1, highest, (rows, length)) if highest > 2 else torch.ones(rows, length)
     zeros = np.zeros(rows, np.int64)
     batch = Batch(ids.long(), ids.long(), ids.long(), ids.numel(), zeros, zeros)
-    learner.accumulate([batch], 1, real=1)
+    step = learner.settings.agreement_from  # from which on more is needed
+    learner.accumulate([batch], step, real=1)
     learner.clip(batch.tokens)
-    learner.update(1, 1e-9)
+    learner.update(step, 1e-9)
     learner.forget_gradients()
     return Measured(rows * length, _peak(learner.device))
 

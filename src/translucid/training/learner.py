@@ -48,10 +48,10 @@ class Learner:
         self.distribution = distribution
         self.device = device
         self.bf16 = bf16
-        objective = Objective(model, settings.label_smoothing, settings.agreement).to(device)
+        self.objective = Objective(model, settings.label_smoothing, agreement=0.0).to(device)
         if settings.compile:
-            objective.compile(dynamic=True)
-        self.module = distribution.wrap(objective)
+            self.objective.compile(dynamic=True)
+        self.module = distribution.wrap(self.objective)
         self.parameters = dict(model.named_parameters())
         self.optimizer = build_optimizer(self.parameters, settings)
         self.average = (
@@ -66,6 +66,8 @@ class Learner:
         a row for each that counts, in float64 on the CPU.
         """
         self.module.train()
+        twice = step >= self.settings.agreement_from
+        self.objective.agreement = self.settings.agreement if twice else 0.0
         rounds = self.distribution.rounds(real)
         sums = [torch.empty(0, 2, device=self.device)]
         for number in range(rounds):

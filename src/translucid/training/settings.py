@@ -102,6 +102,11 @@ class TrainingConfig(Config):
         description="R-Drop: how strongly two passes with other dropout are to agree (5 is usual), "
         "at twice the work; 0: one pass, as in the paper",
     )
+    agreement_from: Count = Field(
+        default=1,
+        description="agreement: the first step of two passes; those before it take one and half "
+        "the time",
+    )
     ema_decay: Share = Field(
         default=0.0,
         description="decay of the moving average of weights that is validated and kept; 0: none",
@@ -167,6 +172,11 @@ class TrainingConfig(Config):
     def micro_batches(self) -> int:
         """How many micro-batches an optimiser step takes, over all processes."""
         return max(1, round(self.batch_tokens / self.micro_batch_tokens))
+
+    def passes(self, before: int, last: int) -> int:
+        """Return how often sentences go through the network in steps `before` + 1 to `last`."""
+        twice = max(0, last - max(before, self.agreement_from - 1)) if self.agreement else 0
+        return last - before + twice
 
 
 # What may change when a run goes on: how long, what is reported and kept, and on which machine.
