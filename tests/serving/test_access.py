@@ -87,14 +87,19 @@ def test_a_wrong_key_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.9.1", "[::1]"])
 def test_an_own_address_has_own_names(host: str) -> None:
     assert is_loopback(host)
-    assert names_of(host, []) == {"localhost", "127.0.0.1", "[::1]"}
+    more = {host} if host == "127.8.9.1" else set()
+    assert names_of(host, []) == {"localhost", "127.0.0.1", "[::1]", *more}
 
 
 def test_an_open_address_has_any_name_until_names_are_given() -> None:
     assert not is_loopback("0.0.0.0")
     assert not is_loopback("example.org")
     assert names_of("0.0.0.0", []) is None
-    assert names_of("0.0.0.0", ["Box.local"]) == {"localhost", "127.0.0.1", "[::1]", "box.local"}
+    own = {"localhost", "127.0.0.1", "[::1]"}
+    for open_to_all in ("0.0.0.0", "::"):
+        assert names_of(open_to_all, ["Box.local:8443"]) == {*own, "box.local"}
+    assert names_of("192.168.1.5", ["box.local"]) == {*own, "192.168.1.5", "box.local"}
+    assert names_of("fe80::1", ["box.local"]) == {*own, "[fe80::1]", "box.local"}
 
 
 @pytest.mark.parametrize(
@@ -175,6 +180,42 @@ def test_pages_of_other_sites_may_not_post(server: Running) -> None:
     assert "--allow-origin" in server.problem(answer, 403, "wrong-origin")
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"},  # a picture of that address
+        {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors", "Origin": "http://127.0.0.1:1"},
+        {"Origin": "https://evil.example"},  # over plain HTTP, that is all that browsers send
+        {"Origin": "null"},
+    ],
+)
+def test_nor_may_they_make_the_server_work_otherwise(
+    server: Running, headers: dict[str, str]
+) -> None:
+    sent = {**headers, "Authorization": f"Bearer {KEY}"}
+    for path in ("/v1/models", "/v1/trace/x/lens"):
+        answer = server.client.get(path, headers=sent)
+        server.problem(answer, 403, "wrong-origin")
+    assert server.client.get("/detect", params={"q": "chat"}, headers=sent).status_code == 403
+    answer = server.client.post("/v1/translate", json={"texts": ["chat"]}, headers=sent)
+    server.problem(answer, 403, "wrong-origin")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"},  # a link was followed
+        {"Sec-Fetch-Site": "same-origin", "Origin": "https://behind-a-proxy.example"},
+        {"Sec-Fetch-Site": "none"},
+        {"Origin": "http://LOCALHOST:9", "Host": "localhost:9"},
+    ],
+)
+def test_links_and_the_own_page_are_no_pages_of_other_sites(
+    server: Running, headers: dict[str, str]
+) -> None:
+    assert server.client.get("/health/live", headers=headers).status_code == 200
+
+
 def test_pages_of_a_site_that_is_allowed_may(server: Running) -> None:
     asking = {
         "Origin": ORIGIN,
@@ -226,3 +267,18 @@ def test_the_log_has_text_only_if_asked_and_never_a_key(
         server.client.get("/detect", params={"q": "chat", "api_key": KEY})
     assert caplog.text.count("text 'petit arbre vieux' became 'old tree small'") == 2
     assert KEY not in caplog.text
+
+
+def test_texts_are_logged_where_that_was_asked_for(
+    server: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="translucid.serving")
+    headers = {"Authorization": f"Bearer {KEY}"}
+    for path, body in (
+        ("/v1/translate", {"texts": ["chat"]}),
+        ("/v1/trace", {"text": "chat"}),
+        ("/v1/score", {"sources": ["chat"], "targets": ["cat"]}),
+    ):
+        caplog.clear()
+        assert server.post(path, body, headers=headers).is_success
+        assert "text 'chat' became 'cat'" in caplog.text, path

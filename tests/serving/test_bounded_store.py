@@ -67,6 +67,8 @@ def test_a_value_is_kept_for_a_time_after_its_last_use() -> None:
     clock.now = 11
     assert (found.get("b"), found.get("a"), len(found), found.bytes) == (None, 0, 1, 1)
     clock.now = 100
+    found.expire()
+    assert not found._kept
     assert (len(found), found.bytes) == (0, 0)
 
 

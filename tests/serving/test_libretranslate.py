@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from libretranslatepy import LibreTranslateAPI
 
 from served import LIMIT, Running, serving
+from translucid.decoding.settings import SearchConfig
+from translucid.serving.compat import _search
 from translucid.serving.compat_forms import form_fields
 from translucid.serving.detection import detect
 from translucid.serving.language_names import language_name
@@ -215,3 +217,11 @@ def test_get_with_a_body_is_read(server: Running) -> None:
     connection.request("GET", "/languages", body=b"a=b")
     assert connection.getresponse().status == 200
     connection.close()
+
+
+def test_alternatives_keep_to_the_widest_beam_and_need_one() -> None:
+    assert _search(SearchConfig(beam=1), 1, most=2) == SearchConfig(beam=2, n_best=2)
+    assert _search(SearchConfig(beam=1), 1, most=16).beam == 4
+    assert _search(SearchConfig(method="greedy"), 2, most=16) == SearchConfig(beam=4, n_best=3)
+    greedy = SearchConfig(method="greedy")
+    assert _search(greedy, 0, most=16) is greedy

@@ -126,7 +126,9 @@ def test_a_stream_that_fails_on_the_way_says_so_at_its_end(
             told += part
     last = told.rstrip().splitlines()[-2:]
     assert last[0] == "event: problem"
-    assert json.loads(last[1].removeprefix("data: "))["type"] == "/problems/internal"
+    problem = json.loads(last[1].removeprefix("data: "))
+    assert problem["type"] == "/problems/internal"
+    assert problem["detail"].endswith(f"under {answer.headers['x-request-id']}")
     assert "failed: ZeroDivisionError" in caplog.text
 
 

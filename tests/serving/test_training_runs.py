@@ -117,7 +117,7 @@ def test_looking_for_a_lock_leaves_the_folder_free(tmp_path: Path) -> None:
 def test_runs_are_listed_with_what_was_asked_for(client: TestClient, original: Path) -> None:
     answer = client.get("/v1/runs")
     (run,) = answer.json()["runs"]
-    assert RunsAnswer.model_validate_json(answer.content).model_dump() == answer.json()
+    assert RunsAnswer.model_validate_json(answer.content).model_dump(mode="json") == answer.json()
     record = json.loads((original / "run.json").read_text())
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", run.pop("started"))
     assert run == {
@@ -125,6 +125,7 @@ def test_runs_are_listed_with_what_was_asked_for(client: TestClient, original: P
         "state": "finished",
         "step": 300,
         "max_steps": 300,
+        "directions": [["fr", "en"]],
         "settings": {"model": record["model"], "training": record["training"]},
     }
 
@@ -313,6 +314,24 @@ def test_runs_of_one_name_are_told_apart(original: Path, folder: Path) -> None:
     assert [run.name for run in runs] == ["lesson", "lesson-2", "lesson-3"]
     assert runs.find("lesson-2").path == folder
     assert (len(runs), len(runs_of([]))) == (3, 0)
+
+
+def test_a_run_that_is_gone_hides_no_other(original: Path, folder: Path) -> None:
+    with running(runs=[folder, original]) as client:
+        shutil.rmtree(folder)
+        assert [run["name"] for run in client.get("/v1/runs").json()["runs"]] == ["lesson-2"]
+        for path, body in (("events", None), ("film", FILM)):
+            place = f"/v1/runs/lesson/{path}"
+            answer = client.get(place) if body is None else client.post(place, json=body)
+            assert "is not there any more" in problem(answer, 404, "unknown-run")
+
+
+def test_languages_of_a_run_are_not_known_before_its_first_model(folder: Path) -> None:
+    (run,) = runs_of([folder])
+    (folder / "model" / "generation_config.json").write_text("{")
+    assert run.directions() == []
+    shutil.rmtree(folder / "model")
+    assert run.directions() == []
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path, folder: Path) -> None:

@@ -16,6 +16,7 @@ SHORTEST_KEY = 16
 KEYS_VARIABLE = "TRANSLUCID_API_KEYS"
 _MAKE_ONE = 'python -c "import secrets; print(secrets.token_urlsafe(32))"'
 _OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
+_ANY_ADDRESS = {"", "0.0.0.0", "[::]"}  # noqa: S104 - what a server may listen to, and nobody's name
 
 
 class Keys:
@@ -98,7 +99,8 @@ def names_of(host: str, more: Sequence[str]) -> frozenset[str] | None:
     """
     if not is_loopback(host) and not more:
         return None
-    return frozenset(name.lower() for name in (*_OWN_NAMES, *more))
+    own = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    return frozenset(host_name(name) for name in (*_OWN_NAMES, own, *more)) - _ANY_ADDRESS
 
 
 def is_loopback(host: str) -> bool:

@@ -30,6 +30,7 @@ from translucid.serving.admission import Full, TimedOut
 from translucid.serving.answers import refusal
 from translucid.serving.bodies import fault_of
 from translucid.serving.engine import Engine
+from translucid.serving.films import Films
 from translucid.serving.gates import Drain, KeyCheck, Names
 from translucid.serving.headers import Headers
 from translucid.serving.metrics import Metrics
@@ -46,6 +47,7 @@ from translucid.serving.traces import TraceStore
 LOG = logging.getLogger("translucid.serving")
 WARM_UP_TEXT = "1 2 3."
 _WARM_UP_PAUSE = 0.5  # seconds
+_SECONDS_BETWEEN_LOOKS = 60.0
 
 
 def create_app(
@@ -62,6 +64,7 @@ def create_app(
         access=access or Access(),
         runs=runs,
         traces=TraceStore(settings),
+        films=Films(runs.checkpoints, settings),
         metrics=Metrics(),
     )
     app = FastAPI(
@@ -115,16 +118,25 @@ def _lifespan(state: ServerState) -> Any:
     async def living(app: FastAPI) -> AsyncIterator[None]:
         del app
         state.started = engine = Engine(state.settings, state.metrics.event)
-        warming = asyncio.ensure_future(_warm_up(state))
+        beside = [asyncio.ensure_future(work(state)) for work in (_warm_up, _forget)]
         try:
             yield
         finally:
-            warming.cancel()
-            await asyncio.wait((warming,))
+            for work in beside:
+                work.cancel()
+            await asyncio.wait(beside)
             await engine.drain()
             state.started = None
 
     return living
+
+
+async def _forget(state: ServerState) -> None:
+    """Let go of traces and films whose time is over, also where nobody asks for any."""
+    while True:
+        await asyncio.sleep(min(_SECONDS_BETWEEN_LOOKS, state.settings.trace_seconds))
+        state.traces.expire()
+        state.films.expire()
 
 
 async def _warm_up(state: ServerState) -> None:

@@ -80,6 +80,11 @@ class BoundedStore(Generic[Key, Value]):
             self._kept.move_to_end(key)
             return kept.value
 
+    def expire(self) -> None:
+        """Let go of what was not used for the time."""
+        with self._lock:
+            self._drop_old()
+
     def _drop(self, key: Key) -> None:
         kept = self._kept.pop(key, None)
         if kept is not None:

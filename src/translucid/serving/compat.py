@@ -29,8 +29,8 @@ from translucid.serving.detection import Detected, detect
 from translucid.serving.gates import bearer, check_key
 from translucid.serving.language_names import language_name
 from translucid.serving.problems import Fault, Problem, invalid
-from translucid.serving.routes_translate import log_texts
 from translucid.serving.state import ServerState
+from translucid.serving.text_log import log_texts
 from translucid.translator import Translation
 
 AUTO = "auto"
@@ -128,9 +128,10 @@ async def _translated(
         numbers = [number for number, other in enumerate(sources) if other == source]
         served = state.models.choose(None, source, asked.target)
         some = [texts[number] for number in numbers]
-        search = _search(served.translator.default_search, asked.alternatives)
+        default, most = served.translator.default_search, state.settings.max_beam
+        search = _search(default, asked.alternatives, most)
         done = await state.engine.translate(served, some, target=asked.target, search=search)
-        log_texts(state, some, done)
+        log_texts(state, some, [one.text for one in done])
         return dict(zip(numbers, done, strict=True))
 
     groups = [asyncio.ensure_future(group(source)) for source in dict.fromkeys(sources)]
@@ -144,11 +145,12 @@ async def _translated(
     return [found[number] for number in range(len(texts))]
 
 
-def _search(default: SearchConfig, alternatives: int) -> SearchConfig:
+def _search(default: SearchConfig, alternatives: int, most: int) -> SearchConfig:
+    """Return a search that finds so many alternatives, with a beam of `most` at most."""
     if not alternatives:
         return default
-    beam = max(default.beam, alternatives + 1, _ALTERNATIVE_BEAM)
-    return default.replace(beam=beam, n_best=alternatives + 1)
+    beam = max(default.beam, alternatives + 1, min(most, _ALTERNATIVE_BEAM))
+    return default.replace(method="beam", beam=beam, n_best=alternatives + 1)
 
 
 def _told(

@@ -58,6 +58,10 @@ class Films:
             self._kept.put(key, found, sum(frame.trace.bytes for frame in found))
         return found
 
+    def expire(self) -> None:
+        """Let go of films that nobody has looked at for the time."""
+        self._kept.expire()
+
     def _made(
         self, checkpoints: Checkpoints, run: Run, wish: FilmWish, steps: list[int]
     ) -> tuple[Frame, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from translucid.serving.access import Access, host_name
@@ -44,8 +46,8 @@ class Names:
                 f"{', '.join(sorted(self._access.hosts))}: use one of these, or start it with "
                 "--allow-host NAME",
             )
-        site, origin = header(scope, b"sec-fetch-site"), header(scope, b"origin")
-        if scope["method"] != "POST" or site not in ("cross-site", "same-site"):
+        origin = header(scope, b"origin")
+        if not _from_another_site(scope, host, origin):
             return None
         if origin in self._access.origins or "*" in self._access.origins:
             return None
@@ -54,6 +56,20 @@ class Names:
             f"a page of {(origin or 'another site')[:80]} sent this: start the server with "
             "--allow-origin ORIGIN to let it",
         )
+
+
+def _from_another_site(scope: Scope, host: str, origin: str | None) -> bool:
+    """Tell whether a page of another site sent a request, as browsers mark it.
+
+    Following a link to this server is no such request. Over plain HTTP, browsers leave out
+    Sec-Fetch-Site unless the server is on their own machine; then Origin tells.
+    """
+    if header(scope, b"sec-fetch-mode") == "navigate" and scope["method"] in ("GET", "HEAD"):
+        return False
+    site = header(scope, b"sec-fetch-site")
+    if site is not None:
+        return site in ("cross-site", "same-site")
+    return origin is not None and urlsplit(origin).netloc.lower() != host.strip().lower()
 
 
 class Drain:

@@ -264,3 +264,10 @@ def of_error(error: Told) -> Problem:
             "invalid-fields", str(error), faults=[Fault(error.subject, f) for f in error.faults]
         )
     return Problem("unusable-input", str(error))
+
+
+def unexpected(request_id: str) -> Problem:
+    """Return the problem of a request that failed as nobody expected: it tells its id alone."""
+    return Problem(
+        "internal", f"the server failed to answer; its log has the reason under {request_id}"
+    )

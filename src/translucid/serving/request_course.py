@@ -27,7 +27,7 @@ from fastapi.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from translucid.serving.answers import refusal
-from translucid.serving.problems import Problem
+from translucid.serving.problems import Problem, unexpected
 from translucid.serving.settings import ServingConfig
 from translucid.serving.state import ServerState
 
@@ -62,11 +62,7 @@ class Journal:
         except Exception as error:
             self._note(entry, error)
             if entry.status is None:
-                problem = Problem(
-                    "internal",
-                    f"the server failed to answer; its log has the reason under {entry.id}",
-                )
-                await refusal(scope, problem)(scope, entry.receive, entry.send)
+                await refusal(scope, unexpected(entry.id))(scope, entry.receive, entry.send)
 
     def _note(self, entry: _Entry, error: Exception) -> None:
         """Log where something failed; its message may hold text, so it is left out."""

@@ -12,11 +12,12 @@ from translucid.interpret.attention_head import AttentionHead, checked_heads
 from translucid.interpret.trace import Side
 from translucid.serving.answers import json_answer
 from translucid.serving.bodies import json_body, takes
-from translucid.serving.films import Films, FilmWish, film_json
+from translucid.serving.films import FilmWish, film_json
 from translucid.serving.run_events import read_events
 from translucid.serving.runs import State
 from translucid.serving.schemas import Answer, AtMost, Body, Text, told
 from translucid.serving.state import ServerState
+from translucid.serving.text_log import log_texts
 from translucid.serving.trace_schemas import Index
 from translucid.serving.trace_size import large_ones_told
 from translucid.serving.translation_schemas import Language
@@ -31,6 +32,9 @@ class RunFields(Answer):
     state: State = Field(description="training now, come to its end, or standing still before it")
     step: int = Field(description="the newest step that it has told of")
     max_steps: int
+    directions: list[tuple[str, str]] = Field(
+        description="source and target languages of its models; empty before there is one"
+    )
     started: str = Field(description="when it began or last went on, ISO 8601")
     settings: dict[str, Any] = Field(description="model and training, as it was asked for")
 
@@ -96,12 +100,12 @@ After = Annotated[
 def router(state: ServerState) -> APIRouter:
     """Return the endpoints of training runs."""
     routes = APIRouter(tags=["runs"])
-    films = Films(state.runs.checkpoints, state.settings)
 
     @routes.get("/v1/runs", response_model=RunsAnswer)
     def list_runs() -> Response:
         """List the training runs that this server shows."""
-        return json_answer({"runs": [run.describe() for run in state.runs]}, headers=_NEWEST)
+        told = [run.describe() for run in state.runs if run.is_there()]
+        return json_answer({"runs": told}, headers=_NEWEST)
 
     @routes.get("/v1/runs/{name}/events", response_model=EventsAnswer, responses=told(404))
     def read_course(name: str, after: After = 0) -> Response:
@@ -135,7 +139,8 @@ def router(state: ServerState) -> APIRouter:
         count = asked.frames or min(FRAMES, state.settings.max_film_frames)
         wish = FilmWish(asked.text, asked.target, count)
         with large_ones_told():
-            frames = await state.engine.run(films.frames, run, wish)
+            frames = await state.engine.run(state.films.frames, run, wish)
+        log_texts(state, [asked.text], [frames[-1].trace.translation])
         return json_answer(film_json(frames, head))
 
     return routes

@@ -23,6 +23,7 @@ from translucid.serving.schemas import search_of, told
 from translucid.serving.served_models import Served
 from translucid.serving.state import ServerState
 from translucid.serving.tensor_bytes import tensor_bytes
+from translucid.serving.text_log import log_texts
 from translucid.serving.trace_json import trace_json
 from translucid.serving.trace_schemas import LensAnswer, TraceAnswer, TraceBody
 from translucid.serving.trace_size import large_ones_told
@@ -77,10 +78,11 @@ def router(state: ServerState) -> APIRouter:
     async def make_trace(asked: Asked) -> Response:
         """Translate one sentence and keep everything that the network did."""
         served = state.models.choose(asked.model, asked.source, asked.target)
-        search = search_of(served.translator.default_search, asked.search)
+        search = search_of(served.translator.default_search, asked.search, state.settings)
         limit = state.settings.max_trace_bytes
         with large_ones_told():
             stored = await state.engine.run(_made, served, asked, search, limit)
+        log_texts(state, [asked.text], [stored.trace.translation])
         if not asked.keep:
             return Response(stored.body, 200, media_type=JSON)
         state.traces.add(stored)

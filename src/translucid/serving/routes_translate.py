@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from translucid.serving.answers import json_answer
 from translucid.serving.bodies import json_body, takes
 from translucid.serving.event_stream import MEDIA_TYPE, ServerEvent, event_stream
-from translucid.serving.problems import TOLD, Problem, of_error
+from translucid.serving.problems import TOLD, of_error, unexpected
 from translucid.serving.schemas import search_of
 from translucid.serving.served_models import Served
 from translucid.serving.state import ServerState
+from translucid.serving.text_log import log_texts
 from translucid.serving.translation_json import check_alignments, partial_json, translation_json
 from translucid.serving.translation_schemas import (
     ScoreAnswer,
@@ -24,9 +24,8 @@ from translucid.serving.translation_schemas import (
     TranslateBody,
     Wishes,
 )
-from translucid.translator import Partial, Translation
+from translucid.translator import Partial
 
-LOG = logging.getLogger("translucid.serving")
 _SSE: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Server-sent events: `partial` {stable, tail, beams}; at the end `done` "
@@ -63,6 +62,7 @@ def router(state: ServerState) -> APIRouter:
         served = state.models.choose(asked.model, asked.source, asked.target)
         target = served.target(asked.source, asked.target, asked.sources)
         scores = await state.engine.score(served, asked.sources, asked.targets, target=target)
+        log_texts(state, asked.sources, asked.targets)
         return json_answer({"model": served.name, "scores": scores})
 
     return routes
@@ -77,9 +77,9 @@ def _add_translate(routes: APIRouter, state: ServerState) -> None:
         served = state.models.choose(asked.model, asked.source, asked.target)
         target = served.target(asked.source, asked.target, asked.texts)
         translations = await state.engine.translate(
-            served, asked.texts, prefixes=asked.prefixes, **_wishes(asked, served, target)
+            served, asked.texts, prefixes=asked.prefixes, **_wishes(state, asked, served, target)
         )
-        log_texts(state, asked.texts, translations)
+        log_texts(state, asked.texts, [one.text for one in translations])
         check_alignments(translations, state.settings.max_alignment)
         return json_answer(
             {
@@ -98,23 +98,24 @@ def _add_stream(routes: APIRouter, state: ServerState) -> None:
         openapi_extra=takes(StreamBody),
         responses=_SSE,
     )
-    async def stream(asked: AskedStream) -> Response:
+    async def stream(asked: AskedStream, request: Request) -> Response:
         """Translate one text and tell what there is as it grows, as server-sent events."""
         served = state.models.choose(asked.model, asked.source, asked.target)
         target = served.target(asked.source, asked.target, [asked.text])
         partials = state.engine.stream(
-            served, asked.text, prefix=asked.prefix, **_wishes(asked, served, target)
+            served, asked.text, prefix=asked.prefix, **_wishes(state, asked, served, target)
         )
         first = await anext(partials)  # what is wrong with the request is raised here
         return event_stream(
-            _events(state, served, target, first, partials), state.settings.heartbeat_seconds
+            _events(state, served, target, first, partials, request.scope["request_id"]),
+            state.settings.heartbeat_seconds,
         )
 
 
-def _wishes(asked: Wishes, served: Served, target: str) -> dict[str, Any]:
+def _wishes(state: ServerState, asked: Wishes, served: Served, target: str) -> dict[str, Any]:
     return {
         "target": target,
-        "search": search_of(served.translator.default_search, asked.search),
+        "search": search_of(served.translator.default_search, asked.search, state.settings),
         "terms": asked.terms,
         "forbidden": asked.forbidden,
         "alignment": asked.alignment,
@@ -127,6 +128,7 @@ async def _events(
     target: str,
     first: Partial,
     partials: AsyncGenerator[Partial, None],
+    request_id: str,
 ) -> AsyncGenerator[ServerEvent, None]:
     """Yield what a stream tells; what goes wrong on the way is told too, for the 200 is sent."""
     try:
@@ -136,8 +138,7 @@ async def _events(
     except TOLD as error:
         yield ServerEvent("problem", of_error(error).to_json())
     except Exception:
-        unexpected = Problem("internal", "the server failed to answer; its log has the reason")
-        yield ServerEvent("problem", unexpected.to_json())
+        yield ServerEvent("problem", unexpected(request_id).to_json())
         raise  # to the log
     finally:
         await partials.aclose()
@@ -146,7 +147,7 @@ async def _events(
 def _event(state: ServerState, served: Served, target: str, partial: Partial) -> ServerEvent:
     if partial.translation is None:
         return ServerEvent("partial", partial_json(partial))
-    log_texts(state, [partial.translation.source], [partial.translation])
+    log_texts(state, [partial.translation.source], [partial.translation.text])
     check_alignments([partial.translation], state.settings.max_alignment)
     told = {"model": served.name, "target": target}
     return ServerEvent("done", {**told, "translation": translation_json(partial.translation)})
@@ -156,12 +157,3 @@ def source_of(served: Served, asked: str | None, target: str) -> str | None:
     """Return the language of the texts: the one named, or the only one that it can be."""
     sources = [one for one, other in served.translator.directions if other == target]
     return asked or (sources[0] if len(sources) == 1 else None)
-
-
-def log_texts(
-    state: ServerState, texts: Sequence[str], translations: Sequence[Translation]
-) -> None:
-    """Write texts and translations to the log, if the server was told to."""
-    if state.access.log_text:
-        for text, translation in zip(texts, translations, strict=True):
-            LOG.info("text %r became %r", text, translation.text)

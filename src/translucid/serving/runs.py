@@ -57,6 +57,20 @@ class Run:
         content: dict[str, Any] = json.loads((self.path / "run.json").read_bytes())
         return content
 
+    def is_there(self) -> bool:
+        """Tell whether its folder is still what it was when the server started."""
+        return (self.path / "run.json").is_file()
+
+    def directions(self) -> list[tuple[str, str]]:
+        """Return source and target languages of its models; none where there is none yet."""
+        for folder in ("best", "model"):
+            try:
+                content = json.loads((self.path / folder / "generation_config.json").read_bytes())
+                return [(source, target) for source, target in content["directions"]]
+            except (OSError, ValueError, KeyError, TypeError):
+                continue  # not there, or not whole
+        return []
+
     def state(self) -> State:
         """Tell whether it trains now, has come to its end, or stands still before it."""
         if is_locked(self.path):
@@ -77,6 +91,7 @@ class Run:
             "state": self.state(),
             "step": self.step(),
             "max_steps": record["training"]["max_steps"],
+            "directions": self.directions(),
             "started": datetime.fromtimestamp(began, UTC).isoformat(timespec="seconds"),
             "settings": {"model": record["model"], "training": record["training"]},
         }
@@ -105,8 +120,11 @@ class Runs:
 
     def find(self, name: str) -> Run:
         """Return a run by its name; a Problem that names a near one where there is none."""
-        if name in self._runs:
-            return self._runs[name]
+        run = self._runs.get(name)
+        if run is not None and run.is_there():
+            return run
+        if run is not None:
+            raise Problem("unknown-run", f"the folder of the run {name!r} is not there any more")
         hint = nearest(name[:80], self._runs) if self._runs else "start the server with --run RUN"
         raise Problem("unknown-run", f"no run is called {name[:80]!r}; {hint}")
 

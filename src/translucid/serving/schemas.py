@@ -179,24 +179,30 @@ class SearchFields(Body):
     loop_guard: bool | None = Field(None, description="end a translation that goes in circles")
 
 
-def search_of(default: SearchConfig, asked: SearchFields | None) -> SearchConfig:
-    """Return the model's own search with what was asked for put in its place."""
+def search_of(
+    default: SearchConfig, asked: SearchFields | None, limits: ServingConfig
+) -> SearchConfig:
+    """Return the model's own search with what was asked for put in its place.
+
+    What follows from it keeps to the limits, as what is asked for does.
+    """
     if asked is None:
         return default
     given = asked.model_dump(exclude_none=True)
-    needed = _needed_by(given.get("method", default.method), {**default.model_dump(), **given})
+    method = given.get("method", default.method)
+    needed = _needed_by(method, {**default.model_dump(), **given}, limits.max_samples)
     try:
         return default.replace(**{**needed, **given})
     except ConfigError as error:
         raise invalid([Fault("search", fault) for fault in error.faults]) from error
 
 
-def _needed_by(method: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return what follows from the method where nothing was said of it."""
+def _needed_by(method: str, settings: dict[str, Any], most: int) -> dict[str, Any]:
+    """Return what follows from the method where nothing was said of it, `most` samples at most."""
     if method == "sampling":
-        return {"samples": settings["n_best"]}
+        return {"samples": min(most, settings["n_best"])}
     if method == "mbr":
-        return {"samples": max(_MBR_SAMPLES, settings["n_best"])}
+        return {"samples": min(most, max(_MBR_SAMPLES, settings["n_best"]))}
     if method == "diverse":
         return {"groups": settings["beam"]}
     return {}

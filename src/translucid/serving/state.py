@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from translucid.serving.access import Access
 from translucid.serving.admission import Draining
 from translucid.serving.engine import Engine
+from translucid.serving.films import Films
 from translucid.serving.metrics import Metrics
 from translucid.serving.runs import Runs
 from translucid.serving.served_models import ServedModels
@@ -63,6 +64,7 @@ class ServerState:
     access: Access
     runs: Runs
     traces: TraceStore
+    films: Films
     metrics: Metrics
     readiness: Readiness = field(default_factory=Readiness)
     in_flight: InFlight = field(default_factory=InFlight)

@@ -74,6 +74,10 @@ class TraceStore:
         """Keep a trace under its id."""
         self._store.put(stored.id, stored, room(stored))
 
+    def expire(self) -> None:
+        """Let go of traces that nobody has looked at for the time."""
+        self._store.expire()
+
     def find(self, key: str) -> StoredTrace:
         """Return a trace by its id, which counts as a use of it; a Problem where it is gone."""
         stored = self._store.get(key) if _ID.fullmatch(key) else None
