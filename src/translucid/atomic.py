@@ -23,10 +23,10 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
     try:
         with synced(draft) as file:
             yield file
+        draft.replace(path)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    draft.replace(path)
     sync_folder(path.parent)
 
 

@@ -52,10 +52,10 @@ class Config(BaseModel):
     @classmethod
     def from_file(cls, path: Path) -> Self:
         """Read settings from a ``.toml`` or ``.json`` file."""
-        text = path.read_text(encoding="utf-8")
         try:
+            text = path.read_text(encoding="utf-8")
             values = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-        except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+        except (json.JSONDecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             kind = "JSON" if path.suffix == ".json" else "TOML"
             raise ConfigError(f"{path}", [f"not valid {kind}: {error}"]) from error
         if not isinstance(values, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ from translucid.decoding.job import Job
 from translucid.decoding.search import search
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import Ending, Hypothesis
-from translucid.errors import InputError
+from translucid.errors import InputError, TranslucidError
 from translucid.model import Transformer
 
 FORMS = st.sampled_from(["paper", "plain"])
@@ -440,3 +441,26 @@ def test_a_batch_on_a_network_equals_the_plain_way(
                 assert mine.log_probs == pytest.approx(plain.log_probs, abs=1e-4)
                 endings.add(mine.ending)
     assert endings == {"end", "limit"}
+
+
+class NoNumbers(TableStepper):
+    """A stepper of a damaged network: all that it says is no number, or one column of it."""
+
+    def __init__(self, tables: Sequence[Table], copies: int, columns: slice) -> None:
+        super().__init__(tables, copies)
+        self.columns = columns
+
+    def step(self, last_ids_N: Tensor) -> Tensor:
+        log_probs_NV = super().step(last_ids_N)
+        log_probs_NV[:, self.columns] = math.nan
+        return log_probs_NV
+
+
+@pytest.mark.parametrize("columns", [slice(None), slice(3, 4)])
+def test_log_probs_that_are_no_numbers_end_the_search(columns: slice) -> None:
+    """As nothing compares with them, it would go on for ever."""
+    tables = [random_table(1, 6)]
+    with pytest.raises(TranslucidError, match="log P that is no number"):
+        beam_search(
+            lambda copies: NoNumbers(tables, copies, columns), job_of([6]), config(beam=2), None
+        )

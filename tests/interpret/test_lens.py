@@ -110,6 +110,14 @@ def test_a_lens_leaves_the_network_as_it_was(babbling: Translator) -> None:
     assert (len(model.encoder.layers), len(reader.encoder.layers)) == (3, 1)
     own = dict(model.named_parameters())
     assert all(own[name] is parameter for name, parameter in reader.named_parameters())
+    assert (model.config.encoder_layers, reader.config.encoder_layers) == (3, 1)
+
+
+def test_a_network_that_reads_an_early_layer_can_be_looked_into(babbling: Translator) -> None:
+    reader = reading_layer(babbling, 1)
+    trace = explain(reader, "chat", search=reader.default_search.replace(max_length=4))
+    assert "encoder.1.output" in trace.tensors
+    assert "encoder.2.output" not in trace.tensors
 
 
 def test_a_taught_network_knows_more_in_its_last_layer(tmp_path: Path) -> None:

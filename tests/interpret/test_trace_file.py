@@ -134,6 +134,10 @@ def test_the_parts_of_a_file_are_the_file(saved: Path) -> None:
             lambda facts: facts["source_tokens"].pop(),
             "of other shapes: source.embedding is (4, 48)",
         ),
+        (lambda facts: facts.update(level="foo"), "its level, or the number of its steps"),
+        (lambda facts: facts["steps"].pop(), "its level, or the number of its steps"),
+        (lambda facts: facts["tree"].update(results=[10**6]), "its search tree is none"),
+        (lambda facts: facts["tree"]["nodes"][1].update(parent=1), "its search tree is none"),
         (lambda facts: facts.update(level="light"), "(4, 4, 12) instead of absent, and 74 more"),
     ],
 )

@@ -186,6 +186,9 @@ def test_word_vectors_enter_the_network_as_they_stand(tmp_path: Path, header: st
         ("cat 1 2 3\n", "line 1: vectors of 3 numbers, but d_model is 4"),
         ("5 300\ncat 1 2 3 4\n", "line 1: vectors of 300 numbers, but d_model is 4"),
         ("dog 1 2 3 4\ncat 1 2 x 4\n", "line 2: not a number: .*'x'"),
+        ("dog 1 2 3 4\ncat 1 2\n", "line 2: 2 numbers instead of 4"),
+        ("dog 1 2 nan 4\n", "line 1: a number that is not finite"),
+        ("", "line 1"),
     ],
 )
 def test_bad_vector_files_change_nothing(tmp_path: Path, content: str, message: str) -> None:

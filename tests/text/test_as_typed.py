@@ -40,3 +40,9 @@ def test_something_is_always_left_and_a_second_time_changes_nothing(text: str, f
     once = as_typed(text, form)
     assert once
     assert as_typed(once, form) == once
+
+
+def test_many_marks_are_walked_through_once() -> None:
+    assert as_typed("." * 100_000 + "a", 1) == "." * 100_000 + "a"
+    assert as_typed("a" + " ." * 100_000, 1) == "a"
+    assert as_typed("a . ", 1) == "a . "

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from small_tokenizers import small_tokenizer
 from small_translators import write_random_model
+from translucid.checkpoint.format import read_model_files
 from translucid.errors import DataError, InputError
 from translucid.translator import load
 
@@ -92,3 +95,51 @@ def test_a_copied_model_is_the_same_model(tmp_path: Path) -> None:
     folder = write_random_model(tmp_path / "m")
     shutil.copytree(folder, tmp_path / "copy")
     assert len(load(folder, tmp_path / "copy").members) == 2
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, value: float) -> None:
+    """A beam search over them would never end."""
+    folder = write_random_model(tmp_path / "model")
+    weights = load_file(folder / "model.safetensors")
+    weights["decoder.norm.weight"][0] = value
+    save_file(weights, folder / "model.safetensors")
+    with pytest.raises(DataError, match=r"decoder\.norm\.weight holds what is no finite number"):
+        load(folder)
+
+
+@pytest.mark.parametrize("name", ["config.json", "generation_config.json"])
+def test_settings_that_are_no_text_are_refused(tmp_path: Path, name: str) -> None:
+    folder = write_random_model(tmp_path / "model")
+    (folder / name).write_bytes(b"\xff\xfe{}")
+    with pytest.raises(DataError, match=f"(?s){name}.*not valid JSON"):
+        load(folder)
+
+
+def test_a_card_that_is_no_text_is_in_nobodys_way(tmp_path: Path) -> None:
+    folder = write_random_model(tmp_path / "model")
+    (folder / "README.md").write_bytes("déjà".encode("latin-1"))
+    assert load(folder).directions == load(write_random_model(tmp_path / "other")).directions
+    with pytest.raises(DataError, match=r"README\.md.*is not UTF-8 text"):
+        read_model_files(folder)
+
+
+@pytest.mark.parametrize("tags", [{"en": 4}, {"en": 4, "fr": 99_999}, {"en": 0, "fr": 5}])
+def test_tags_that_cannot_be_are_refused(tmp_path: Path, tags: dict[str, int]) -> None:
+    folder = write_random_model(tmp_path / "model", generation={**BOTH, "tags": tags})
+    with pytest.raises(DataError, match=r"languages en, fr needs one, a number from 4 to 19"):
+        load(folder)
+
+
+def test_a_search_that_cannot_be_is_refused_with_the_file(tmp_path: Path) -> None:
+    folder = write_random_model(tmp_path / "model")
+    path = folder / "generation_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "length_penalty": -1.0}))
+    with pytest.raises(DataError, match=r"length_penalty = -1\.0"):
+        load(folder)
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:99"])
+def test_a_device_that_is_not_there_is_refused(tmp_path: Path, device: str) -> None:
+    with pytest.raises(InputError, match=f"device = '{device}' cannot be used: "):
+        load(write_random_model(tmp_path / "model"), device=device)

@@ -107,3 +107,10 @@ def test_a_text_of_marks_takes_few_cuts(mark: str) -> None:
 )
 def test_scripts_without_spaces(character: str, expected: bool) -> None:
     assert is_unspaced(character) is expected
+
+
+def test_many_marks_are_walked_through_once() -> None:
+    """A hundred thousand full stops in a row; in quadratic time that would take minutes."""
+    text = "." * 100_000 + "end. Begin"
+    assert sentences(text) == ["." * 100_000 + "end. ", "Begin"]
+    assert sentences("! " + "?" * 100_000) == ["! ", "?" * 100_000]

@@ -413,6 +413,23 @@ def test_a_text_that_is_not_in_a_list_is_refused(taught: Translator) -> None:
         taught.translate("chat")
 
 
+def test_texts_that_can_be_read_only_once_are_all_translated(taught: Translator) -> None:
+    given = sentences(5, seed=3)
+    expected = [one.text for one in taught.translate(given)]
+    assert [one.text for one in taught.translate(text for text in given)] == expected
+    scored = taught.score(iter(given), iter(expected))
+    assert [one.log_prob for one in scored] == [
+        one.log_prob for one in taught.score(given, expected)
+    ]
+
+
+def test_what_must_be_and_may_not_be_is_refused_in_words(taught: Translator) -> None:
+    with pytest.raises(InputError, match="the term 'chat' must become 'cat', and a word of that"):
+        taught.translate(["chat"], terms={"chat": "cat"}, forbidden=["cat"])
+    with pytest.raises(InputError, match="forbidden is a list of texts, not the text 'cat'"):
+        taught.translate(["chat"], forbidden="cat")
+
+
 def test_what_is_no_text_is_refused(taught: Translator) -> None:
     with pytest.raises(InputError, match="number 2 of texts is None, NoneType: give strings"):
         taught.translate(["chat", None])  # type: ignore[list-item]

@@ -41,6 +41,7 @@ PROVENANCE = "provenance.json"
 
 _REMEDY = "The model directory is damaged or was copied in part: copy or train it again."
 _NAMED_IN_A_MESSAGE = 5
+_SHOWN = (".md", ".svg")  # endings of the card and of what it shows
 
 
 Direction = Annotated[tuple[str, str], Strict(False)]  # JSON has lists where Python has tuples
@@ -56,8 +57,10 @@ class GenerationConfig(Config):
         description="token that a source begins with, by target language; empty: none"
     )
     beam: Count = Field(default=4, description="hypotheses followed side by side")
-    length_penalty: float = Field(default=0.6, description="α in ((5 + length) / 6)^α")
-    extra_length: Count = Field(
+    length_penalty: Annotated[float, Field(ge=0, le=10)] = Field(
+        default=0.6, description="α in ((5 + length) / 6)^α"
+    )
+    extra_length: Annotated[int, Field(ge=0)] = Field(
         default=50, description="most tokens beyond the length of the source"
     )
 
@@ -109,21 +112,32 @@ def read_model_files(folder: Path) -> ModelFiles:
     """Read all of a model directory but the weights."""
     try:
         config = ModelConfig.from_file(_existing(folder, CONFIG))
-        generation = GenerationConfig.from_file(_existing(folder, GENERATION))
     except ConfigError as error:
         raise DataError(folder, str(error), remedy=_REMEDY) from error
+    generation = read_generation(folder)
     path = _existing(folder, PROVENANCE)
     try:
         provenance = json.loads(path.read_bytes())
     except ValueError as error:
         raise DataError(path, f"not valid JSON: {error}", remedy=_REMEDY) from error
-    texts = {
-        path.name: path.read_text(encoding="utf-8")
-        for path in sorted(folder.iterdir())
-        if path.suffix in {".md", ".svg"}
-    }
+    texts = {path.name: _text(path) for path in sorted(folder.iterdir()) if path.suffix in _SHOWN}
     tokenizer = _existing(folder, TOKENIZER).read_bytes()
     return ModelFiles(config, generation, tokenizer, provenance, texts)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(path, f"is not UTF-8 text: {error}", remedy=_REMEDY) from error
+
+
+def read_generation(folder: Path) -> GenerationConfig:
+    """Read the languages and the search of a model directory."""
+    try:
+        return GenerationConfig.from_file(_existing(folder, GENERATION))
+    except ConfigError as error:
+        raise DataError(folder, str(error), remedy=_REMEDY) from error
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
@@ -151,6 +165,8 @@ def network_with(config: ModelConfig, weights: Mapping[str, Tensor], path: Path)
     with torch.random.fork_rng(devices=[]):  # the first weights are drawn and then replaced
         model = Transformer(config)
     check_weights(weights_of(model), weights, path)
+    if wrong := [name for name, tensor in weights.items() if not tensor.isfinite().all()]:
+        raise DataError(path, f"{wrong[0]} holds what is no finite number", remedy=_REMEDY)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])

@@ -40,7 +40,7 @@ from translucid.decoding.penalties import (
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import Ending, Hypothesis, Stepper
 from translucid.decoding.tree import Recorder, Status, Stop
-from translucid.errors import InputError
+from translucid.errors import InputError, TranslucidError
 
 
 @dataclass(frozen=True)
@@ -301,6 +301,8 @@ class BeamSearch:
     def _done(self, beam: Beam) -> Tensor:
         """Tell which sources have nothing under way, or nothing that could change the result."""
         best_B = beam.totals_BW.amax(dim=1)
+        if best_B.isnan().any():
+            raise TranslucidError("a network gives log P that is no number: it is damaged")
         certain_B = cannot_be_beaten(
             best_B, self._to_beat_B[beam.sources_B], self._longest_B[beam.sources_B]
         )

@@ -54,7 +54,9 @@ class SearchConfig(Config):
     method: Method = Field(default="beam", description="kind of search")
     beam: Count = Field(default=4, description="hypotheses followed side by side")
     n_best: Count = Field(default=1, description="translations returned for each source")
-    length_penalty: NonNegative = Field(default=0.6, description="α; 0: none")
+    length_penalty: Annotated[float, Field(ge=0, le=10)] = Field(
+        default=0.6, description="α; 0: none"
+    )
     length_form: Literal["paper", "plain"] = Field(
         default="paper", description="paper: ((5 + n) / 6)^α; plain: n^α; n counts the end symbol"
     )

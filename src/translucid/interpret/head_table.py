@@ -29,7 +29,7 @@ from translucid.text.interface import BOS, EOS
 from translucid.text.normalize import nfc
 from translucid.translator import Translator
 from translucid.translator.alignment_heads import Row
-from translucid.translator.asking import check_pairs, check_texts
+from translucid.translator.asking import check_batch_size, checked_pairs, checked_texts
 from translucid.translator.batches import batches
 from translucid.translator.lexical import sure_links
 from translucid.translator.member import padded
@@ -58,11 +58,13 @@ def head_statistics(
     The more sentences, the more is known of alignment: it needs some hundreds.
     """
     model = network_of(translator)
+    sources = checked_texts("sources", sources)
+    translator.tag(target)  # a language that is missing is to be told before all is translated
+    check_batch_size(batch_size)
     if targets is None:
-        check_texts(sources, None, batch_size)
         found = translator.translate(sources, target=target, batch_size=batch_size, emit=emit)
         targets = [translation.text for translation in found]
-    check_pairs(sources, targets, batch_size)
+    sources, targets = checked_pairs(sources, targets)
     pairs = measurable_pairs(translator, sources, targets, target=target, emit=emit)
     sentences = _encoded(translator, pairs, target)
     tally = _Tally()

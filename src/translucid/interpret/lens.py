@@ -105,6 +105,7 @@ def reading_layer(translator: Translator, layer: int) -> Translator:
     """
     model = twin(network_of(translator))
     model.encoder.layers = nn.ModuleList(list(model.encoder.layers)[: layer + 1])
+    model.config = model.config.replace(encoder_layers=layer + 1)
     return with_network(translator, model, f"{translator.name} reading encoder layer {layer}")
 
 

@@ -155,9 +155,10 @@ def allowed(
     """Return log P with −∞ for what no translation has: symbols and line breaks."""
     job = translator.searcher(None).job([request])
     filters = filters_of(job, SearchConfig(method="sampling"))
-    source_1 = torch.zeros(1, dtype=torch.int64)
-    written_1T = torch.tensor([prefix], dtype=torch.int64)
-    return apply(filters, log_probs_V.clone()[None], written_1T, source_1)[0]
+    device = job.limits_B.device
+    source_1 = torch.zeros(1, dtype=torch.int64, device=device)
+    written_1T = torch.tensor([prefix], dtype=torch.int64, device=device)
+    return apply(filters, log_probs_V.to(device, copy=True)[None], written_1T, source_1)[0].cpu()
 
 
 def cut(log_probs_V: Tensor, settings: SearchConfig) -> Tensor:

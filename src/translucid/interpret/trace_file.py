@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
@@ -30,7 +30,7 @@ from translucid.decoding.tree import Node, SearchTree
 from translucid.errors import DataError
 from translucid.interpret.cache_account import CacheAccount, CacheStep
 from translucid.interpret.model_hash import model_hash
-from translucid.interpret.tensor_shapes import FLOAT, Shape, tensor_shapes
+from translucid.interpret.tensor_shapes import FLOAT, Level, Shape, tensor_shapes
 from translucid.interpret.trace import VERSION, FrozenTensors, Step, TopToken, Trace, TraceToken
 from translucid.translator.translation import Flags
 
@@ -178,6 +178,8 @@ def _newest(facts: Mapping[str, Any], model: Translator | None) -> Mapping[str, 
 def _trace(facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Trace:
     """Return the trace of a description, whose parts are plain values."""
     tree = facts["tree"]
+    if facts["level"] not in get_args(Level) or len(facts["steps"]) != len(facts["target_tokens"]):
+        raise ValueError("its level, or the number of its steps, cannot be")
     heads = tuple((layer, head) for layer, head in facts["alignment_heads"])
     return Trace(
         **{
@@ -204,7 +206,12 @@ def _step(facts: Mapping[str, Any]) -> Step:
 
 def _tree(facts: Mapping[str, Any]) -> SearchTree:
     nodes = tuple(Node(**node) for node in facts["nodes"])
-    return SearchTree(nodes, tuple(facts["results"]), facts["stopped"])
+    results = tuple(facts["results"])
+    if not all(node.parent is None or node.parent < at for at, node in enumerate(nodes)) or not all(
+        0 <= result < len(nodes) for result in results
+    ):
+        raise ValueError("its search tree is none")
+    return SearchTree(nodes, results, facts["stopped"])
 
 
 def _cache(facts: Mapping[str, Any]) -> CacheAccount:

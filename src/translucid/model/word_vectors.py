@@ -50,6 +50,7 @@ def _read_vectors(
         reason = error.strerror or "cannot be read"
         raise DataError(path, reason, remedy="Give a word2vec or GloVe text file.") from error
     with lines:
+        number = 0
         for number, line in enumerate(lines, start=1):
             fields = line.split()
             if number == 1:
@@ -58,8 +59,19 @@ def _read_vectors(
                     continue
             # Some words of GloVe's largest file have spaces in them: the vector is what comes last.
             word, values = " ".join(fields[:-size]), fields[-size:]
+            if fields and not word:
+                raise DataError(
+                    path,
+                    f"{len(fields) - 1} numbers instead of {size}",
+                    remedy="A line is a word, then its numbers. The file is damaged or cut off.",
+                    line=number,
+                )
             if word in wanted:
                 yield word, _numbers(path, number, values)
+        if not number:
+            raise DataError(
+                path, "the file is empty", remedy="Give a word2vec or GloVe text file.", line=1
+            )
 
 
 def _check_size(path: Path, first_line: list[str], size: int) -> None:
@@ -76,9 +88,11 @@ def _check_size(path: Path, first_line: list[str], size: int) -> None:
 
 
 def _numbers(path: Path, line: int, values: list[str]) -> list[float]:
+    remedy = "A line is a word, then its numbers."
     try:
-        return [float(value) for value in values]
+        numbers = [float(value) for value in values]
     except ValueError as error:
-        raise DataError(
-            path, f"not a number: {error}", remedy="A line is a word, then its numbers.", line=line
-        ) from error
+        raise DataError(path, f"not a number: {error}", remedy=remedy, line=line) from error
+    if not all(map(math.isfinite, numbers)):
+        raise DataError(path, "a number that is not finite", remedy=remedy, line=line)
+    return numbers

@@ -6,11 +6,9 @@ that begins a sentence and the mark that ends it, or with the apostrophe that te
 
 from __future__ import annotations
 
-import re
-
 FORMS = 7  # all that is not "none of the three"
 
-_END = re.compile(r"(?:\s*[.!?…。！？])+\Z")
+_MARKS = ".!?…。！？"
 
 
 def as_typed(text: str, form: int) -> str:
@@ -27,5 +25,15 @@ def as_typed(text: str, form: int) -> str:
     if changes & 1:
         text = text.lower()
     if changes & 2:
-        text = _END.sub("", text) or text
+        text = _without_end(text) or text
     return text.replace("'", "’") if changes & 4 else text
+
+
+def _without_end(text: str) -> str:
+    """Return a text without the marks that end it, and the white space around them."""
+    if not text.endswith(tuple(_MARKS)):
+        return text
+    end = len(text)
+    while end and (text[end - 1] in _MARKS or text[end - 1].isspace()):
+        end -= 1
+    return text[:end]

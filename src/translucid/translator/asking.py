@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from translucid.decoding.job import Tokens
@@ -33,10 +34,8 @@ class Wishes:
 
     def ask(self, number: int, text: str, prefix: str) -> Asked:
         """Return what is asked for one text; `number` is its place, for messages."""
-        try:
+        with told_of("text", number):
             parts = divided(text, self.tokenizer.encode, self.longest)
-        except InputError as error:
-            raise InputError(f"text {number + 1}: {error}") from error
         begin = _prefix(prefix, self.tokenizer.encode)
         requests = tuple(
             Request(
@@ -47,6 +46,15 @@ class Wishes:
             for place, part in enumerate(parts.parts)
         )
         return Asked(parts, requests)
+
+
+@contextmanager
+def told_of(what: str, number: int) -> Iterator[None]:
+    """Say in messages which text they are about; `number` is its place, from 0."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{what} {number + 1}: {error}") from error
 
 
 def _prefix(text: str, encode: Encode) -> Tokens:
@@ -61,39 +69,41 @@ def _prefix(text: str, encode: Encode) -> Tokens:
     return tokens
 
 
-def check_texts(texts: Sequence[str], prefixes: Sequence[str] | None, batch_size: int) -> None:
-    """Refuse what is no list of texts, and prefixes that are not one a text."""
-    _check_strings("texts", texts)
-    if prefixes is not None:
-        _check_strings("prefixes", prefixes)
-        if len(prefixes) != len(texts):
-            raise InputError(
-                f"{len(prefixes)} prefixes for {len(texts)} texts: give one a text, '' for none"
-            )
-    check_batch_size(batch_size)
-
-
-def check_pairs(sources: Sequence[str], targets: Sequence[str], batch_size: int) -> None:
-    """Refuse what are no two lists of as many texts."""
-    _check_strings("sources", sources)
-    _check_strings("targets", targets)
-    if len(sources) != len(targets):
+def checked_prefixes(prefixes: Iterable[str] | None, texts: Sequence[str]) -> list[str]:
+    """Return a prefix for each text; refuse what is no list of as many."""
+    if prefixes is None:
+        return [""] * len(texts)
+    given = checked_texts("prefixes", prefixes)
+    if len(given) != len(texts):
         raise InputError(
-            f"{len(sources)} sources and {len(targets)} targets: give one target a source"
+            f"{len(given)} prefixes for {len(texts)} texts: give one a text, '' for none"
         )
-    check_batch_size(batch_size)
+    return given
 
 
-def _check_strings(name: str, texts: Sequence[str]) -> None:
+def checked_pairs(sources: Iterable[str], targets: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return sources and targets; refuse what are no two lists of as many texts."""
+    given = checked_texts("sources", sources), checked_texts("targets", targets)
+    if len(given[0]) != len(given[1]):
+        raise InputError(
+            f"{len(given[0])} sources and {len(given[1])} targets: give one target a source"
+        )
+    return given
+
+
+def checked_texts(name: str, texts: Iterable[str]) -> list[str]:
+    """Return texts as a list, whatever can be walked through once; refuse what are no strings."""
     if isinstance(texts, str):
         raise InputError(
             f"{name} is a list of texts, not the text {texts[:40]!r}: put it in a list"
         )
-    for number, text in enumerate(texts, start=1):
+    given = list(texts)
+    for number, text in enumerate(given, start=1):
         if not isinstance(text, str):
             raise InputError(
                 f"number {number} of {name} is {text!r}, {type(text).__name__}: give strings"
             )
+    return given
 
 
 def check_batch_size(batch_size: int) -> None:

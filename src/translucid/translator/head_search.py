@@ -60,7 +60,7 @@ def find_alignment_heads(
             "of each by itself"
         )
     tag = translator.tag(target)
-    usable = _encoded(translator, pairs)
+    usable = _encoded(translator, pairs, len(tag))
     links = sure_links([p.source for p in usable], [p.target for p in usable]) if usable else []
     if not links:
         raise InputError(
@@ -70,13 +70,14 @@ def find_alignment_heads(
     return _best_heads(_Measure(translator.members[0], tag, usable, links, emit))
 
 
-def _encoded(translator: Translator, pairs: Sequence[tuple[str, str]]) -> list[_Pair]:
+def _encoded(translator: Translator, pairs: Sequence[tuple[str, str]], tags: int) -> list[_Pair]:
     """Return the tokens of the first pairs that are neither blank nor too long."""
     encode = translator.tokenizer.encode
+    longest = min(MAX_SOURCE_TOKENS, translator.members[0].positions - tags - 1)
     found: list[_Pair] = []
     for texts in pairs:
         source, target = (tuple(encode(nfc(text).strip())) for text in texts)
-        if source and target and max(len(source), len(target)) <= MAX_SOURCE_TOKENS:
+        if source and target and max(len(source), len(target)) <= longest:
             found.append(_Pair(source, target))
         if len(found) == MOST_PAIRS:
             break

@@ -9,6 +9,7 @@ It knows nothing of any network, and so can tell which heads of one align words.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 Tokens: TypeAlias = Sequence[int]
 Ints: TypeAlias = NDArray[np.int64]
 
+MOST_CELLS = 5_000_000  # possible links; each takes some 200 bytes
 ITERATIONS = 8
 SURE = 0.5  # a link is sure with more than this share of what explains its target token
 _NOTHING = -1  # the token from which those come that have no counterpart
@@ -43,7 +45,15 @@ class _Cells(NamedTuple):
 
 
 def sure_links(sources: Sequence[Tokens], targets: Sequence[Tokens]) -> list[SureLink]:
-    """Return the links that the models of both directions are sure of, in order."""
+    """Return the links that the models of both directions are sure of, in order.
+
+    Of many long sentences only the first are looked at, as memory grows with their cells.
+    """
+    sizes = [
+        len(target) * (len(source) + 1) for source, target in zip(sources, targets, strict=True)
+    ]
+    count = max(1, sum(total <= MOST_CELLS for total in itertools.accumulate(sizes)))
+    sources, targets = sources[:count], targets[:count]
     forward = _sure(_cells(sources, targets))
     backward = {(pair, source, target) for pair, target, source in _sure(_cells(targets, sources))}
     return [SureLink(*link) for link in forward if link in backward]

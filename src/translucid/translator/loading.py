@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import torch
+
 from translucid.built_in import built_in, built_in_names
 from translucid.checkpoint.format import (
     CONFIG,
+    GENERATION,
     TOKENIZER,
     GenerationConfig,
     load_model,
-    read_model_files,
+    read_generation,
 )
 from translucid.config import ModelConfig
 from translucid.errors import DataError, InputError
-from translucid.text.interface import Tokenizer
+from translucid.text.interface import FIRST_PIECE, FIRST_TAG, Tokenizer
 from translucid.text.tokenizer import load_tokenizer
 from translucid.translator.alignment_heads import read_alignment_heads
 from translucid.translator.member import Member
@@ -32,13 +35,14 @@ def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translat
     of a built-in model, such as fr-en. The models of an ensemble must have the same vocabulary;
     what they hold for probable is averaged.
     """
-    folders = [model_directory(Path(place)) for place in (path, *others)]
+    place = _device(device)
+    folders = [model_directory(Path(given)) for given in (path, *others)]
     tokenizer = load_tokenizer(folders[0] / TOKENIZER)
     members: list[Member] = []
     generations: list[GenerationConfig] = []
     for folder in folders:
-        generations.append(read_model_files(folder).generation)
-        model = load_model(folder).to(device)
+        generations.append(_checked(folder, read_generation(folder)))
+        model = load_model(folder).to(place)
         _check_vocabulary(folder, folders[0], tokenizer)
         _check_size(folder, model.config, tokenizer)
         heads = read_alignment_heads(folder, model.config)
@@ -74,6 +78,35 @@ def model_directory(path: Path) -> Path:
         f"has saved a model (it has no {' or '.join(f'{name}/' for name in _INSIDE_A_RUN)})"
         + (f"; the built-in model of that name is {known}" if known else "")
     )
+
+
+def _device(name: str) -> torch.device:
+    """Return where to compute; refuse what PyTorch does not know or does not find here."""
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(
+            f"device = {name!r} cannot be used: {str(error).splitlines()[0]}. Give 'cpu', or "
+            "'cuda' or 'mps' where PyTorch finds one"
+        ) from error
+    return device
+
+
+def _checked(folder: Path, generation: GenerationConfig) -> GenerationConfig:
+    """Refuse tags of languages that are none, or not one a target."""
+    targets = {target for _, target in generation.directions}
+    tags = generation.tags
+    if tags and (
+        targets - tags.keys() or not all(FIRST_TAG <= tag < FIRST_PIECE for tag in tags.values())
+    ):
+        raise DataError(
+            folder / GENERATION,
+            f"tags {tags}: each of the languages {', '.join(sorted(targets))} needs one, a number "
+            f"from {FIRST_TAG} to {FIRST_PIECE - 1}",
+            remedy="The model directory is damaged: copy or train it again.",
+        )
+    return generation
 
 
 def _name(folder: Path) -> str:

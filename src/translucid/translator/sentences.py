@@ -22,7 +22,8 @@ _SPACED_ENDS = ".!?…‽؟۔।॥։።"
 # These end a sentence wherever they stand.
 _WIDE_ENDS = "。！？｡។။"
 _SENTENCE_END = re.compile(
-    rf"[{_SPACED_ENDS}]+(?:[{_CLOSING}]|\s»)*\s+|[{_WIDE_ENDS}]+[{_CLOSING}]*\s*"
+    rf"(?<![{_SPACED_ENDS}])[{_SPACED_ENDS}]++(?:[{_CLOSING}]|\s»)*\s+"
+    rf"|[{_WIDE_ENDS}]+[{_CLOSING}]*\s*"
 )
 _CLAUSE_END = re.compile(rf"[,;:،؛—–][{_CLOSING}]*\s+|[、，；：][{_CLOSING}]*\s*")
 _SPACES = re.compile(r"\s+")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import torch
@@ -20,9 +20,11 @@ from translucid.translator.alignment import soft_alignments
 from translucid.translator.asking import (
     Wishes,
     check_batch_size,
-    check_pairs,
-    check_texts,
+    checked_pairs,
+    checked_prefixes,
+    checked_texts,
     terminology,
+    told_of,
 )
 from translucid.translator.batches import in_batches
 from translucid.translator.forbidding import forbidden_tokens
@@ -82,13 +84,13 @@ class Translator:
 
     def translate(
         self,
-        texts: Sequence[str],
+        texts: Iterable[str],
         *,
         target: str | None = None,
         search: SearchConfig | None = None,
         terms: Mapping[str, str] | None = None,
-        prefixes: Sequence[str] | None = None,
-        forbidden: Sequence[str] = (),
+        prefixes: Iterable[str] | None = None,
+        forbidden: Iterable[str] = (),
         alignment: bool = False,
         batch_size: int = 64,
         emit: Emit | None = None,
@@ -118,31 +120,45 @@ class Translator:
 
     def order(
         self,
-        texts: Sequence[str],
+        texts: Iterable[str],
         *,
         target: str | None = None,
         search: SearchConfig | None = None,
         terms: Mapping[str, str] | None = None,
-        prefixes: Sequence[str] | None = None,
-        forbidden: Sequence[str] = (),
+        prefixes: Iterable[str] | None = None,
+        forbidden: Iterable[str] = (),
     ) -> Order:
         """Return what `translate` would search for, for callers that search by themselves.
 
         What cannot be searched for is refused: a prefix or terms for which there is no room.
         """
-        check_texts(texts, prefixes, batch_size=1)
-        targets = [self.target_language(target, [text]) for text in texts]
+        lines = checked_texts("texts", texts)
+        begins = checked_prefixes(prefixes, lines)
+        never = forbidden_tokens(checked_texts("forbidden", forbidden), self.tokenizer)
+        targets = []
+        for number, text in enumerate(lines):
+            with told_of("text", number):
+                targets.append(self.target_language(target, [text]))
         given = [] if target is None else [target]  # what cannot be is refused without texts too
         wishes = {language: self.wishes(language, terms) for language in {*targets, *given}}
         asked = tuple(
-            wishes[targets[number]].ask(number, text, prefixes[number] if prefixes else "")
-            for number, text in enumerate(texts)
+            wishes[targets[number]].ask(number, text, begins[number])
+            for number, text in enumerate(lines)
         )
-        searcher = self.searcher(search).without(forbidden_tokens(forbidden, self.tokenizer))
+        self._refuse_forbidden_terms(terms or {}, set(never))
+        searcher = self.searcher(search).without(never)
         for number, one in enumerate(asked):
             for request in one.requests:
                 searcher.check_room(number, request)
-        return Order(tuple(texts), asked, searcher, self.tokenizer)
+        return Order(tuple(lines), asked, searcher, self.tokenizer)
+
+    def _refuse_forbidden_terms(self, terms: Mapping[str, str], never: set[int]) -> None:
+        for source, written in terms.items():
+            if never.intersection(self.tokenizer.encode(nfc(written).strip())):
+                raise InputError(
+                    f"the term {source!r} must become {written!r}, and a word of that is "
+                    "forbidden: leave one of the two out"
+                )
 
     def stream(
         self,
@@ -152,7 +168,7 @@ class Translator:
         search: SearchConfig | None = None,
         terms: Mapping[str, str] | None = None,
         prefix: str = "",
-        forbidden: Sequence[str] = (),
+        forbidden: Iterable[str] = (),
         alignment: bool = False,
     ) -> Iterator[Partial]:
         """Translate a text and yield what there is as it goes; the last one has everything.
@@ -182,8 +198,8 @@ class Translator:
 
     def score(
         self,
-        sources: Sequence[str],
-        targets: Sequence[str],
+        sources: Iterable[str],
+        targets: Iterable[str],
         *,
         target: str | None = None,
         batch_size: int = 64,
@@ -203,12 +219,14 @@ class Translator:
         return scored(pairs, found, self.tokenizer)
 
     def pairs(
-        self, sources: Sequence[str], targets: Sequence[str], *, target: str | None = None
+        self, sources: Iterable[str], targets: Iterable[str], *, target: str | None = None
     ) -> list[list[Pair]]:
         """Return the lines that `score` would score, for callers that score by themselves."""
-        check_pairs(sources, targets, batch_size=1)
-        texts = list(zip(sources, targets, strict=True))
-        tags = [self.tag(target, [source]) for source in sources]
+        texts = list(zip(*checked_pairs(sources, targets), strict=True))
+        tags = []
+        for number, (source, _) in enumerate(texts):
+            with told_of("pair", number):
+                tags.append(self.tag(target, [source]))
         return pairs_of(self.members, self.tokenizer, tags, texts)
 
     def can_score(self, source: str, translation: str, *, target: str | None = None) -> bool:
