@@ -8,13 +8,9 @@ import type {
   FilmRequest,
   Lens,
   ModelList,
-  NextRequest,
-  NextTokens,
   PartialTranslation,
   Run,
   RunEvents,
-  ScoreAnswer,
-  ScoreRequest,
   StreamDone,
   StreamRequest,
   Trace,
@@ -33,14 +29,27 @@ export const keyWanted = signal(false);
 /** Whether the key that was sent is a wrong one. */
 export const keyRefused = signal(false);
 
+/** Whether a word can be a key: a header carries printable ASCII, and a key has no spaces. */
+export function canBeKey(word: string): boolean {
+  return /^[\x21-\x7e]+$/.test(word);
+}
+
 /** Keep the API key until the tab is closed. */
 export function setKey(key: string): void {
   passing.set(KEY, key);
   keyWanted.value = false;
 }
 
-function headers(json: boolean): Record<string, string> {
+/** The key that is kept; one that no header can carry is dropped. */
+function keptKey(): string | null {
   const key = passing.get(KEY);
+  if (key === null || canBeKey(key)) return key;
+  passing.set(KEY, null);
+  return null;
+}
+
+function headers(json: boolean): Record<string, string> {
+  const key = keptKey();
   return {
     ...(json ? { "Content-Type": "application/json" } : {}),
     ...(key ? { Authorization: `Bearer ${key}` } : {}),
@@ -50,14 +59,15 @@ function headers(json: boolean): Record<string, string> {
 /** Send a request to the server; addresses are relative, so that a proxy's path is kept. */
 export async function send(path: string, body?: unknown, abort?: AbortSignal): Promise<Response> {
   const posting = body !== undefined;
+  const asked: RequestInit = {
+    method: posting ? "POST" : "GET",
+    headers: new Headers(headers(posting)),
+    ...(posting ? { body: JSON.stringify(body) } : {}),
+    ...(abort ? { signal: abort } : {}),
+  };
   let response: Response;
   try {
-    response = await fetch(path, {
-      method: posting ? "POST" : "GET",
-      headers: headers(posting),
-      ...(posting ? { body: JSON.stringify(body) } : {}),
-      ...(abort ? { signal: abort } : {}),
-    });
+    response = await fetch(path, asked);
   } catch (error) {
     if (error instanceof TypeError) {
       throw new Problem(0, "No answer", "The server does not answer. Is it still running?");
@@ -96,14 +106,6 @@ export function vocabulary(model: string): Promise<string[]> {
 /** Translations of several texts. */
 export const translate = (request: TranslateRequest, abort?: AbortSignal) =>
   json<TranslateAnswer>("v1/translate", request, abort);
-
-/** How probable given translations are. */
-export const score = (request: ScoreRequest, abort?: AbortSignal) =>
-  json<ScoreAnswer>("v1/score", request, abort);
-
-/** What may come after a beginning, and how probably. */
-export const next = (request: NextRequest, abort?: AbortSignal) =>
-  json<NextTokens>("v1/next", request, abort);
 
 /** The training runs that the server shows. */
 export const listRuns = (abort?: AbortSignal) =>
@@ -162,11 +164,11 @@ export async function makeTrace(request: TraceRequest, abort?: AbortSignal): Pro
 
 /**
  * Ask for a part of a trace. The server keeps traces for a while only: one that it has forgotten
- * is made again, once, and has the same numbers because nothing in it is left to chance.
+ * is made again, once, and has the same numbers because nothing in it is left to chance. Only
+ * another model has others: a server that was started anew may have one.
  */
 export async function sendOfTrace(trace: Trace, path: string): Promise<Response> {
-  const origin = origins.get(trace) ?? { request: requestOf(trace), id: trace.id, again: null };
-  origins.set(trace, origin);
+  const origin = origins.get(trace) as Origin; // makeTrace makes all traces
   const asked = origin.id;
   try {
     return await send(`v1/trace/${asked}/${path}`);
@@ -176,6 +178,7 @@ export async function sendOfTrace(trace: Trace, path: string): Promise<Response>
   if (origin.id === asked) {
     origin.again ??= json<Trace>("v1/trace", origin.request)
       .then((made) => {
+        if (made.model_hash !== trace.model_hash) throw anotherModel(trace.model_name);
         origin.id = made.id;
       })
       .finally(() => {
@@ -186,16 +189,9 @@ export async function sendOfTrace(trace: Trace, path: string): Promise<Response>
   return send(`v1/trace/${origin.id}/${path}`);
 }
 
-function requestOf(trace: Trace): TraceRequest {
-  return {
-    text: trace.source,
-    model: trace.model_name,
-    target: trace.target,
-    search: trace.search,
-    level: trace.level,
-    ...(trace.origin === "given" ? { given: trace.translation } : {}),
-    ...(trace.without.length > 0 ? { without: trace.without } : {}),
-  };
+function anotherModel(name: string): Problem {
+  const detail = `The server has another model “${name}” now. Reload the page to look into that one.`;
+  return new Problem(0, "Another model", detail);
 }
 
 const lenses = new WeakMap<Trace, Promise<Lens>>();

@@ -182,54 +182,6 @@ export interface StreamDone {
   translation: Translation;
 }
 
-/** What `POST /v1/score` takes. */
-export interface ScoreRequest {
-  sources: string[];
-  targets: string[];
-  model?: string;
-  target?: string;
-}
-
-/** What it answers. */
-export interface ScoreAnswer {
-  model: string;
-  scores: { log_prob: number; log_probs: number[]; tokens: string[]; perplexity: number }[];
-}
-
-/** What `POST /v1/next` takes. */
-export interface NextRequest {
-  text: string;
-  model?: string;
-  target?: string;
-  prefix?: number[];
-  prefix_text?: string;
-  temperature?: number;
-  top_k?: number;
-  top_p?: number;
-  min_p?: number;
-  count?: number;
-}
-
-/** A token that may come: log P by the network, and its chance after temperature and cuts. */
-export interface NextToken {
-  id: number;
-  piece: string;
-  log_prob: number;
-  probability: number;
-  kept: boolean;
-}
-
-/** What may come after a beginning; `rest` is all that is not listed. */
-export interface NextTokens {
-  prefix: { id: number; piece: string }[];
-  entropy: number;
-  tokens: NextToken[];
-  rest: { count: number; probability: number };
-  /** How many tokens are left after the cuts, and the entropy of what is drawn by. */
-  kept?: number;
-  entropy_kept?: number;
-}
-
 /** A training run. */
 export interface Run {
   name: string;
@@ -238,6 +190,8 @@ export interface Run {
   max_steps: number | null;
   started: string | number | null;
   settings: Record<string, unknown>;
+  /** [source, target] languages; a server that does not know them leaves them out. */
+  directions?: [string, string][];
 }
 
 /** One line of a run's metrics, as the training loop wrote it. */

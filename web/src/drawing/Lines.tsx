@@ -1,7 +1,7 @@
 /** A line chart with axes. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Palette, palette, series } from "./colours.ts";
-import { counted, printed } from "./numbers.ts";
+import { counted, readOff } from "./numbers.ts";
 import { extent, powers, share, tickLabel, ticks } from "./scales.ts";
 import { group, line, type Picture, path, picture, text, tidy } from "./svg.ts";
 
@@ -142,7 +142,7 @@ function Legend(props: { line: Line; index: number; x: number | null; colours: P
       {value !== undefined && (
         <span class="num" data-value={String(value)}>
           {" "}
-          {printed(value, 3)}
+          {readOff(value)}
         </span>
       )}
     </span>
@@ -274,12 +274,13 @@ function curve(frame: Frame, one: Line, colour: string): string {
   return group({}, path(d, { ...stroke, "stroke-dasharray": one.dashed ? "5 4" : null }), ...dots);
 }
 
-function summary(props: LinesProps): string {
+/** What the lines end with, for people who do not see them. */
+export function summary(props: Pick<LinesProps, "lines">): string {
   return props.lines
     .map((one) => {
       const last = one.points.at(-1);
       return last
-        ? `${one.name}: last ${printed(last[1], 3)} at ${tickLabel(last[0])}`
+        ? `${one.name}: last ${readOff(last[1])} at ${tickLabel(last[0])}`
         : `${one.name}: empty`;
     })
     .join("; ");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { neighbour } from "./Lines.tsx";
-import { counted, printed } from "./numbers.ts";
+import { neighbour, summary } from "./Lines.tsx";
+import { counted, printed, readOff } from "./numbers.ts";
 import { isSymbol, joins, plain, spoken, written } from "./pieces.ts";
 import { extent, powers, share, tickLabel, ticks } from "./scales.ts";
 
@@ -12,6 +12,13 @@ test("numbers as a book prints them", () => {
   expect(printed(2, 0)).toBe("2");
   expect(counted(1234567)).toBe("1\u202f234\u202f567");
   expect(counted(0.123456)).toBe("0.1235");
+});
+
+test("small numbers keep the digits that count, on the screen and for a screen reader", () => {
+  expect([0.0003, 0.00012346, 0.5, 0].map(readOff)).toEqual(["0.0003", "0.0001235", "0.5", "0"]);
+  expect([-0.25, 1e-7, 12.3456, Number.NaN].map(readOff)).toEqual(["−0.25", "1e−7", "12.346", "–"]);
+  const lines = [{ name: "learning rate", points: [[100, 0.0003] as const] }];
+  expect(summary({ lines })).toBe("learning rate: last 0.0003 at 100");
 });
 
 test("pieces for people", () => {

@@ -10,6 +10,12 @@ export function printed(value: number, digits = 3): string {
   return value < 0 && Number(text) !== 0 ? MINUS + text : text;
 }
 
+/** A number to be read off a chart: three digits after the point, below 1 four that count. */
+export function readOff(value: number): string {
+  if (!(Math.abs(value) < 1)) return printed(value, 3);
+  return String(Number(value.toPrecision(4))).replaceAll("-", MINUS);
+}
+
 /** A whole number with thin spaces between its thousands; another one with four digits that count. */
 export function counted(value: number): string {
   if (!Number.isInteger(value)) return String(Number(value.toPrecision(4)));

@@ -1,4 +1,5 @@
 /** What the reader has changed in the network or in its output, and what that did. */
+import type { Trace } from "../api/types.ts";
 import { written } from "../drawing/pieces.ts";
 import { address, baseline, go, trace } from "../state/store.ts";
 
@@ -11,7 +12,7 @@ export function Changes() {
   if (prefix.length === 0 && without.length === 0) return null;
   const now = trace.value.value;
   const before = baseline.value.value;
-  const forced = prefix.map((id, at) => now?.steps[at]?.token.piece ?? ` ${id}`);
+  const forced = forcedPieces(prefix, now);
   const same = now !== undefined && before?.translation === now.translation;
   return (
     <aside class="changes" aria-label="Changes">
@@ -48,6 +49,17 @@ export function Changes() {
       )}
     </aside>
   );
+}
+
+/** The pieces of a forced beginning; a trace that is still of another one may not know them all. */
+export function forcedPieces(
+  prefix: number[],
+  now: Pick<Trace, "steps" | "pieces"> | undefined,
+): string[] {
+  return prefix.map((id, at) => {
+    const token = now?.steps[at]?.token;
+    return (token?.id === id ? token.piece : now?.pieces[id]) ?? ` ${id}`;
+  });
 }
 
 function headName(head: { side: string; layer: number; head: number }): string {

@@ -10,7 +10,8 @@ export function Notices() {
   const list = models.value;
   const missing = notServed(list.value, address.value);
   useEffect(() => {
-    if (baseline.value.problem && baseline.value !== trace.value) tell(baseline.value.problem);
+    if (baseline.value.problem && baseline.value !== trace.value)
+      tell(baseline.value.problem, { again: true });
   }, [baseline.value]);
   return (
     <div class="notices">
@@ -29,11 +30,23 @@ export function Notices() {
           <p>{missing}</p>
         </div>
       )}
-      {notices.value.map(({ id, problem }) => (
+      {notices.value.map(({ id, problem, again }) => (
         <div class="notice" role="alert" key={id}>
           <p>
             <strong>{problem.title}.</strong> {problem.detail}
           </p>
+          {again && (
+            <button
+              type="button"
+              class="button"
+              onClick={() => {
+                putAway(id);
+                retry();
+              }}
+            >
+              Try again
+            </button>
+          )}
           <button
             type="button"
             class="quiet-button icon-button"

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { Problem } from "../api/client.ts";
 import type { Trace } from "../api/types.ts";
-import { address, go, model, retry, trace } from "../state/store.ts";
+import { address, go, model, newText, retry, trace } from "../state/store.ts";
 import { examplesFor } from "../translate/examples.ts";
 
 /** What PanelFrame needs. */
@@ -63,7 +63,7 @@ function Waiting({ loading, failed }: { loading: boolean; failed: boolean }) {
     <div class="panel-waiting">
       <p>Type a sentence above to see it pass through the network.</p>
       {examples.map((example) => (
-        <button type="button" class="button" key={example} onClick={() => go({ text: example })}>
+        <button type="button" class="button" key={example} onClick={() => go(newText(example))}>
           {example}
         </button>
       ))}

@@ -1,12 +1,29 @@
 /** How to search: method, width of the beam, length penalty. */
 import type { Method } from "../api/types.ts";
+import { hasBeam } from "../state/requests.ts";
 import { address, go, model, models } from "../state/store.ts";
 import { Menu } from "./Menu.tsx";
 
-const METHODS: [Method, string][] = [
-  ["greedy", "Greedy"],
-  ["beam", "Beam"],
-];
+/** The methods that can be chosen here; a model's own, or a link's, may be another. */
+const OFFERED: Method[] = ["greedy", "beam"];
+
+const NAMES: Record<Method, string> = {
+  greedy: "Greedy",
+  beam: "Beam",
+  diverse: "Diverse beam",
+  sampling: "Sampling",
+  mbr: "Minimum Bayes risk",
+};
+
+const BEAM = "Several hypotheses are followed side by side; the best one wins (section 6.1).";
+
+const WORDS: Record<Method, string> = {
+  greedy: "At each step the most probable token is taken.",
+  beam: BEAM,
+  diverse: BEAM,
+  sampling: "Several translations are drawn by lot, token by token; the best one wins.",
+  mbr: "Several translations are drawn by lot; the one that is most like all of them wins.",
+};
 
 /** A button that says how is searched, and opens the settings. */
 export function SearchChoice() {
@@ -21,7 +38,8 @@ export function SearchChoice() {
   const changed = method !== null || beam !== null || alpha !== null;
   const change = (changes: Parameters<typeof go>[0]): void =>
     go({ ...changes, step: 0 }, { replace: true });
-  const label = now.method === "beam" ? `Beam ${now.beam}` : nameOf(now.method);
+  const wide = hasBeam(now.method);
+  const label = wide ? `${NAMES[now.method]} ${now.beam}` : NAMES[now.method];
   return (
     <Menu label={`${label} ▾`} name={`Search: ${label}`} align="left">
       {() => (
@@ -29,24 +47,20 @@ export function SearchChoice() {
           <fieldset>
             <legend>Search</legend>
             <div class="segmented">
-              {METHODS.map(([key, name]) => (
+              {OFFERED.map((key) => (
                 <button
                   type="button"
                   key={key}
                   aria-pressed={now.method === key}
                   onClick={() => change({ method: key })}
                 >
-                  {name}
+                  {NAMES[key]}
                 </button>
               ))}
             </div>
           </fieldset>
-          <p class="muted">
-            {now.method === "greedy"
-              ? "At each step the most probable token is taken."
-              : "Several hypotheses are followed side by side; the best one wins (section 6.1)."}
-          </p>
-          {now.method !== "greedy" && (
+          <p class="muted">{WORDS[now.method]}</p>
+          {wide && (
             <>
               <Slider
                 name="Beam"
@@ -78,10 +92,6 @@ export function SearchChoice() {
       )}
     </Menu>
   );
-}
-
-function nameOf(method: Method): string {
-  return METHODS.find(([key]) => key === method)?.[1] ?? method;
 }
 
 interface SliderProps {

@@ -1,5 +1,5 @@
 /** The link to this view. */
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { say } from "../state/notices.ts";
 import { sharedLink } from "../state/store.ts";
 import { copyText } from "./clipboard.ts";
@@ -25,8 +25,13 @@ function ShareBox({ close }: { close: () => void }) {
     if (!(await copyText(shared))) return;
     setCopied(true);
     say("Link copied");
-    setTimeout(close, 900);
   };
+  // A menu that the reader has closed meanwhile must not close again and take the focus.
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(close, 900);
+    return () => clearTimeout(timer);
+  }, [copied]);
   return (
     <div class="share">
       <label class="field">

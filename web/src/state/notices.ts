@@ -6,6 +6,8 @@ import type { Problem } from "../api/client.ts";
 export interface Notice {
   id: number;
   problem: Problem;
+  /** Whether `retry` asks for what is missing once more. */
+  again: boolean;
 }
 
 /** Problems that have not been put away. */
@@ -17,10 +19,10 @@ export const said = signal("");
 let count = 0;
 
 /** Show a problem; one that is shown already is not shown twice. */
-export function tell(problem: Problem): void {
+export function tell(problem: Problem, { again = false } = {}): void {
   if (notices.peek().some((notice) => notice.problem.detail === problem.detail)) return;
   count += 1;
-  notices.value = [...notices.peek(), { id: count, problem }].slice(-4);
+  notices.value = [...notices.peek(), { id: count, problem, again }].slice(-4);
 }
 
 /** Put a problem away. */

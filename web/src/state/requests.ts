@@ -1,5 +1,6 @@
 /** What is asked of the server for an address. Pure. */
 import type {
+  Method,
   Model,
   ModelList,
   SearchSettings,
@@ -38,6 +39,11 @@ export function notServed(list: ModelList | undefined, address: Address): string
 /** The source languages that a model translates into this target. */
 export function sourcesOf(model: Model | undefined, target: string | undefined): string[] {
   return (model?.directions ?? []).filter(([, into]) => into === target).map(([from]) => from);
+}
+
+/** Whether a search follows a beam, and ranks its ends by log P over a length penalty. */
+export function hasBeam(method: Method): boolean {
+  return method === "beam" || method === "diverse";
 }
 
 /** The model's own search settings with the address's changes; one translation is returned. */
@@ -89,13 +95,12 @@ export function streamRequest(address: Address, list: ModelList | undefined): St
   const target = targetOf(model, address);
   const method = address.method ?? model.search.method;
   const beam = address.beam ?? model.search.beam;
-  const wide = method === "beam" || method === "diverse";
   const most = Math.min(ALTERNATIVES, list?.limits.max_n_best ?? ALTERNATIVES);
   return {
     text: address.text,
     model: model.name,
     ...(target ? { target } : {}),
-    search: { ...searchOf(address), n_best: wide ? Math.min(beam, most) : 1 },
+    search: { ...searchOf(address), n_best: hasBeam(method) ? Math.min(beam, most) : 1 },
     alignment: true,
   };
 }

@@ -36,15 +36,17 @@ export function go(changes: Partial<Address>, { replace = false, soon = false } 
 const PAUSE = 3000;
 let typedAt = 0;
 
-/**
- * Write a text. What was forced, and where one looked, belonged to the old one. Letters typed in
- * one go are one entry for Back.
- */
+/** A new text: what was forced, and where one looked, belonged to the old one. Pure. */
+export function newText(text: string): Partial<Address> {
+  return { text, prefix: [], step: 0, query: null };
+}
+
+/** Write a text. Letters typed in one go are one entry for Back. */
 export function write(text: string): void {
   const now = Date.now();
   const replace = now - typedAt < PAUSE;
   typedAt = now;
-  go({ text, prefix: [], step: 0, query: null }, { replace });
+  go(newText(text), { replace });
 }
 
 /** The whole link to what is on the page now, for another person. */

@@ -4,6 +4,7 @@ import { asProblem, lens } from "../api/client.ts";
 import { type Tensor, tensor, tensorNow } from "../api/tensors.ts";
 import type { Lens, Trace } from "../api/types.ts";
 import { tell } from "./notices.ts";
+import { retries } from "./store.ts";
 
 /**
  * A tensor of a trace; undefined until it is here. What was asked for before is here at once, so
@@ -21,12 +22,12 @@ export function useTensor(
     let wanted = true;
     tensor(trace, name, at).then(
       () => wanted && redraw((count) => count + 1),
-      (error) => wanted && tell(asProblem(error)),
+      (error) => wanted && tell(asProblem(error), { again: true }),
     );
     return () => {
       wanted = false;
     };
-  }, [trace, name, place]);
+  }, [trace, name, place, retries.value]);
   return trace && name !== null ? tensorNow(trace, name, at) : undefined;
 }
 
@@ -38,11 +39,11 @@ export function useLens(trace: Trace | undefined): Lens | undefined {
     let wanted = true;
     lens(trace).then(
       (value) => wanted && keep({ trace, lens: value }),
-      (error) => wanted && tell(asProblem(error)),
+      (error) => wanted && tell(asProblem(error), { again: true }),
     );
     return () => {
       wanted = false;
     };
-  }, [trace]);
+  }, [trace, retries.value]);
   return found && found.trace === trace ? found.lens : undefined;
 }

@@ -1,7 +1,7 @@
 /** The box one types into. A copy of its text lies behind it and shows marks under words. */
 import { useEffect, useRef } from "preact/hooks";
 import { counted } from "../drawing/numbers.ts";
-import { address, go, model, write } from "../state/store.ts";
+import { address, go, model, newText, write } from "../state/store.ts";
 import { type Aligned, markOf } from "./alignment.ts";
 import { exampleFor } from "./examples.ts";
 import { letters, mostLetters, pointed } from "./translation.ts";
@@ -70,7 +70,7 @@ export function SourceBox({ between, language, lang }: SourceBoxProps) {
             type="button"
             class="quiet-button"
             onClick={() => {
-              go({ text: "" });
+              go(newText(""));
               box.current?.focus();
             }}
           >
@@ -131,7 +131,7 @@ function Example() {
   const example = exampleFor(model.value, address.value.target);
   if (!example) return null;
   return (
-    <button type="button" class="quiet-button" onClick={() => go({ text: example })}>
+    <button type="button" class="quiet-button" onClick={() => go(newText(example))}>
       Try an example
     </button>
   );

@@ -4,7 +4,7 @@ import type { Flags, Translation } from "../api/types.ts";
 import { Num } from "../drawing/Number.tsx";
 import { copyText } from "../frame/clipboard.ts";
 import { say } from "../state/notices.ts";
-import { address, link, retry } from "../state/store.ts";
+import { address, link, newText, retry } from "../state/store.ts";
 import { type Aligned, linkedTo, markOf } from "./alignment.ts";
 import { finished, partial, pointed } from "./translation.ts";
 
@@ -176,7 +176,7 @@ function Foot({ shown }: { shown: Translation }) {
           {copied === shown.text ? "Copied" : "Copy"}
         </button>
       )}
-      <a class="button" href={link({ view: "explore", text: firstLine(shown.source), step: 0 })}>
+      <a class="button" href={link({ view: "explore", ...newText(firstLine(shown.source)) })}>
         Look inside
       </a>
     </div>

@@ -1,7 +1,14 @@
 /** The translation of the Translate view: follows the text while it is typed. */
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { Problem, streamTranslation, translate } from "../api/client.ts";
-import type { PartialTranslation, StreamDone, StreamRequest, Translation } from "../api/types.ts";
+import type {
+  Alignment,
+  Candidate,
+  PartialTranslation,
+  StreamDone,
+  StreamRequest,
+  Translation,
+} from "../api/types.ts";
 import { follow } from "../state/follow.ts";
 import type { Loaded } from "../state/loaded.ts";
 import { streamRequest } from "../state/requests.ts";
@@ -89,7 +96,7 @@ export async function pick(done: Finished, number: number): Promise<void> {
     picked.value = null;
     return;
   }
-  picked.value = { ...done.translation, ...chosen, alignment: null };
+  picked.value = asTranslation(done.translation, chosen, null);
   const { text, ...rest } = done.request;
   // A beginning can be given for one line only.
   if (text.trim().includes("\n")) return;
@@ -99,8 +106,18 @@ export async function pick(done: Finished, number: number): Promise<void> {
   );
   // The search may go on after the beginning: then it is another text, and has no use here.
   if (picked.peek()?.text === chosen.text && found?.text === chosen.text) {
-    picked.value = { ...done.translation, ...chosen, alignment: found.alignment };
+    picked.value = asTranslation(done.translation, chosen, found.alignment);
   }
+}
+
+/** An alternative as a translation of its own: how it ended is not how the best one did. */
+export function asTranslation(
+  best: Translation,
+  { ending, ...chosen }: Candidate,
+  alignment: Alignment | null,
+): Translation {
+  const flags = { ...best.flags, truncated: ending === "limit", looped: ending === "loop" };
+  return { ...best, ...chosen, flags, alignment };
 }
 
 /** A text that cannot be a beginning stays without marks under its words. */

@@ -6,12 +6,12 @@ import type { HeadId, Trace } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
 import { step } from "../../state/player.ts";
 import { go } from "../../state/store.ts";
+import { sameHead } from "../lens/headList.ts";
 import { setExtra, stretched } from "./inView.ts";
 import { largest } from "./reading.ts";
 import { measure, roleOf } from "./statistics.ts";
 import { thumbnail } from "./thumbnail.ts";
 import type { Sentences } from "./tokens.ts";
-import { sameHead } from "./view.ts";
 import { marksOf, roleInWords } from "./words.ts";
 
 export interface HeadGridProps {

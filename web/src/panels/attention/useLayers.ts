@@ -3,6 +3,7 @@ import { asProblem } from "../../api/client.ts";
 import { attentionName, type Tensor, tensor, tensorNow } from "../../api/tensors.ts";
 import type { Side, Trace } from "../../api/types.ts";
 import { tell } from "../../state/notices.ts";
+import { retries } from "../../state/store.ts";
 import { layersOf } from "./tokens.ts";
 
 /** The name of a layer's weights. */
@@ -24,12 +25,12 @@ export function useLayers(trace: Trace, side: Side | null): Tensor[] | undefined
     );
     Promise.all(layers).then(
       () => wanted && redraw((count) => count + 1),
-      (error) => wanted && tell(asProblem(error)),
+      (error) => wanted && tell(asProblem(error), { again: true }),
     );
     return () => {
       wanted = false;
     };
-  }, [trace, side]);
+  }, [trace, side, retries.value]);
   if (side === null) return undefined;
   const found: Tensor[] = [];
   for (let layer = 0; layer < layersOf(trace, side); layer++) {

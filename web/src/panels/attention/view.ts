@@ -36,11 +36,6 @@ export function extraWith(
   );
 }
 
-/** Tell whether two names mean the same head. */
-export function sameHead(one: HeadId, other: HeadId): boolean {
-  return one.side === other.side && one.layer === other.layer && one.head === other.head;
-}
-
 /** Tell whether a head is one of those that the word alignment is read from. */
 export function alignsWords(trace: Pick<Trace, "alignment_heads">, head: HeadId): boolean {
   return (

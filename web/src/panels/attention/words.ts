@@ -1,10 +1,11 @@
 /** What is said about attentions and heads. */
 import type { HeadId, Side, Trace } from "../../api/types.ts";
 import { plain } from "../../drawing/pieces.ts";
+import { sameHead } from "../lens/headList.ts";
 import type { Drawn } from "./inView.ts";
 import type { Kind, Role } from "./statistics.ts";
 import { ATTENTIONS, type Sentences } from "./tokens.ts";
-import { alignsWords, sameHead } from "./view.ts";
+import { alignsWords } from "./view.ts";
 
 /** What one sees in each attention, in a sentence. */
 export const EXPLAINED: Record<Side, string> = {

@@ -67,7 +67,7 @@ export function accountTable(account: CacheAccount): {
       "without cache so far",
     ],
     rows: account.steps.map((step, at) => [
-      at,
+      at + 1,
       step.rows,
       step.length,
       step.computed,

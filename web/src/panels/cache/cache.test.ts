@@ -46,6 +46,7 @@ describe("the account", () => {
     const { columns, rows } = accountTable(account(3, 2));
     expect(rows).toHaveLength(3);
     for (const row of rows) expect(row).toHaveLength(columns.length);
+    expect(rows.map((row) => row[columns.indexOf("step")])).toEqual([1, 2, 3]);
     expect(rows[2]?.[columns.indexOf("reused")]).toBe(4);
     expect(rows[2]?.[columns.indexOf("without cache so far")]).toBe(120);
   });

@@ -7,6 +7,7 @@
  */
 
 import type { SearchTree } from "../../api/types.ts";
+import { pathTo } from "../search/outcome.ts";
 
 /** One position of one row: the node of the tree whose keys and values are read. */
 export interface Entry {
@@ -27,14 +28,7 @@ export interface Row {
   chosen: boolean;
 }
 
-/** Returns the nodes from the root to this one. */
-export function pathTo(tree: SearchTree, node: number): number[] {
-  const path: number[] = [];
-  for (let at: number | null = node; at !== null; at = tree.nodes[at]?.parent ?? null) {
-    path.unshift(at);
-  }
-  return path;
-}
+const ROOT = 0;
 
 /**
  * Returns the rows that step `step` computed, best first: what was kept after the step before.
@@ -44,8 +38,9 @@ export function rowsAt(tree: SearchTree, step: number, count: number): Row[] {
   const alive = tree.nodes.flatMap((node, number) =>
     node.step === step && node.status === "kept" ? [number] : [],
   );
-  const winner = new Set(tree.results[0] === undefined ? [] : pathTo(tree, tree.results[0]));
-  const paths = alive.slice(0, count).map((node) => pathTo(tree, node));
+  const best = tree.results[0];
+  const winner = new Set(best === undefined ? [] : [ROOT, ...pathTo(tree, best)]);
+  const paths = alive.slice(0, count).map((node) => [ROOT, ...pathTo(tree, node)]);
   const rows = paths.map((path, order) => ({
     chosen: winner.has(path.at(-1) ?? -1),
     entries: path.map((node, position) => ({

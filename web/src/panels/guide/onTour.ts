@@ -1,11 +1,20 @@
 /** The tour under way: its facts, and going from step to step. */
-import { effect, type ReadonlySignal, signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { asProblem } from "../../api/client.ts";
 import { tensor } from "../../api/tensors.ts";
 import type { Trace } from "../../api/types.ts";
 import { tell } from "../../state/notices.ts";
 import { pause } from "../../state/player.ts";
-import { type Address, address, baseline, go, model } from "../../state/store.ts";
+import {
+  type Address,
+  address,
+  baseline,
+  go,
+  type Loaded,
+  model,
+  newText,
+  retries,
+} from "../../state/store.ts";
 import { exampleFor } from "../../translate/examples.ts";
 import { type Facts, gather } from "./facts.ts";
 import { stepAddress, withinTour } from "./tour.ts";
@@ -16,7 +25,14 @@ const gathered = signal<Facts | null>(null);
 let pending: number | null = null;
 
 /** The facts of the present sentence; null until they are here. */
-export const facts: ReadonlySignal<Facts | null> = gathered;
+export const facts: ReadonlySignal<Facts | null> = computed(() =>
+  factsOf(baseline.value, gathered.value),
+);
+
+/** Return what is known, if it is of the trace that is shown, and that has not failed. Pure. */
+export function factsOf(now: Loaded<Trace>, known: Facts | null): Facts | null {
+  return now.state !== "failed" && known?.trace === now.value ? known : null;
+}
 
 /** Whether the card should take the focus: it was moved by the reader, not by a link. */
 export const focusWanted = signal(false);
@@ -25,7 +41,7 @@ export const focusWanted = signal(false);
 export function startTour(place = 0): void {
   if (address.peek().text.trim() === "") {
     const example = exampleFor(model.peek(), address.peek().target);
-    if (example) go({ text: example }, { replace: true });
+    if (example) go(newText(example), { replace: true });
   }
   toStep(place);
 }
@@ -46,11 +62,9 @@ export function endTour(): void {
   go({ tour: null });
 }
 
-/** The facts, if they are those of the sentence that is shown. */
+/** The facts, if no other sentence is on its way. */
 function current(): Facts | null {
-  const now = baseline.peek();
-  const known = gathered.peek();
-  return now.state === "ready" && known?.trace === now.value ? known : null;
+  return baseline.peek().state === "ready" ? facts.peek() : null;
 }
 
 /** Whether the page shows what a step speaks of. */
@@ -70,7 +84,7 @@ async function collect(trace: Trace): Promise<void> {
     }
     pending = null;
   } catch (error) {
-    tell(asProblem(error));
+    tell(asProblem(error), { again: true });
   }
 }
 
@@ -78,6 +92,7 @@ async function collect(trace: Trace): Promise<void> {
 export function followTour(): () => void {
   return effect(() => {
     const now = baseline.value;
+    retries.value;
     if (now.state !== "ready" || !now.value || gathered.peek()?.trace === now.value) return;
     void collect(now.value);
   });

@@ -6,6 +6,7 @@ import { compareTexts } from "../../drawing/differences.ts";
 import { Marked } from "../../drawing/Marked.tsx";
 import { Num } from "../../drawing/Number.tsx";
 import { tell } from "../../state/notices.ts";
+import { retries } from "../../state/store.ts";
 import { headName } from "./headList.ts";
 import { askWith, sweepKey } from "./sweep.ts";
 
@@ -88,9 +89,9 @@ function useGivenLogProb(request: TraceRequest, translation: string, off: HeadId
       mine.signal,
     )(off).then(
       (value) => keep({ key, value }),
-      (error) => isAbort(error) || tell(asProblem(error)),
+      (error) => isAbort(error) || tell(asProblem(error), { again: true }),
     );
     return () => mine.abort();
-  }, [key]);
+  }, [key, retries.value]);
   return found?.key === key ? found.value : null;
 }

@@ -2,11 +2,12 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import type { Trace } from "../../api/types.ts";
+import { compareTexts } from "../../drawing/differences.ts";
+import { Marked } from "../../drawing/Marked.tsx";
 import { Num } from "../../drawing/Number.tsx";
 import { plain, written } from "../../drawing/pieces.ts";
 import { timesAs } from "../../drawing/ratio.ts";
 import { baseline, go, type Loaded } from "../../state/store.ts";
-import { differences, type Stretch, words } from "./forcing.ts";
 import type { PieceOf } from "./view.ts";
 import "./forced.css";
 
@@ -57,15 +58,15 @@ interface ComparisonProps {
 function Comparison({ before, after, loading }: ComparisonProps) {
   const free = before.value;
   if (free === undefined || loading) return <p class="output-hint">Translating…</p>;
-  const found = differences(words(free.translation), words(after.translation));
-  const same = found.every(({ kind }) => kind === "same");
+  const found = compareTexts(free.translation, after.translation);
+  const same = [...found.before, ...found.after].every((part) => part.same);
   return (
     <>
       <dl class="output-versions" aria-live="polite">
         <div>
           <dt>free</dt>
           <dd data-version="before">
-            <Marked stretches={found} without="new" />
+            <Marked parts={found.before} mark="del" />
           </dd>
           <dd class="output-log-prob">
             log P <Num value={free.log_prob} digits={3} />
@@ -74,7 +75,7 @@ function Comparison({ before, after, loading }: ComparisonProps) {
         <div>
           <dt>forced</dt>
           <dd data-version="after">
-            <Marked stretches={found} without="gone" />
+            <Marked parts={found.after} mark="ins" />
           </dd>
           <dd class="output-log-prob">
             log P <Num value={after.log_prob} digits={3} />
@@ -82,24 +83,6 @@ function Comparison({ before, after, loading }: ComparisonProps) {
         </div>
       </dl>
       <p class="output-hint">{inWords(free, after, same)}</p>
-    </>
-  );
-}
-
-function Marked({ stretches, without }: { stretches: Stretch[]; without: Stretch["kind"] }) {
-  return (
-    <>
-      {stretches
-        .filter(({ kind }) => kind !== without)
-        .map(({ kind, words: said }, at) => {
-          const Mark = kind === "gone" ? "del" : kind === "new" ? "ins" : "span";
-          return (
-            <>
-              {at > 0 && " "}
-              <Mark>{said.join(" ")}</Mark>
-            </>
-          );
-        })}
     </>
   );
 }

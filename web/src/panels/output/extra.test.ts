@@ -12,5 +12,6 @@ it("reads whole numbers only, and bounds them", () => {
   expect(wholeOf("120", 100, 7)).toBe(100);
   for (const word of [undefined, "", "-1", "1.5", "x", "1e9", "99999999999"]) {
     expect(wholeOf(word, 100, 7)).toBe(7);
+    expect(wholeOf(word, 100, null)).toBeNull();
   }
 });

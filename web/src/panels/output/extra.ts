@@ -10,6 +10,10 @@ export function withExtra(
 }
 
 /** Return a whole number that the address holds, within bounds, or what it is otherwise. */
-export function wholeOf(word: string | undefined, most: number, otherwise: number): number {
+export function wholeOf<Otherwise extends number | null>(
+  word: string | undefined,
+  most: number,
+  otherwise: Otherwise,
+): number | Otherwise {
   return word !== undefined && /^\d{1,9}$/u.test(word) ? Math.min(Number(word), most) : otherwise;
 }

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { Trace } from "../../api/types.ts";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { pause, step } from "../../state/player.ts";
-import { address, trace as current, go, model } from "../../state/store.ts";
+import { address, trace as current, go } from "../../state/store.ts";
 import { wholeOf, withExtra } from "./extra.ts";
 import { Forced } from "./Forced.tsx";
 import { prefixWith } from "./forcing.ts";
@@ -40,7 +40,7 @@ export default function Output() {
 function OutputOf({ trace }: { trace: Trace }) {
   const at = Math.min(step.value, trace.steps.length - 1);
   const view = useStepView(trace, at);
-  const pieceOf = usePieces(model.value?.name, trace);
+  const pieceOf = usePieces(trace);
   const [fresh, setFresh] = useState(false);
   const { prefix } = address.value;
   const force = (id: number) => {

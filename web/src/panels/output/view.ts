@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { asProblem, vocabulary } from "../../api/client.ts";
 import type { Step, Trace } from "../../api/types.ts";
 import { tell } from "../../state/notices.ts";
+import { retries } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
 import {
   AS_IT_IS,
@@ -59,19 +60,34 @@ export function useSpread({ order }: StepView, cuts: Cuts): Spread {
 /** The piece of a token by its id; `#id` until the vocabulary is here. */
 export type PieceOf = (id: number) => string;
 
-/** Return what each token of a model's vocabulary is called. */
-export function usePieces(model: string | undefined, trace: Trace): PieceOf {
-  const [pieces, keep] = useState<string[]>();
+/** A model's vocabulary. */
+export interface Vocabulary {
+  model: string;
+  pieces: string[];
+}
+
+/** Return what each token of a trace's model is called, once its vocabulary is here. */
+export function usePieces(trace: Trace): PieceOf {
+  const model = trace.model_name;
+  const [found, keep] = useState<Vocabulary>();
   useEffect(() => {
-    if (model === undefined) return;
     let wanted = true;
     vocabulary(model).then(
-      (found) => wanted && keep(found),
-      (error) => wanted && tell(asProblem(error)),
+      (pieces) => wanted && keep({ model, pieces }),
+      (error) => wanted && tell(asProblem(error), { again: true }),
     );
     return () => {
       wanted = false;
     };
-  }, [model]);
-  return (id) => pieces?.[id] ?? trace.pieces[id] ?? `#${id}`;
+  }, [model, retries.value]);
+  return piecesOf(trace, found);
+}
+
+/** Return the names of a trace's tokens: its own, else those of a vocabulary if it is its model's. */
+export function piecesOf(
+  trace: Pick<Trace, "model_name" | "pieces">,
+  found: Vocabulary | undefined,
+): PieceOf {
+  const others = found?.model === trace.model_name ? found.pieces : [];
+  return (id) => trace.pieces[id] ?? others[id] ?? `#${id}`;
 }

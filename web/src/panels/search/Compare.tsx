@@ -4,6 +4,7 @@ import type { Trace } from "../../api/types.ts";
 import { Num } from "../../drawing/Number.tsx";
 import { joins, plain } from "../../drawing/pieces.ts";
 import { jump } from "../../state/player.ts";
+import { hasBeam } from "../../state/requests.ts";
 import { partingAt } from "./parting.ts";
 import { comparison, parting, resultOf } from "./words.ts";
 
@@ -17,10 +18,11 @@ interface Props {
 export function Compare({ greedy, beam, beamName }: Props) {
   const at = partingAt(resultOf(greedy).tokens, resultOf(beam).tokens);
   const where = parting(greedy, beam);
+  const scored = hasBeam(beam.search.method);
   return (
-    <section class="search-compare" aria-label="Greedy against beam">
-      <Line name="Greedy" trace={greedy} parted={at} />
-      <Line name={beamName} trace={beam} parted={at} />
+    <section class="search-compare" aria-label={`Greedy against ${scored ? "beam" : "samples"}`}>
+      <Line name="Greedy" trace={greedy} parted={at} scored={scored} />
+      <Line name={beamName} trace={beam} parted={at} scored={scored} />
       <p class="search-verdict">{comparison(greedy, beam)}</p>
       {where !== null && at !== null && (
         <p class="muted">
@@ -34,7 +36,15 @@ export function Compare({ greedy, beam, beamName }: Props) {
   );
 }
 
-function Line({ name, trace, parted }: { name: string; trace: Trace; parted: number | null }) {
+interface LineProps {
+  name: string;
+  trace: Trace;
+  parted: number | null;
+  /** Whether the scores of both can be compared. */
+  scored: boolean;
+}
+
+function Line({ name, trace, parted, scored }: LineProps) {
   const pieces = trace.steps.map(({ token }) => token.piece);
   const joined = joins(pieces);
   return (
@@ -54,8 +64,12 @@ function Line({ name, trace, parted }: { name: string; trace: Trace; parted: num
         ))}
       </span>
       <span class="search-version-numbers">
-        log P <Num value={trace.log_prob} digits={3} />, {trace.steps.length} tokens, score{" "}
-        <Num value={trace.score} digits={3} />
+        log P <Num value={trace.log_prob} digits={3} />, {trace.steps.length} tokens
+        {scored && (
+          <>
+            , score <Num value={trace.score} digits={3} />
+          </>
+        )}
       </span>
     </div>
   );

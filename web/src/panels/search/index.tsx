@@ -2,7 +2,8 @@
 
 import type { Trace } from "../../api/types.ts";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
-import { address, go, model, models } from "../../state/store.ts";
+import { hasBeam } from "../../state/requests.ts";
+import { address, go, model, models, retry } from "../../state/store.ts";
 import { withExtra } from "../output/extra.ts";
 import { AlphaCurve } from "./AlphaCurve.tsx";
 import { Compare } from "./Compare.tsx";
@@ -35,17 +36,21 @@ function SearchOf({ trace }: { trace: Trace }) {
   const greedy = isGreedy ? trace : other.trace;
   const beam = isGreedy ? other.trace : trace;
   const beamName = nameOf(beam);
+  const wide = isGreedy || hasBeam(trace.search.method);
   const shown = shownTrees(isGreedy);
   return (
     <>
-      <Settings trace={trace} beam={beam} />
+      {wide && <Settings trace={trace} beam={beam} />}
       {greedy && beam && <Compare greedy={greedy} beam={beam} beamName={beamName} />}
       {other.problem && (
-        <p role="alert">
-          The other search could not be made: {other.problem.detail || other.problem.title}
-        </p>
+        <div class="panel-problem" role="alert">
+          <p>The other search could not be made: {other.problem.detail || other.problem.title}</p>
+          <button type="button" class="button" onClick={retry}>
+            Try again
+          </button>
+        </div>
       )}
-      <Switch isGreedy={isGreedy} />
+      <Switch isGreedy={isGreedy} wide={wide} />
       {shown.includes("beam") && beam && (
         <TreeSection name="beam" title={beamName} trace={beam} other={greedy} otherName="greedy" />
       )}
@@ -55,10 +60,10 @@ function SearchOf({ trace }: { trace: Trace }) {
           title="Greedy"
           trace={greedy}
           other={beam}
-          otherName="the beam"
+          otherName={wide ? "the beam" : "the sample that won"}
         />
       )}
-      {beam && <AlphaCurve trace={beam} />}
+      {beam && wide && <AlphaCurve trace={beam} />}
     </>
   );
 }
@@ -83,7 +88,7 @@ function shownTrees(isGreedy: boolean): string[] {
   return word === "both" ? ["greedy", "beam"] : [word];
 }
 
-function Switch({ isGreedy }: { isGreedy: boolean }) {
+function Switch({ isGreedy, wide }: { isGreedy: boolean; wide: boolean }) {
   const word = wanted(isGreedy);
   const { extra } = address.value;
   return (
@@ -96,7 +101,7 @@ function Switch({ isGreedy }: { isGreedy: boolean }) {
             aria-pressed={word === choice}
             onClick={() => go({ extra: withExtra(extra, { tree: choice }) })}
           >
-            {{ beam: "Beam", greedy: "Greedy", both: "Both" }[choice]}
+            {{ beam: wide ? "Beam" : "Samples", greedy: "Greedy", both: "Both" }[choice]}
           </button>
         ))}
       </fieldset>

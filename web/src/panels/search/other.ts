@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { asProblem, isAbort, makeTrace, type Problem } from "../../api/client.ts";
 import type { Model, SearchSettings, Trace, TraceRequest } from "../../api/types.ts";
 import type { Address } from "../../state/address.ts";
+import { retries } from "../../state/store.ts";
 
 /** A beam where the model's own settings are not those of a beam. */
 const USUAL_BEAM = 4;
@@ -66,6 +67,6 @@ export function useOther(request: LightRequest | null): Other {
       },
     );
     return () => abort.abort();
-  }, [key]);
+  }, [key, retries.value]);
   return found.key === key ? found : {};
 }

@@ -25,6 +25,7 @@ function traced(tokens: number[], logProb: number, score: number, looped = false
     log_prob: logProb,
     score,
     flags: { looped },
+    search: { method: "beam" },
   } as unknown as Trace;
 }
 
@@ -47,6 +48,18 @@ describe("comparison", () => {
   });
   it("says that a greedy path in circles does not count", () => {
     expect(comparison(traced([11, 3], -1, -1.1, true), BEAM)).toContain("went in circles");
+  });
+});
+
+describe("of samples", () => {
+  const drawn = { ...BEAM, search: { method: "mbr" }, score: 61.5 } as Trace;
+  it("says log P alone: their score is none of a beam", () => {
+    expect(comparison(traced([11, 3], -1, -1.1), drawn)).toBe(
+      "log P of the one that won is −1.500, of the greedy one −1.000.",
+    );
+  });
+  it("says nothing of a beam", () => {
+    expect(parting(traced([11, 3], -1, -1.1), drawn)).toBeNull();
   });
 });
 

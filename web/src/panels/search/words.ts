@@ -4,6 +4,7 @@ import type { NodeStatus, SearchTree, Trace } from "../../api/types.ts";
 import { printed } from "../../drawing/numbers.ts";
 import { plain, written } from "../../drawing/pieces.ts";
 import { timesAs } from "../../drawing/ratio.ts";
+import { hasBeam } from "../../state/requests.ts";
 import { nodeAt, pathTo } from "./outcome.ts";
 import { follow, partingAt, type Result, verdict } from "./parting.ts";
 
@@ -13,9 +14,12 @@ export function resultOf(trace: Trace): Result {
   return { tokens, logProb: trace.log_prob, score: trace.score };
 }
 
-/** Say how greedy and beam compare. */
+/** Say how greedy and beam compare; of samples, whose scores mean something else, only log P. */
 export function comparison(greedy: Trace, beam: Trace): string {
   const [g, b] = [resultOf(greedy), resultOf(beam)];
+  if (!hasBeam(beam.search.method)) {
+    return `log P of the one that won is ${printed(b.logProb, 3)}, of the greedy one ${printed(g.logProb, 3)}.`;
+  }
   const probabilities = `log P ${printed(b.logProb, 3)} against ${printed(g.logProb, 3)}`;
   const scores = `score ${printed(b.score, 3)} against ${printed(g.score, 3)}`;
   const times = timesAs(Math.exp(Math.abs(b.logProb - g.logProb)));
@@ -44,11 +48,11 @@ export function comparison(greedy: Trace, beam: Trace): string {
   }[found];
 }
 
-/** Say where greedy and beam part, and what became of greedy's path inside the beam. */
+/** Say where greedy and beam part, and what became of greedy's path inside; null: nothing to say. */
 export function parting(greedy: Trace, beam: Trace): string | null {
   const [g, b] = [resultOf(greedy), resultOf(beam)];
   const at = partingAt(g.tokens, b.tokens);
-  if (at === null) return null;
+  if (at === null || !hasBeam(beam.search.method)) return null;
   const said = (trace: Trace) => plain(trace.steps[at]?.token.piece ?? "nothing");
   const fork = `They part at step ${at + 1}: greedy writes “${said(greedy)}”, the beam “${said(beam)}”.`;
   if (beam.tree === null) return fork;

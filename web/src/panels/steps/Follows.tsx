@@ -2,7 +2,7 @@
 import { attentionName, part } from "../../api/tensors.ts";
 import type { HeadId, Trace } from "../../api/types.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import { sameHead } from "../attention/view.ts";
+import { sameHead } from "../lens/headList.ts";
 import { reach } from "./numbers.ts";
 import { Strip } from "./Strip.tsx";
 

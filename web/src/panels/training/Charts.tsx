@@ -4,6 +4,7 @@ import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Lines, linesPicture } from "../../drawing/Lines.tsx";
 import { address } from "../../state/store.ts";
+import { wholeOf } from "../output/extra.ts";
 import { type Chart, chartsOf, chartTable, linesOf, type Shared } from "./charts.ts";
 import { type Course, lastStep } from "./course.ts";
 import { keep } from "./keep.ts";
@@ -12,7 +13,7 @@ import { keep } from "./keep.ts";
 export function Charts({ course }: { course: Course }) {
   const { extra } = address.value;
   const [pointed, setPointed] = useState<number | null>(null);
-  const marked = extra.at ? Number(extra.at) : null;
+  const marked = wholeOf(extra.at, lastStep(course), null);
   const shared: Shared = {
     logX: extra.logx === "1",
     firstStep: course.trained[0]?.step ?? 1,

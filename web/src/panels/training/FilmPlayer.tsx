@@ -10,6 +10,7 @@ import { Num } from "../../drawing/Number.tsx";
 import { counted, printed } from "../../drawing/numbers.ts";
 import { address } from "../../state/store.ts";
 import { headName } from "../lens/headList.ts";
+import { wholeOf } from "../output/extra.ts";
 import { filmPicture, filmTable, hidden, labelsOf } from "./filmView.ts";
 import { keep } from "./keep.ts";
 
@@ -17,8 +18,7 @@ const BEAT = 900; // milliseconds a frame
 
 export function FilmPlayer({ film, head }: { film: Film; head: HeadId }) {
   const last = film.frames.length - 1;
-  const asked = address.value.extra.frame;
-  const place = asked ? Math.min(Number(asked) || 0, last) : last;
+  const place = wholeOf(address.value.extra.frame, last, last);
   const show = (frame: number) => keep({ frame: String(frame) });
   const [playing, setPlaying] = useState(false);
   useEffect(() => {

@@ -5,12 +5,13 @@ import { Figure } from "../../drawing/Figure.tsx";
 import { Marked } from "../../drawing/Marked.tsx";
 import { counted } from "../../drawing/numbers.ts";
 import { address } from "../../state/store.ts";
+import { wholeOf } from "../output/extra.ts";
 import { type Course, type SampleCourse, samplesOverTime } from "./course.ts";
 import { keep } from "./keep.ts";
 
 export function Samples({ course }: { course: Course }) {
   const samples = samplesOverTime(course);
-  const place = Math.min(Number(address.value.extra.sample) || 0, samples.length - 1);
+  const place = wholeOf(address.value.extra.sample, samples.length - 1, 0);
   const sample = samples[place];
   if (!sample) {
     return <p class="muted">Sample translations come with the first validation.</p>;

@@ -1,7 +1,16 @@
 import { expect, test } from "vitest";
 import type { Film, Run } from "../../api/types.ts";
 import { LIGHT } from "../../drawing/colours.ts";
-import { filmPicture, filmTable, headWithin, hidden, labelsOf, sizesOf } from "./filmView.ts";
+import {
+  filmPicture,
+  filmRequest,
+  filmTable,
+  headWithin,
+  hidden,
+  labelsOf,
+  sameSentence,
+  sizesOf,
+} from "./filmView.ts";
 
 const film: Film = {
   source_tokens: ["▁Le", "▁chat", "</s>"],
@@ -52,6 +61,27 @@ test("a head of another network becomes the nearest one of this", () => {
     head: 3,
   });
   expect(headWithin({ side: "cross", layer: 2, head: 1 }, sizes).layer).toBe(1);
+});
+
+const HEAD = { side: "cross", layer: 0, head: 1 } as const;
+
+test("a film is asked for in a language that the run has, or in none", () => {
+  const run: Pick<Run, "directions"> = { directions: [["fr", "en"]] };
+  expect(filmRequest(run, "chat", HEAD, "en")).toEqual({ text: "chat", ...HEAD, target: "en" });
+  for (const [one, target] of [
+    [run, "de"],
+    [run, undefined],
+    [{}, "en"],
+  ] as const) {
+    expect(filmRequest(one, "chat", HEAD, target)).toEqual({ text: "chat", ...HEAD });
+  }
+});
+
+test("another head is of the same sentence, another text or language is not", () => {
+  const one = { text: "chat", target: "en", ...HEAD };
+  expect(sameSentence(one, { ...one, head: 3 })).toBe(true);
+  expect(sameSentence(one, { ...one, text: "chats" })).toBe(false);
+  expect(sameSentence(one, { ...one, target: "de" })).toBe(false);
 });
 
 test("the table has every weight", () => {

@@ -1,6 +1,6 @@
 /** A film of one head over checkpoints: labels, choices and its picture; every function is pure. */
 
-import type { Film, HeadId, Run, Side } from "../../api/types.ts";
+import type { Film, FilmRequest, HeadId, Run, Side } from "../../api/types.ts";
 import { heat, type Palette } from "../../drawing/colours.ts";
 import type { Table } from "../../drawing/files.ts";
 import { plain } from "../../drawing/pieces.ts";
@@ -28,6 +28,22 @@ export function sizesOf(run: Run): Sizes {
 export function headWithin({ side, layer, head }: HeadId, sizes: Sizes): HeadId {
   const layers = side === "encoder" ? sizes.encoder_layers : sizes.decoder_layers;
   return { side, layer: Math.min(layer, layers - 1), head: Math.min(head, sizes.heads - 1) };
+}
+
+/** Return what to ask a film with; a target that the run does not translate into is left out. */
+export function filmRequest(
+  run: Pick<Run, "directions">,
+  text: string,
+  head: HeadId,
+  target: string | undefined,
+): FilmRequest {
+  const known = target !== undefined && run.directions?.some(([, into]) => into === target);
+  return { text, ...head, ...(known ? { target } : {}) };
+}
+
+/** Return whether two films are of one sentence, whatever the heads. */
+export function sameSentence(one: FilmRequest, other: FilmRequest): boolean {
+  return one.text === other.text && one.target === other.target;
 }
 
 /** Return the names of rows (who looks) and columns (at what) of one attention. */

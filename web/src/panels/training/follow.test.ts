@@ -101,6 +101,25 @@ test("a server that is away is asked again, from the same place, and its fault i
   await expect(followRun(refused)).rejects.toThrow("No such run");
 });
 
+test.each([429, 502, 503, 504])(
+  "a server that answers %i for a while is asked again",
+  async (status) => {
+    const answers = [new Problem(status, "Busy", ""), END];
+    const server = world([END, END]);
+    await followRun({
+      ...server,
+      ask: async (after) => {
+        await server.ask(after);
+        const answer = answers.shift();
+        if (answer instanceof Problem) throw answer;
+        return answer as Lines;
+      },
+    });
+    expect(server.asked).toEqual([0, 0]);
+    expect(server.rests()).toBe(1);
+  },
+);
+
 test("an hour of resting leaves no listeners behind", async () => {
   const page = new EventTarget();
   vi.stubGlobal("document", Object.assign(page, { hidden: false }));

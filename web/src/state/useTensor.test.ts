@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { makeTrace } from "../api/client.ts";
+import type { Trace } from "../api/types.ts";
+import { useLayers } from "../panels/attention/useLayers.ts";
+import { notices, putAllAway } from "./notices.ts";
+import { retry } from "./store.ts";
+import { useLens, useTensor } from "./useTensor.ts";
+
+const drawn = vi.hoisted(() => ({ last: "" }));
+
+// One component with one effect: it runs when what it depends on has changed.
+vi.mock("preact/hooks", () => ({
+  useState: () => [undefined, () => {}],
+  useEffect: (effect: () => void, on: unknown[]) => {
+    const now = JSON.stringify(on);
+    if (now !== drawn.last) effect();
+    drawn.last = now;
+  },
+}));
+
+let asked = 0;
+
+beforeEach(() => {
+  asked = 0;
+  drawn.last = "";
+  vi.stubGlobal("fetch", async (path: string) => {
+    if (path === "v1/trace") return Response.json({ id: "1", model: { encoder_layers: 1 } });
+    asked += 1;
+    return new Response("{}", { status: 500 });
+  });
+});
+
+afterEach(() => {
+  putAllAway();
+  vi.unstubAllGlobals();
+});
+
+test.each<[string, (trace: Trace) => unknown]>([
+  ["a tensor", (trace) => useTensor(trace, "logits", [0])],
+  ["the lenses", useLens],
+  ["the weights of all layers", (trace) => useLayers(trace, "encoder")],
+])("%s that did not come can be asked for again", async (_name, use) => {
+  const trace = await makeTrace({ text: "chat" });
+  const failed = () => expect(notices.value.map(({ again }) => again)).toEqual([true]);
+  use(trace);
+  await vi.waitFor(failed);
+  use(trace);
+  expect(asked).toBe(1);
+  putAllAway();
+  retry();
+  use(trace);
+  await vi.waitFor(failed);
+  expect(asked).toBe(2);
+});

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import type { Candidate, Translation } from "../api/types.ts";
+import { asTranslation } from "./translation.ts";
+
+const best = {
+  source: "chat",
+  text: "cat cat cat",
+  flags: { truncated: false, unknown: true, looped: true, split: false },
+} as Translation;
+
+test("an alternative has the warnings of its own ending, and those of the source", () => {
+  const flags = (ending: string) =>
+    asTranslation(best, { text: "cat", ending } as Candidate, null).flags;
+  const whole = { truncated: false, unknown: true, looped: false, split: false };
+  expect(flags("end")).toEqual(whole);
+  expect(flags("limit")).toEqual({ ...whole, truncated: true });
+  expect(flags("loop")).toEqual({ ...whole, looped: true });
+});
+
+test("it has its own words, and the source of the best one", () => {
+  const chosen = asTranslation(best, { text: "cat", ending: "end" } as Candidate, null);
+  expect([chosen.source, chosen.text]).toEqual(["chat", "cat"]);
+});
