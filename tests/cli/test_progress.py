@@ -58,7 +58,7 @@ def test_time_left_follows_from_the_speed() -> None:
 
 
 def test_a_terminal_gets_bars_with_count_and_notices_above() -> None:
-    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    console = Console(file=io.StringIO(), force_terminal=True, width=120, markup=False)
     with shown(console) as emit:
         emit(Progress("reading", 5, None, "pairs"))
         emit(Notice("note: [b]no markup[/b]"))

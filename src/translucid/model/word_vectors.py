@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
@@ -47,11 +48,9 @@ def _read_vectors(
     try:
         lines = path.open(encoding="utf-8", errors="replace", newline="\n")
     except OSError as error:
-        reason = error.strerror or "cannot be read"
-        raise DataError(path, reason, remedy="Give a word2vec or GloVe text file.") from error
+        raise _bad(path, None, error.strerror or "cannot be read") from error
     with lines:
-        number = 0
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(itertools.chain([next(lines, "")], lines), start=1):
             fields = line.split()
             if number == 1:
                 _check_size(path, fields, size)
@@ -60,18 +59,9 @@ def _read_vectors(
             # Some words of GloVe's largest file have spaces in them: the vector is what comes last.
             word, values = " ".join(fields[:-size]), fields[-size:]
             if fields and not word:
-                raise DataError(
-                    path,
-                    f"{len(fields) - 1} numbers instead of {size}",
-                    remedy="A line is a word, then its numbers. The file is damaged or cut off.",
-                    line=number,
-                )
+                raise _bad(path, number, f"{len(fields) - 1} numbers instead of {size}")
             if word in wanted:
                 yield word, _numbers(path, number, values)
-        if not number:
-            raise DataError(
-                path, "the file is empty", remedy="Give a word2vec or GloVe text file.", line=1
-            )
 
 
 def _check_size(path: Path, first_line: list[str], size: int) -> None:
@@ -79,20 +69,21 @@ def _check_size(path: Path, first_line: list[str], size: int) -> None:
     header = len(first_line) == 2 and first_line[1].isdigit()
     found = int(first_line[1]) if header else len(first_line) - 1
     if found != size:
-        raise DataError(
-            path,
-            f"vectors of {found} numbers, but d_model is {size}",
-            remedy=f"Use vectors of size {size}, or a model whose d_model fits the file.",
-            line=1,
+        raise _bad(
+            path, 1, f"vectors of {found} numbers, but d_model is {size}: they must be equal"
         )
 
 
 def _numbers(path: Path, line: int, values: list[str]) -> list[float]:
-    remedy = "A line is a word, then its numbers."
     try:
         numbers = [float(value) for value in values]
     except ValueError as error:
-        raise DataError(path, f"not a number: {error}", remedy=remedy, line=line) from error
+        raise _bad(path, line, f"not a number: {error}") from error
     if not all(map(math.isfinite, numbers)):
-        raise DataError(path, "a number that is not finite", remedy=remedy, line=line)
+        raise _bad(path, line, "a number that is not finite")
     return numbers
+
+
+def _bad(path: Path, line: int | None, problem: str) -> DataError:
+    remedy = "Give a word2vec or GloVe text file: a line is a word, then its numbers."
+    return DataError(path, problem, remedy=remedy, line=line)
