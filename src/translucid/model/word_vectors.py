@@ -65,13 +65,10 @@ def _read_vectors(
 
 
 def _check_size(path: Path, first_line: list[str], size: int) -> None:
-    """Raise DataError unless the first line, a header or a vector, speaks of vectors of `size`."""
     header = len(first_line) == 2 and first_line[1].isdigit()
     found = int(first_line[1]) if header else len(first_line) - 1
     if found != size:
-        raise _bad(
-            path, 1, f"vectors of {found} numbers, but d_model is {size}: they must be equal"
-        )
+        raise _bad(path, 1, f"vectors of {found} numbers, but d_model is {size}")
 
 
 def _numbers(path: Path, line: int, values: list[str]) -> list[float]:
@@ -85,5 +82,5 @@ def _numbers(path: Path, line: int, values: list[str]) -> list[float]:
 
 
 def _bad(path: Path, line: int | None, problem: str) -> DataError:
-    remedy = "Give a word2vec or GloVe text file: a line is a word, then its numbers."
+    remedy = "Give a word2vec or GloVe text file: a line is a word, then its d_model numbers."
     return DataError(path, problem, remedy=remedy, line=line)
