@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { asProblem, vocabulary } from "../../api/client.ts";
 import type { Step, Trace } from "../../api/types.ts";
 import { tell } from "../../state/notices.ts";
-import { retries } from "../../state/store.ts";
+import { models, retries } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
 import {
   AS_IT_IS,
@@ -60,34 +60,36 @@ export function useSpread({ order }: StepView, cuts: Cuts): Spread {
 /** The piece of a token by its id; `#id` until the vocabulary is here. */
 export type PieceOf = (id: number) => string;
 
-/** A model's vocabulary. */
+/** The vocabulary of the model that has a hash. */
 export interface Vocabulary {
-  model: string;
+  hash: string;
   pieces: string[];
 }
 
 /** Return what each token of a trace's model is called, once its vocabulary is here. */
 export function usePieces(trace: Trace): PieceOf {
-  const model = trace.model_name;
+  const hash = trace.model_hash;
+  const served = models.value.value?.models.find((one) => one.hash === hash)?.name;
   const [found, keep] = useState<Vocabulary>();
   useEffect(() => {
+    if (served === undefined) return;
     let wanted = true;
-    vocabulary(model).then(
-      (pieces) => wanted && keep({ model, pieces }),
+    vocabulary(served).then(
+      (pieces) => wanted && keep({ hash, pieces }),
       (error) => wanted && tell(asProblem(error), { again: true }),
     );
     return () => {
       wanted = false;
     };
-  }, [model, retries.value]);
+  }, [hash, served, retries.value]);
   return piecesOf(trace, found);
 }
 
 /** Return the names of a trace's tokens: its own, else those of a vocabulary if it is its model's. */
 export function piecesOf(
-  trace: Pick<Trace, "model_name" | "pieces">,
+  trace: Pick<Trace, "model_hash" | "pieces">,
   found: Vocabulary | undefined,
 ): PieceOf {
-  const others = found?.model === trace.model_name ? found.pieces : [];
+  const others = found?.hash === trace.model_hash ? found.pieces : [];
   return (id) => trace.pieces[id] ?? others[id] ?? `#${id}`;
 }
