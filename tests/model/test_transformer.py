@@ -206,3 +206,17 @@ def test_missing_vector_files_and_wrong_vocabularies_say_so(tmp_path: Path) -> N
         load_word_vectors(embedding(), tmp_path / "none.txt", WORDS)
     with pytest.raises(InputError, match="tokens has 2 entries, but the embedding has 6 rows"):
         load_word_vectors(embedding(), tmp_path / "none.txt", WORDS[:2])
+
+
+def test_a_session_may_go_on_with_more_rows_than_it_began_with(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    model = small_network().eval()
+    source = torch.tensor([[5, 6, 7, 3]])
+    few, many = model.start(source), model.start(source)
+    for session in (few, many):
+        session.step(torch.tensor([2]))
+    many.reorder(torch.tensor([0, 0, 0]))
+    expected = few.step(torch.tensor([8])).expand(3, -1)
+    torch.testing.assert_close(many.step(torch.tensor([8, 8, 8])), expected)
+    assert not recwarn.list

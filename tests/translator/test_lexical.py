@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+from translucid.translator import lexical
 from translucid.translator.lexical import ITERATIONS, SURE, SureLink, sure_links
 
 
@@ -66,3 +67,14 @@ def test_equals_a_naive_one(seed: int) -> None:
     expected = naive(sources, targets) & backward
     assert set(sure_links(sources, targets)) == {SureLink(*link) for link in expected}
     assert expected
+
+
+def test_of_many_cells_only_the_first_pairs_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two words against two and nothing are six cells a pair; 60 of them are ten pairs."""
+    draw = random.Random(1)
+    sources = [tuple(draw.sample(range(5), 2)) for _ in range(50)]
+    targets = [tuple(10 + word for word in source) for source in sources]
+    whole = sure_links(sources[:10], targets[:10])
+    assert whole
+    monkeypatch.setattr(lexical, "MOST_CELLS", 60)
+    assert sure_links(sources, targets) == whole
