@@ -7,6 +7,8 @@ Each command lives in a file of its own, whose module level imports nothing heav
 
 from __future__ import annotations
 
+import contextlib
+import faulthandler
 import os
 import sys
 from typing import Annotated
@@ -92,9 +94,16 @@ def _share_the_processor() -> None:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
 
 
+def _tell_where_it_crashed() -> None:
+    """Have every thread's place in the program printed where a library brings the process down."""
+    with contextlib.suppress(RuntimeError, ValueError):
+        faulthandler.enable()  # refused where stderr is no open file: there is nowhere to print
+
+
 def main() -> None:
     """Run the command line; a TranslucidError becomes its message on stderr and its exit code."""
     _share_the_processor()
+    _tell_where_it_crashed()
     try:
         app()
     except TranslucidError as error:
