@@ -20,9 +20,11 @@ check: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-# The browser tests have a run of their own: what drives the browser keeps an event loop running in
-# its process, beside which tests that start one cannot run.
-test: check page-check chromium
+# Types, lint and the page are checked side by side. The browser tests have a run of their own: what
+# drives the browser keeps an event loop running in its process, beside which tests that start one
+# cannot run.
+test: $(INSTALLED) chromium
+	$(MAKE) --no-print-directory -j 2 check page-check
 	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore tests/browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile tests/browser
 

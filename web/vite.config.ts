@@ -21,6 +21,12 @@ export default defineConfig(({ mode }) => {
       host: "127.0.0.1",
       proxy: Object.fromEntries(["/v1", "/docs", "/openapi.json"].map((path) => [path, api])),
     },
-    test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], environment: "node", css: true },
+    test: {
+      include: ["src/**/*.test.ts", "src/**/*.test.tsx"],
+      environment: "node",
+      // A context of its own for every file, in a thread: four times faster than a process each.
+      pool: "vmThreads",
+      css: true,
+    },
   };
 });

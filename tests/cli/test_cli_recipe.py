@@ -22,11 +22,10 @@ from translucid.training.run_folder import read_record
 
 RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
 SMALL = """
-about = "a few steps on the lesson"
+about = "a few steps of copying"
 
 [data]
-corpus = "lesson"
-prepare = ["--vocab-size", "600"]
+corpus = "copy"
 
 [model]
 d_model = 16
@@ -47,7 +46,7 @@ half = true
 evaluate = ["--method", "greedy", "--max-length", "3", "--resamples", "0"]
 
 [expected]
-fr-en = "nothing after four steps"
+qaa-qab = "nothing after four steps"
 """
 
 
@@ -147,13 +146,13 @@ def test_a_recipe_runs(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "translucid", "recipe", str(path), "-o", str(folder)]
     first = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
     assert first.returncode == 0, first.stderr
-    assert "$ translucid prepare lesson" in first.stderr
-    assert "expected fr-en: nothing after four steps" in first.stderr
+    assert "$ translucid prepare copy" in first.stderr
+    assert "expected qaa-qab: nothing after four steps" in first.stderr
     assert first.stdout.splitlines()[-1] == str(folder / "model")
-    scores = json.loads((folder / "scores" / "fr-en" / "scores.json").read_text())
+    scores = json.loads((folder / "scores" / "qaa-qab" / "scores.json").read_text())
     assert "bleu" in json.dumps(scores).lower()
     assert read_record(folder / "run").training.max_steps == 4
-    assert open_data(folder / "data").manifest.directions == (("fr", "en"),)
+    assert open_data(folder / "data").manifest.directions == (("qaa", "qab"),)
 
 
 def test_a_stage_that_fails_is_named(tmp_path: Path) -> None:

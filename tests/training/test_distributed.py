@@ -201,16 +201,17 @@ def test_weights_come_whole_and_go_whole(
         assert whole.eval()(source, target).shape == (3, 4, 29)
 
 
+@pytest.mark.parametrize("agreement", [0.0, 5.0])
 @pytest.mark.parametrize("kind", [Replicated, Sharded])
 def test_gradients_are_sums_over_all_micro_batches(
-    kind: type[Replicated | Sharded], group: None
+    kind: type[Replicated | Sharded], agreement: float, group: None
 ) -> None:
     one, alone = kind(0, 1, CPU), SingleProcess()
     gradients = []
     for distribution in (one, alone):
         torch.manual_seed(0)
-        model = Transformer(small_config())
-        module = distribution.wrap(Objective(model, 0.1, 0.0))
+        model = Transformer(small_config(dropout=0.1))
+        module = distribution.wrap(Objective(model, 0.1, agreement))
         for number in range(3):
             ids = ragged(4, 6, seed=number)
             torch.manual_seed(number)
