@@ -24,8 +24,8 @@ export default defineConfig(({ mode }) => {
     test: {
       include: ["src/**/*.test.ts", "src/**/*.test.tsx"],
       environment: "node",
-      // A context of its own for every file, in a thread: four times faster than a process each.
-      pool: "vmThreads",
+      // A thread of its own for every file: half the time of a process each.
+      pool: "threads",
       css: true,
     },
   };
