@@ -57,6 +57,8 @@ def test_a_model_directory(tmp_path: Path) -> None:
             "error: . has its own vocabulary: --vocab-size is for presets",
         ),
         (["base", "--length", "0"], "--length"),
+        (["--length", "9"], "error: --length is for the blocks of one network"),
+        (["tiny", "--settings", "--vocab-size", "9"], "error: --vocab-size is for the blocks"),
         (["base", "--nonsense"], "--nonsense"),
     ],
 )

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from translucid.config import ModelConfig
 
+LENGTH = 32
+
 
 def info(
     model: Annotated[
@@ -27,8 +29,13 @@ def info(
         typer.Option(min=1, help="Tokens of a preset's shared vocabulary.", show_default="37000"),
     ] = None,
     length: Annotated[
-        int, typer.Option(min=1, help="Tokens of the source and of the target that FLOPs are for.")
-    ] = 32,
+        int | None,
+        typer.Option(
+            min=1,
+            help="Tokens of the source and of the target that FLOPs are for.",
+            show_default=str(LENGTH),
+        ),
+    ] = None,
     settings: Annotated[
         bool,
         typer.Option("--settings", help="List all settings of a run, as the preset has them."),
@@ -45,7 +52,12 @@ def info(
     """
     from rich.console import Console
 
+    from translucid.errors import InputError
+
     console = Console(markup=False)
+    sized = "--vocab-size" if vocab_size else "--length" if length else None
+    if sized and (settings or model is None):
+        raise InputError(f"{sized} is for the blocks of one network: name a preset or a model")
     if settings:
         _show_settings(console, model)
         return
@@ -53,6 +65,7 @@ def info(
         _show(console, _presets_table())
         return
     name, config = _find(model, vocab_size)
+    length = length or LENGTH
     _show(console, _anatomy_table(name, config, length))
     typer.echo(
         f"Millions of FLOPs a target token, matrix products only, for {length} source and "
