@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from translucid.cli.main import app
 from translucid.cli.recipe import run_to_its_end
-from translucid.cli.recipe_file import directions_of, read_recipe, stages
+from translucid.cli.recipe_file import Stage, directions_of, read_recipe, stages
 from translucid.data.shards import open_data
 from translucid.errors import ConfigError, InputError
 from translucid.training.run_folder import read_record
@@ -84,6 +84,70 @@ def test_a_fetched_corpus_in_both_directions(tmp_path: Path) -> None:
     assert train == f"train out/data -o out/run -c {tmp_path / 'recipe.toml'} --resume"
     assert forth.startswith("evaluate -m out/run/best --data out/data --from fr --to en")
     assert back.endswith("--from en --to fr -o out/scores/en-fr")
+
+
+TAUGHT = '[data]\ncorpus = "multi30k"\nteacher = "teacher.toml"\ntranslate = ["--beam", "2"]\n'
+
+
+def teacher(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "teacher.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_teacher_comes_first_and_its_translations_are_learned_too(tmp_path: Path) -> None:
+    vocabulary = '[data]\ncorpus = "multi30k"\nprepare = ["--vocab-size", "900"]\n'
+    first = teacher(tmp_path, f"{vocabulary}[result]\naverage = 3\n")
+    path = written(tmp_path, TAUGHT)
+    found = stages(read_recipe(path), Path("out"), mirror=None, seed=5)
+    fetch, prepare, train, average, translate, again, student, evaluate = (
+        " ".join(stage.words) for stage in found
+    )
+    corpus = "out/corpora/multi30k"
+    pair = f"{corpus}/train.en.gz {corpus}/train.de.gz"
+    seed = "--set training.seed=5 --resume"
+    assert fetch == "fetch multi30k -o out/corpora"
+    assert prepare.startswith(f"prepare {pair} --from en")
+    assert prepare.endswith("--vocab-size 900 -o out/teacher/data")
+    assert train == f"train out/teacher/data -o out/teacher/run -c {first} {seed}"
+    assert average == "average out/teacher/run --last 3 -o out/teacher/model"
+    assert translate == (
+        f"translate -m out/teacher/model -i {corpus}/train.en.gz -o out/teacher/translations.de "
+        "--beam 2 --resume"
+    )
+    own = f"{corpus}/train.en.gz out/teacher/translations.de"
+    assert again.startswith(f"prepare {pair} {own} --from en")
+    assert again.endswith("--tokenizer-from out/teacher/data -o out/data")
+    assert student == f"train out/data -o out/run -c {path} {seed}"
+    assert evaluate.startswith("evaluate -m out/run/best --data out/data --from en --to de")
+
+
+@pytest.mark.parametrize("text", ['[data]\ncorpus = "lesson"\n', TAUGHT])
+def test_a_teacher_of_another_corpus_or_with_a_teacher_is_refused(
+    tmp_path: Path, text: str
+) -> None:
+    teacher(tmp_path, text)
+    with pytest.raises(ConfigError, match="must have the same corpus, no teacher"):
+        read_recipe(written(tmp_path, TAUGHT))
+
+
+def test_a_teacher_needs_two_text_files(tmp_path: Path) -> None:
+    teacher(tmp_path, '[data]\ncorpus = "tatoeba-fra-eng"\n')
+    path = written(tmp_path, TAUGHT.replace("multi30k", "tatoeba-fra-eng"))
+    with pytest.raises(InputError, match="a teacher needs a corpus of two text files"):
+        commands(path, tmp_path)
+
+
+def test_translations_that_are_complete_are_not_made_again(tmp_path: Path) -> None:
+    stage = Stage("translate", ("translate",), tmp_path / "out.de")
+    assert not stage.is_done
+    (tmp_path / "out.de").touch()
+    assert stage.is_done
+    record = tmp_path / "out.de.unfinished" / "progress.json"
+    record.parent.mkdir()
+    record.touch()
+    assert not stage.is_done
+    assert not Stage("prepare", ("prepare",)).is_done
 
 
 def test_the_commands_can_be_read_and_repeated(tmp_path: Path) -> None:

@@ -58,6 +58,9 @@ def recipe(
     began = time.monotonic()
     for number, stage in enumerate(todo, start=1):
         _announce(stage, number, len(todo))
+        if stage.is_done:
+            typer.echo(f"{stage.file} is already there", err=True)
+            continue
         code = run_to_its_end([sys.executable, "-m", "translucid", *stage.words])
         if code != 0:
             typer.echo(

@@ -8,6 +8,7 @@
     [data]
     corpus = "tatoeba-fra-eng"               # of `translucid fetch`, or a built-in one
     prepare = ["--both", "--vocab-size", "8000"]
+    teacher = "first.toml"                   # a recipe beside this one; see `_taught`
 
     [model]                                  # as in any file of `translucid train -c`
     [training]
@@ -27,12 +28,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from translucid.cli.resumable_output import is_unfinished
 from translucid.config import Config, Rule
 from translucid.data.fetch import known_corpus, prepare_words
 from translucid.errors import ConfigError, InputError
@@ -54,6 +56,12 @@ class DataTable(Config):
 
     corpus: str = Field(description="a corpus of `translucid fetch`, or a built-in one")
     prepare: Strings = Field(default=(), description="more arguments of `translucid prepare`")
+    teacher: str | None = Field(
+        default=None, description="a recipe whose network translates the training text once more"
+    )
+    translate: Strings = Field(
+        default=(), description="more arguments of the teacher's `translucid translate`"
+    )
 
 
 def _half_fault(values: Mapping[str, Any]) -> str | None:
@@ -83,18 +91,39 @@ class RecipeFile:
     data: DataTable
     result: ResultTable
     expected: dict[str, str]
+    teacher: RecipeFile | None = None
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One of the commands that a recipe consists of: what it does, and its words."""
+    """One of the commands that a recipe consists of: what it does, and its words.
+
+    `file` is what it leaves; once that is complete, the command is not to be run again.
+    """
 
     title: str
     words: Words
+    file: Path | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing left to do."""
+        return self.file is not None and self.file.exists() and not is_unfinished(self.file)
 
 
 def read_recipe(path: Path) -> RecipeFile:
-    """Read a recipe; one ConfigError lists all that is wrong with it."""
+    """Read a recipe and that of its teacher; a ConfigError lists all that is wrong with one."""
+    recipe = _without_teacher(path)
+    if recipe.data.teacher is None:
+        return recipe
+    teacher = _without_teacher(path.parent / recipe.data.teacher)
+    if teacher.data.teacher or teacher.data.corpus != recipe.data.corpus:
+        fault = f"[data] teacher = {recipe.data.teacher!r} must have the same corpus, no teacher"
+        raise ConfigError(f"{path}", [fault])
+    return replace(recipe, teacher=teacher)
+
+
+def _without_teacher(path: Path) -> RecipeFile:
     of_file(path)  # refuses what is no TOML, and tables that no recipe has
     values = read_toml(path)
     faults: list[str] = []
@@ -120,28 +149,70 @@ def stages(
     recipe: RecipeFile, folder: Path, *, mirror: str | None, seed: int | None
 ) -> list[Stage]:
     """Return the commands of a recipe, all of which write into `folder`."""
-    data, run = folder / "data", folder / "run"
-    given = _prepared_from(recipe, folder)
     found = [] if recipe.data.corpus in BUILT_IN else [_fetched(recipe, folder, mirror)]
-    found.append(Stage("prepare", ("prepare", *given, "-o", str(data))))
-    seeded = () if seed is None else ("--set", f"training.seed={seed}")
-    found.append(
-        Stage(
-            "train",
-            ("train", str(data), "-o", str(run), "-c", str(recipe.path), *seeded, "--resume"),
-        )
-    )
+    given = _prepared_from(recipe, folder)
+    if recipe.teacher is not None:
+        lessons, given = _taught(recipe, recipe.teacher, given, folder, seed)
+        found += lessons
+    found += _trained(recipe, given, folder, seed)
     model = model_of(recipe, folder)
-    if recipe.result.average:
-        half = ("--half",) if recipe.result.half else ()
-        last = ("--last", str(recipe.result.average))
-        found.append(Stage("average", ("average", str(run), *last, *half, "-o", str(model))))
     for source, target in directions_of(given):
-        to = ("--data", str(data), "--from", source, "--to", target)
+        to = ("--data", str(folder / "data"), "--from", source, "--to", target)
         place = ("-o", str(folder / "scores" / f"{source}-{target}"))
         words = ("evaluate", "-m", str(model), *to, *recipe.result.evaluate, *place)
         found.append(Stage(f"evaluate {source} → {target}", words))
     return found
+
+
+def _trained(
+    recipe: RecipeFile, given: Words, folder: Path, seed: int | None, whose: str = ""
+) -> list[Stage]:
+    """Return the commands from the corpus to a network."""
+    data, run = folder / "data", folder / "run"
+    seeded = () if seed is None else ("--set", f"training.seed={seed}")
+    words = ("train", str(data), "-o", str(run), "-c", str(recipe.path), *seeded, "--resume")
+    found = [
+        Stage(f"prepare{whose}", ("prepare", *given, "-o", str(data))),
+        Stage(f"train{whose}", words),
+    ]
+    if recipe.result.average:
+        half = ("--half",) if recipe.result.half else ()
+        last = ("--last", str(recipe.result.average))
+        model = str(model_of(recipe, folder))
+        found.append(Stage(f"average{whose}", ("average", str(run), *last, *half, "-o", model)))
+    return found
+
+
+def _taught(
+    recipe: RecipeFile, teacher: RecipeFile, given: Words, folder: Path, seed: int | None
+) -> tuple[list[Stage], Words]:
+    """Return the commands of a teacher, and what to prepare once its translations are there.
+
+    A network of its own is trained first. It translates the source side of the training text, and
+    these pairs are added to the corpus: they are more regular than people's, so that a small
+    network learns them better (Kim and Rush, "Sequence-Level Knowledge Distillation", 2016). The
+    teacher's tokenizer is taken over.
+    """
+    files = tuple(itertools.takewhile(lambda word: not word.startswith("-"), given))
+    if len(files) != 2 or len(directions_of(given)) != 1:  # source, target
+        raise InputError(
+            f"{recipe.path}: a teacher needs a corpus of two text files and one direction"
+        )
+    place = folder / "teacher"
+    found = _trained(teacher, _prepared_from(teacher, folder), place, seed, whose=" the teacher")
+    ((_, target),) = directions_of(given)
+    translations = place / f"translations.{target}"
+    words = ("-m", str(model_of(teacher, place)), "-i", files[0], "-o", str(translations))
+    found.append(
+        Stage(
+            "translate by the teacher",
+            ("translate", *words, *recipe.data.translate, "--resume"),
+            translations,
+        )
+    )
+    more = (files[0], str(translations))
+    tokenizer = ("--tokenizer-from", str(place / "data"))
+    return found, (*files, *more, *given[len(files) :], *tokenizer)
 
 
 def model_of(recipe: RecipeFile, folder: Path) -> Path:
