@@ -57,6 +57,15 @@ def test_time_left_follows_from_the_speed() -> None:
     assert text == "encoding: 1,000 of 8,201,000 pairs (0 %), 1,000 pairs/s, 2:16:40 left"
 
 
+def test_the_speed_is_that_of_what_is_done_now_not_of_what_was_there() -> None:
+    resumed = [(0.0, Progress("study", 900, 1_000, "steps"))]
+    resumed.append((10.0, Progress("study", 920, 1_000, "steps")))
+    assert lines([*resumed]) == [
+        "study: 900 of 1,000 steps (90 %)",
+        "study: 920 of 1,000 steps (92 %), 2 steps/s, 0:00:40 left",
+    ]
+
+
 def test_a_terminal_gets_bars_with_count_and_notices_above() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=120, markup=False)
     with shown(console) as emit:

@@ -65,6 +65,7 @@ class _Lines:
         self._latest: Progress | None = None
         self._written: Progress | None = None
         self._started = 0.0
+        self._before = 0
         self._spoke = 0.0
 
     def __enter__(self) -> _Lines:
@@ -87,6 +88,7 @@ class _Lines:
         if self._latest is None or self._latest.stage != event.stage:
             self._finish()
             self._started = self._spoke = now
+            self._before = event.done
             self._latest = event
             self._say(event, now)
             return
@@ -105,14 +107,18 @@ class _Lines:
     def _say(self, event: Progress, now: float) -> None:
         self._spoke = now
         self._written = event
-        self._write(describe(event, now - self._started))
+        self._write(describe(event, now - self._started, self._before))
 
 
-def describe(event: Progress, seconds: float) -> str:
+def describe(event: Progress, seconds: float, before: int = 0) -> str:
     """Put a stage's state after so many seconds into one plain line.
+
+    What was done before them, by a run that this one goes on with, says nothing of the speed.
 
     >>> describe(Progress("encoding", 50_000, 200_000, "pairs"), 5.0)
     'encoding: 50,000 of 200,000 pairs (25 %), 10,000 pairs/s, 0:00:15 left'
+    >>> describe(Progress("encoding", 50_000, 200_000, "pairs"), 5.0, before=40_000)
+    'encoding: 50,000 of 200,000 pairs (25 %), 2,000 pairs/s, 0:01:15 left'
     """
     if event.total is None:
         text = f"{event.stage}: {event.done:,} {event.unit}"
@@ -120,8 +126,8 @@ def describe(event: Progress, seconds: float) -> str:
         text = f"{event.stage}: {event.done:,} of {event.total:,} {event.unit}"
         if event.total:
             text += f" ({100 * event.done // event.total} %)"
-    if event.done and seconds > 0:
-        speed = event.done / seconds
+    if event.done > before and seconds > 0:
+        speed = (event.done - before) / seconds
         text += f", {speed:,.0f} {event.unit}/s"
         if event.total is not None and event.done < event.total:
             text += f", {_clock_text((event.total - event.done) / speed)} left"
@@ -171,7 +177,7 @@ class _Bars:
         self._current = event.stage
         if event.stage not in self._tasks:
             self._tasks[event.stage] = self._progress.add_task(
-                event.stage, total=event.total, unit=event.unit
+                event.stage, total=event.total, completed=event.done, unit=event.unit
             )
         self._progress.update(self._tasks[event.stage], completed=event.done, total=event.total)
 

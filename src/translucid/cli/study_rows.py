@@ -48,11 +48,13 @@ def trained(trials: Sequence[Trial], data: PreparedData) -> Iterator[RowResult |
                 tensorboard=False,
                 watch=watch.tell,
             )
-            if not finished(trial, data) and session.train().cause == "interrupted":
+            is_new = not finished(trial, data)
+            if is_new and session.train().cause == "interrupted":
                 yield None
                 return
             done += trial.steps
-            emit(Progress("study", done, total, "steps"))
+            if is_new or done == total:  # rows of an earlier time would pass for great speed
+                emit(Progress("study", done, total, "steps"))
             result = result_of(trial.run, trial.row.name, trial.row.group)
             emit(Notice(f"  perplexity {result.perplexity:.2f} · BLEU {result.bleu:.1f}"))
             yield result
