@@ -9,8 +9,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from translucid.cli.main import app
@@ -56,16 +59,20 @@ def written(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def commands(path: Path, folder: Path, mirror: str | None = None) -> list[str]:
-    found = stages(read_recipe(path), folder, mirror=mirror, seed=None)
+def commands(
+    path: Path, folder: Path, mirror: str | None = None, seed: int | None = None
+) -> list[str]:
+    """Return the commands of a recipe; each is one whose options `translucid` has."""
+    known = cast("TyperGroup", get_command(app)).commands
+    found = stages(read_recipe(path), folder, mirror=mirror, seed=seed)
+    for name, *words in (stage.words for stage in found):
+        known[name].make_context(name, list(words))
     return [" ".join(stage.words) for stage in found]
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_every_recipe_of_ours_gives_commands_that_exist(path: Path, tmp_path: Path) -> None:
-    for command in commands(path, tmp_path):
-        name = command.split()[0]
-        assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0, command
+    assert commands(path, tmp_path)
     assert read_recipe(path).about
 
 
@@ -99,10 +106,8 @@ def test_a_teacher_comes_first_and_its_translations_are_learned_too(tmp_path: Pa
     vocabulary = '[data]\ncorpus = "multi30k"\nprepare = ["--vocab-size", "900"]\n'
     first = teacher(tmp_path, f"{vocabulary}[result]\naverage = 3\n")
     path = written(tmp_path, TAUGHT)
-    found = stages(read_recipe(path), Path("out"), mirror=None, seed=5)
-    fetch, prepare, train, average, translate, again, student, evaluate = (
-        " ".join(stage.words) for stage in found
-    )
+    found = commands(path, Path("out"), seed=5)
+    fetch, prepare, train, average, translate, again, student, evaluate = found
     corpus = "out/corpora/multi30k"
     pair = f"{corpus}/train.en.gz {corpus}/train.de.gz"
     seed = "--set training.seed=5 --resume"
@@ -112,14 +117,26 @@ def test_a_teacher_comes_first_and_its_translations_are_learned_too(tmp_path: Pa
     assert train == f"train out/teacher/data -o out/teacher/run -c {first} {seed}"
     assert average == "average out/teacher/run --last 3 -o out/teacher/model"
     assert translate == (
-        f"translate -m out/teacher/model -i {corpus}/train.en.gz -o out/teacher/translations.de "
-        "--beam 2 --resume"
+        f"translate -m out/teacher/model -i {corpus}/train.en.gz "
+        "-o out/teacher/translations.en-de.tsv --format tsv --to de --beam 2 --resume"
     )
-    own = f"{corpus}/train.en.gz out/teacher/translations.de"
-    assert again.startswith(f"prepare {pair} {own} --from en")
+    assert again.startswith(f"prepare {pair} out/teacher/translations.en-de.tsv --from en --to de")
     assert again.endswith("--tokenizer-from out/teacher/data -o out/data")
     assert student == f"train out/data -o out/run -c {path} {seed}"
     assert evaluate.startswith("evaluate -m out/run/best --data out/data --from en --to de")
+
+
+def test_a_teacher_of_both_directions_translates_both_sides(tmp_path: Path) -> None:
+    teacher(tmp_path, '[data]\ncorpus = "multi30k"\nprepare = ["--both"]\n')
+    found = commands(written(tmp_path, TAUGHT), Path("out"))
+    forth, back = (command for command in found if command.startswith("translate"))
+    source, target = (f"out/corpora/multi30k/train.{language}.gz" for language in ("en", "de"))
+    german, english = (f"out/teacher/translations.{d}.tsv" for d in ("en-de", "de-en"))
+    assert f"-i {source} -o {german} --format tsv --to de" in forth
+    assert f"-i {target} -o {english} --format tsv --to en" in back
+    prepare = [command for command in found if command.startswith("prepare")][-1]
+    assert prepare.startswith(f"prepare {source} {target} {german} {english} --from en --to de")
+    assert [command for command in found if command.startswith("evaluate")] == [found[-1]]
 
 
 @pytest.mark.parametrize("text", ['[data]\ncorpus = "lesson"\n', TAUGHT])

@@ -27,6 +27,9 @@ from small_translators import (
 from translucid.cli.line_files import LineSplitter
 from translucid.cli.resumable_output import unfinished_folder
 from translucid.cli.translate import translate
+from translucid.data.corpus.arguments import find_corpora
+from translucid.data.corpus.report import ReadReport
+from translucid.data.corpus.tsv import read_tsv
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.translator import Translation, Translator, load
 
@@ -201,6 +204,21 @@ def test_bytes_that_are_no_utf8(taught: Path, tmp_path: Path) -> None:
 # Formats, and that they say what the translator says.
 
 
+def test_tsv_is_a_corpus_in_either_direction(taught: Path, tmp_path: Path) -> None:
+    texts, table = ["chat noir dort", "chat"], tmp_path / "made.fr-en.tsv"
+    source = tmp_path / "in"
+    source.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    run("-m", taught, "-i", source, "-o", table, "--format", "tsv", "-q")
+    written = run("-m", taught, "-i", source, "-q").stdout.splitlines()
+    for languages in (("fr", "en"), ("en", "fr")):
+        (corpus,) = find_corpora(
+            [str(table)], source_lang=languages[0], target_lang=languages[1], fields=None
+        )
+        pairs = [(pair.source, pair.target) for pair in read_tsv(corpus, ReadReport())]
+        wanted = list(zip(texts, written, strict=True))
+        assert pairs == (wanted if languages[0] == "fr" else [pair[::-1] for pair in wanted])
+
+
 def test_an_n_best_list(taught: Path) -> None:
     done = run("-m", taught, "chat noir", "", "dort", "--beam", "3", "--n-best", "3", "-q")
     entries = [line.split(" ||| ") for line in done.stdout.splitlines()]
@@ -272,7 +290,7 @@ def test_terms_prefix_forbidden_words_and_sampling_reach_the_search(
         (["chat", "--resume"], "give -i FILE and -o FILE"),
         (["-i", "in", "--resume"], "give -i FILE and -o FILE"),
         (["-i", "in", "-o", "/dev/null", "--resume"], "both of them plain files"),
-        (["chat", "--format", "xml"], "--format xml: must be text or jsonl"),
+        (["chat", "--format", "xml"], "--format xml: must be text or tsv or jsonl"),
         (["chat", "--errors", "ignore"], "--errors ignore: must be strict or replace"),
         (["chat", "--top-k", "5"], "--top-k means nothing to the method beam"),
         (["chat", "--beam", "5", "--sample"], "--beam means nothing to the method sampling"),

@@ -56,6 +56,26 @@ def test_a_line_that_became_nothing_is_still_a_line(ending: str, written: bytes)
     assert rendered(line(ending=ending), translation(candidate("", -1.0)), form()) == written
 
 
+CELL = st.text(st.characters(codec="utf-8"))
+
+
+@given(CELL, CELL)
+def test_tsv_is_a_line_of_two_cells_that_prepare_reads(source: str, target: str) -> None:
+    found = Translation(source, (candidate(target, -1.0),), Flags(), None)
+    written = rendered(Line(1, source, "\r\n", False), found, form("tsv")).decode()
+    assert written.endswith("\n")
+    cells = written[:-1].split("\t")
+    assert cells == [one_line(text).replace("\t", " ") for text in (source, target)]
+    assert written.count("\n") == 1
+    assert "\r" not in written
+
+
+@pytest.mark.parametrize("more", ["n_best", "alignment", "word_scores"])
+def test_tsv_has_no_further_columns(more: str) -> None:
+    with pytest.raises(InputError, match="--format tsv has two columns"):
+        form("tsv", **{more: True})
+
+
 def test_alignment_and_word_scores_are_fields_of_their_own() -> None:
     written = rendered(line(), translation(BEST), form(alignment=True, word_scores=True))
     expected = "The cats sleep. ||| 0-0 1-2 2-1 ||| WordScores= -0.1000 -0.5000 -0.3500\n"

@@ -7,11 +7,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from translucid.cli.line_files import Errors, Line, existing_file, lines_of_file, survey
 from translucid.cli.resumable_output import Output
-from translucid.cli.translation_output import Format, number, rounded
+from translucid.cli.translation_output import number, rounded
 from translucid.cli.word_scores import word_scores
 from translucid.errors import DataError, InputError
 from translucid.events import Emit, Progress
@@ -19,6 +19,8 @@ from translucid.events import Emit, Progress
 if TYPE_CHECKING:
     from translucid.translator import Scored, Translator
 
+Format = Literal["text", "jsonl"]
+FORMATS: tuple[Format, ...] = ("text", "jsonl")
 _BATCHES = 8  # read and scored at once, so that pairs of like length share a batch
 
 

@@ -190,8 +190,10 @@ def _taught(
 
     A network of its own is trained first. It translates the source side of the training text, and
     these pairs are added to the corpus: they are more regular than people's, so that a small
-    network learns them better (Kim and Rush, "Sequence-Level Knowledge Distillation", 2016). The
-    teacher's tokenizer is taken over.
+    network learns them better (Kim and Rush, "Sequence-Level Knowledge Distillation", 2016). One
+    that knows the other direction too translates the target side as well, and its translations
+    become more source sentences of what people wrote (Sennrich et al., "Improving Neural Machine
+    Translation Models with Monolingual Data", 2016). The teacher's tokenizer is taken over.
     """
     files = tuple(itertools.takewhile(lambda word: not word.startswith("-"), given))
     if len(files) != 2 or len(directions_of(given)) != 1:  # source, target
@@ -199,20 +201,19 @@ def _taught(
             f"{recipe.path}: a teacher needs a corpus of two text files and one direction"
         )
     place = folder / "teacher"
-    found = _trained(teacher, _prepared_from(teacher, folder), place, seed, whose=" the teacher")
-    ((_, target),) = directions_of(given)
-    translations = place / f"translations.{target}"
-    words = ("-m", str(model_of(teacher, place)), "-i", files[0], "-o", str(translations))
-    found.append(
-        Stage(
-            "translate by the teacher",
-            ("translate", *words, *recipe.data.translate, "--resume"),
-            translations,
-        )
-    )
-    more = (files[0], str(translations))
+    learned = _prepared_from(teacher, folder)
+    found = _trained(teacher, learned, place, seed, whose=" the teacher")
+    added: Words = ()
+    for direction in directions_of(learned):
+        forth = [direction] == directions_of(given)
+        made = place / f"translations.{'-'.join(direction)}.tsv"
+        where = ("-i", files[0 if forth else 1], "-o", str(made), "--format", "tsv")
+        how = ("--to", direction[1], *recipe.data.translate, "--resume")
+        words = ("translate", "-m", str(model_of(teacher, place)), *where, *how)
+        found.append(Stage(f"translate {' → '.join(direction)} by the teacher", words, made))
+        added += (str(made),)
     tokenizer = ("--tokenizer-from", str(place / "data"))
-    return found, (*files, *more, *given[len(files) :], *tokenizer)
+    return found, (*files, *added, *given[len(files) :], *tokenizer)
 
 
 def model_of(recipe: RecipeFile, folder: Path) -> Path:

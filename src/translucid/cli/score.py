@@ -21,7 +21,9 @@ def score(
     models: options.Models = None,
     output: options.OutputFile = None,
     language: options.To = None,
-    format_name: options.FormatName = "text",
+    format_name: Annotated[
+        str, typer.Option("--format", metavar="text|jsonl", help="Numbers, or JSON objects.")
+    ] = "text",
     word_scores: options.WordScores = False,
     errors: options.ErrorsName = "strict",
     batch_size: options.BatchSize = 64,
@@ -43,9 +45,8 @@ def score(
     from translucid.cli.file_language import target_of_file
     from translucid.cli.line_files import ERRORS
     from translucid.cli.model_choice import loaded
-    from translucid.cli.pair_scoring import ScoreForm, Scoring, pairs_of
+    from translucid.cli.pair_scoring import FORMATS, ScoreForm, Scoring, pairs_of
     from translucid.cli.search_options import one_of
-    from translucid.cli.translation_output import FORMATS
     from translucid.cli.translation_places import output_of, progress_shown, stream_output
 
     form = ScoreForm(one_of("--format", format_name, FORMATS), word_scores)

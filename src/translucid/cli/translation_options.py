@@ -36,7 +36,12 @@ To = Annotated[
     typer.Option("--to", metavar="LANG", help="Target language, where a model has several."),
 ]
 FormatName = Annotated[
-    str, typer.Option("--format", metavar="text|jsonl", help="Lines of text, or JSON objects.")
+    str,
+    typer.Option(
+        "--format",
+        metavar="text|tsv|jsonl",
+        help="Lines of text, source and translation in columns, or JSON objects.",
+    ),
 ]
 NBest = Annotated[
     int | None,

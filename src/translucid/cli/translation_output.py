@@ -1,4 +1,4 @@
-"""How translations are written: plain text, Moses n-best lists, Pharaoh alignments, JSON lines.
+"""How translations are written: text, Moses n-best lists, Pharaoh alignments, TSV, JSON lines.
 
 ::
 
@@ -7,10 +7,12 @@
     --word-scores         The cat sleeps. ||| WordScores= -0.0214 -0.1052 -0.0035
     --n-best 2            0 ||| The cat sleeps. ||| LogProb= -0.1301 Tokens= 5 ||| -0.0941
                           0 ||| The cat is asleep. ||| LogProb= -2.5021 Tokens= 6 ||| -1.6370
+    --format tsv          Le chat dort.⇥The cat sleeps.
     --format jsonl        {"line": 1, "source": "Le chat dort.", "translation": "The cat sleeps.", …
 
 A translation takes one line whatever the network writes: a line break inside is written as a space,
 and three bars in a row, which divide the fields, as ``&#124;&#124;&#124;`` where there are fields.
+A tab inside a cell of TSV is written as a space.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
     from translucid.cli.line_files import Line
     from translucid.translator import Candidate, Translation
 
-Format = Literal["text", "jsonl"]
-FORMATS: tuple[Format, ...] = ("text", "jsonl")
+Format = Literal["text", "tsv", "jsonl"]
+FORMATS: tuple[Format, ...] = ("text", "tsv", "jsonl")
 _DIGITS = 6  # of numbers in JSON
 
 
@@ -47,12 +49,19 @@ class Form:
                 "--alignment is of the best translation, and an n-best list would need one for "
                 "each: leave --n-best out, or take --format jsonl"
             )
+        if self.format == "tsv" and (self.n_best or self.alignment or self.word_scores):
+            raise InputError(
+                "--format tsv has two columns, source and translation: leave --n-best, --alignment "
+                "and --word-scores out, or take --format jsonl"
+            )
 
 
 def rendered(line: Line, translation: Translation, form: Form) -> bytes:
     """Return what is written for one line of input."""
     if form.format == "jsonl":
         text = json.dumps(as_json(line, translation, form), ensure_ascii=False) + "\n"
+    elif form.format == "tsv":
+        text = f"{_cell(line.text)}\t{_cell(translation.text)}\n"
     elif form.n_best:
         text = "".join(
             f"{_n_best_fields(line, candidate, form)}\n" for candidate in translation.n_best
@@ -66,6 +75,10 @@ def rendered(line: Line, translation: Translation, form: Form) -> bytes:
 def one_field(text: str) -> str:
     """Return a text that stands between ``|||``: one line, and no such bars in it."""
     return one_line(text).replace("|||", "&#124;&#124;&#124;")
+
+
+def _cell(text: str) -> str:
+    return one_line(text).replace("\t", " ")
 
 
 def _best_fields(translation: Translation, form: Form) -> str:
