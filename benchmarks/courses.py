@@ -13,7 +13,7 @@ from translucid.atomic import new_file
 from translucid.interpret.figures.charts import Area, apart, bounds, ticks, value_axis
 from translucid.interpret.figures.drawing import MARGIN, Drawing, heading, path, text
 
-MARKS = (20, 25, 30, 35)
+MARKS = (20, 30, 35, 37)
 
 
 class Point(NamedTuple):
@@ -61,8 +61,8 @@ class Course:
 def table(courses: Sequence[Course]) -> str:
     lines = [
         "| | " + " | ".join(f"minutes to {mark}" for mark in MARKS)
-        + " | best dev BLEU | at minute | of minutes | target tokens/s |",
-        "|---|" + "--:|" * (len(MARKS) + 4),
+        + " | best dev BLEU | last | of minutes | steps | target tokens/s |",
+        "|---|" + "--:|" * (len(MARKS) + 5),
     ]  # fmt: skip
     for course in courses:
         best, last = max(course.points, key=lambda point: point.bleu), course.points[-1]
@@ -70,8 +70,8 @@ def table(courses: Sequence[Course]) -> str:
         cells = ["not reached" if minutes is None else f"{minutes:.1f}" for minutes in reached]
         speed = last.tokens / last.minutes / 60
         lines.append(
-            f"| {course.name} | {' | '.join(cells)} | {best.bleu:.2f} | {best.minutes:.1f} "
-            f"| {last.minutes:.1f} | {speed:,.0f} |"
+            f"| {course.name} | {' | '.join(cells)} | {best.bleu:.2f} | {last.bleu:.2f} "
+            f"| {last.minutes:.1f} | {last.step:,} | {speed:,.0f} |"
         )
     return "\n".join([*lines, "", f"{courses[0].signature}, greedy"]) + "\n"
 

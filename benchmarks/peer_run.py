@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -22,13 +21,16 @@ from translucid.data.examples import examples_of
 from translucid.data.loader import LoadedStep, Loader
 from translucid.data.sampling import Sampling
 from translucid.data.shards import PreparedData
+from translucid.decoding.greedy import greedy
+from translucid.decoding.job import Job
+from translucid.decoding.stepper import length_limits
 from translucid.events import Sample
-from translucid.text.tokenizer import BOS, EOS, PAD, Tokenizer, load_tokenizer
+from translucid.text.tokenizer import BOS, EOS, PAD, load_tokenizer
 from translucid.training.optimizer import WeightAverage
 from translucid.training.recipe import Recipe
 from translucid.training.schedule import learning_rate
 from translucid.training.settings import TrainingConfig
-from translucid.training.validation import score
+from translucid.training.validation import PLAIN_GREEDY, score
 
 VALIDATED_EVERY = 2.5  # minutes of training
 ROWS = 64  # dev sentences that are translated together
@@ -47,7 +49,7 @@ class PeerRun:
     ) -> None:
         self.file, self.data = file, data
         self.tokenizer = load_tokenizer(data.tokenizer_path)
-        self.settings, self.d_model = recipe.training, recipe.model.d_model
+        self.settings, self.config = recipe.training, recipe.model
         torch.manual_seed(self.settings.seed)
         self.peer = make(recipe.model)
         self.parameters = dict(self.peer.module.named_parameters())
@@ -56,6 +58,7 @@ class PeerRun:
             lr=0.0,
             betas=(self.settings.beta1, self.settings.beta2),
             eps=self.settings.epsilon,
+            fused=True,
         )
         decay = self.settings.ema_decay
         self.average = WeightAverage(self.parameters, decay) if decay else None
@@ -78,9 +81,10 @@ class PeerRun:
         return Loader(batches, sampling, ahead=4, pin=False)
 
     def train(self, until: float) -> None:
-        """Train until a minute, validate now and then and at the end, and save."""
+        """Train until a minute, validate now and then and at the end; save what is validated."""
+        validated = self.step
         due = self.minutes + VALIDATED_EVERY
-        per_step, taken = self.settings.micro_batches, self.step
+        per_step = self.settings.micro_batches
         self.peer.module.train()
         with self.loader().steps(self.cursor, per_step=per_step, rank=0, world=1) as steps:
             while self.minutes < until and self.step < self.settings.max_steps:
@@ -89,15 +93,14 @@ class PeerRun:
                 self.seconds += time.perf_counter() - began
                 if self.minutes >= due:
                     self.validate()
-                    due += VALIDATED_EVERY
-        if self.step > taken:
+                    validated, due = self.step, due + VALIDATED_EVERY
+        if self.step > validated:
             self.validate()
-            self._save()
 
     def _take_step(self, loaded: LoadedStep) -> None:
         self.step += 1
         for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(self.step, self.settings, self.d_model)
+            group["lr"] = learning_rate(self.step, self.settings, self.config.d_model)
         parameters = list(self.parameters.values())
         self.tokens += plain_step(
             self.peer, parameters, self.optimizer, self.settings, loaded.batches
@@ -110,10 +113,40 @@ class PeerRun:
         for course in self.courses:
             averaged = course is not self.courses[0]
             with self.average.in_use() if averaged and self.average else nullcontext():
-                bleu, course.signature = dev_bleu(self.peer, self.data, self.tokenizer)
+                bleu, course.signature = self._dev_bleu()
             course.minutes = self.minutes
             course.points.append(Point(self.minutes, self.step, self.tokens, bleu))
-            print(f"{course.name}, {self.minutes:.1f} minutes, step {self.step:,}: BLEU {bleu:.2f}")
+            told = f"{course.name}, {self.minutes:.1f} minutes, step {self.step:,}: BLEU {bleu:.2f}"
+            print(told, flush=True)
+        self._save()
+
+    @torch.no_grad()
+    def _dev_bleu(self) -> tuple[float, str]:
+        """Return the score of greedy translations of the dev set, and its signature."""
+        source, target = self.data.manifest.directions[0]
+        split = self.data.split("dev")
+        texts = [split.text(source, pair) for pair in range(len(split))]
+        rows = [[*ids, EOS] for ids in self.tokenizer.encode_batch(texts)]
+        order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
+        found = [""] * len(rows)
+        self.peer.module.eval()
+        for chosen in (order[at : at + ROWS] for at in range(0, len(order), ROWS)):
+            translated = self._translated([rows[place] for place in chosen])
+            for place, tokens in zip(chosen, translated, strict=True):
+                found[place] = self.tokenizer.decode(tokens)
+        self.peer.module.train()
+        samples = [
+            Sample(text, split.text(target, pair), found[pair]) for pair, text in enumerate(texts)
+        ]
+        scores = score(samples, target)
+        return scores.bleu, scores.signatures[0]
+
+    def _translated(self, rows: Sequence[Sequence[int]]) -> list[Sequence[int]]:
+        width = max(map(len, rows))
+        source_BS = torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])
+        job = Job.plain(length_limits(source_BS, self.config), begin=BOS, end=EOS)
+        found = greedy(PeerSteps(self.peer, source_BS), job, PLAIN_GREEDY, recorder=None)
+        return [hypothesis.tokens for hypothesis in found]
 
     def _save(self) -> None:
         state = {
@@ -163,40 +196,19 @@ def plain_step(
     return total
 
 
-@torch.no_grad()
-def dev_bleu(peer: Peer, data: PreparedData, tokenizer: Tokenizer) -> tuple[float, str]:
-    """Return the score of greedy translations of the dev set, and its signature."""
-    source, target = data.manifest.directions[0]
-    split = data.split("dev")
-    texts = [split.text(source, pair) for pair in range(len(split))]
-    rows = [[*ids, EOS] for ids in tokenizer.encode_batch(texts)]
-    order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
-    found = [""] * len(rows)
-    peer.module.eval()
-    for chosen in (order[at : at + ROWS] for at in range(0, len(order), ROWS)):
-        for place, tokens in zip(chosen, greedy(peer, [rows[i] for i in chosen]), strict=True):
-            found[place] = tokenizer.decode(tokens)
-    peer.module.train()
-    samples = [
-        Sample(text, split.text(target, pair), found[pair]) for pair, text in enumerate(texts)
-    ]
-    scores = score(samples, target)
-    return scores.bleu, scores.signatures[0]
+class PeerSteps:
+    """A peer as our own searches know a network; each step computes the whole prefix anew."""
 
+    def __init__(self, peer: Peer, source_BS: Tensor) -> None:
+        self.peer, self.source_NS = peer, source_BS
+        self.memory_NSD = peer.encode(source_BS)
+        self.target_NT = torch.empty(len(source_BS), 0, dtype=torch.long)
 
-def greedy(peer: Peer, rows: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Translate rows of tokens; each step computes the whole prefix anew, off the clock."""
-    width = max(map(len, rows))
-    source_BS = torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])
-    memory_BSD = peer.encode(source_BS)
-    target_BT = torch.full((len(rows), 1), BOS)
-    going_N = torch.arange(len(rows))
-    for _ in range(width + 10):
-        scores_NTV = peer.decode(target_BT[going_N], memory_BSD[going_N], source_BS[going_N])
-        next_B = torch.full((len(rows),), EOS)
-        next_B[going_N] = scores_NTV[:, -1].argmax(-1)
-        target_BT = torch.cat([target_BT, next_B[:, None]], dim=1)
-        going_N = going_N[next_B[going_N] != EOS]
-        if not len(going_N):
-            break
-    return [list(itertools.takewhile(lambda t: t != EOS, row[1:])) for row in target_BT.tolist()]
+    def step(self, last_ids_N: Tensor) -> Tensor:
+        self.target_NT = torch.cat([self.target_NT, last_ids_N[:, None]], dim=1)
+        scores_NTV = self.peer.decode(self.target_NT, self.memory_NSD, self.source_NS)
+        return scores_NTV[:, -1].log_softmax(-1)
+
+    def reorder(self, rows_N: Tensor) -> None:
+        self.source_NS, self.memory_NSD = self.source_NS[rows_N], self.memory_NSD[rows_N]
+        self.target_NT = self.target_NT[rows_N]

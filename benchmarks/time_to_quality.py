@@ -3,21 +3,26 @@
     .venv/bin/translucid fetch multi30k -o corpora
     .venv/bin/python benchmarks/time_to_quality.py --corpus corpora/multi30k -o out/time-to-quality
 
-    translucid             `translucid train` with the recipe
+    translucid             `translucid train` with the recipe, on people's pairs alone: a teacher
+                           that the recipe may name is left out
     torch.nn.Transformer   a plain PyTorch loop over it, pre-norm, with the same recipe and the same
                            batches. Its weights are validated as they are, and, as "averaged", as
                            the moving average that the recipe asks for, which a plain loop has not
     MarianMTModel          a plain PyTorch loop over it with the recipe of the published score
                            (post-norm, dropout .3, learning rate .005 after 2,000 steps of warm-up,
-                           8,192 tokens a step), which is made for more than an hour
+                           8,192 tokens a step), validated as it is and as a moving average. It is
+                           made for 8,000 steps on GPUs: in an hour of two cores its learning rate
+                           is still rising
 
-All have the same corpus, tokenizer and sizes, float32 and all cores. Each trains for ten minutes,
-then the next one does, until all had an hour or took all steps of the recipe: so a slow hour of the
-machine meets them alike. The clock runs while they load and train and stands while they start, save
-and are validated: all dev sentences, greedy, sacreBLEU.
+All have the same corpus, tokenizer and sizes, float32 and all cores, fused Adam and the same
+greedy search. Each trains for ten minutes, then the next one does, until all had an hour or took
+all steps of the recipe: so a slow hour of the machine meets them alike. The learning rate falls by
+steps, so a slower loop has not come as far down when the hour ends. The clock runs while they load
+and train and stands while they start, save and are validated: all dev sentences, sacreBLEU.
 
-Stopped at any moment, the same command goes on with the turn that was under way. The table and the
-figure in FOLDER are made anew after every turn.
+Leave the machine to it. Stopped at any moment, the same command goes on with the turn that was
+under way, from its last validation. The table and the figure in FOLDER are made anew after every
+turn.
 """
 
 from __future__ import annotations
@@ -37,14 +42,15 @@ from peers import Marian, Peer, PlainTransformer
 
 from translucid.atomic import new_file
 from translucid.cli.main import SPINS
-from translucid.cli.recipe_file import read_recipe
+from translucid.cli.recipe_file import DataTable
 from translucid.config import ModelConfig
 from translucid.data.fetch import known_corpus, prepare_words
 from translucid.data.shards import open_data
 from translucid.events import Trained, Validated
+from translucid.folder_lock import locked
 from translucid.presets import find_preset
 from translucid.training.metrics import read_metrics
-from translucid.training.recipe import Recipe, Settings, complete, of_file, of_preset
+from translucid.training.recipe import Recipe, Settings, complete, of_file, of_preset, read_toml
 from translucid.training.run_folder import RunFolder
 
 RECIPE = Path(__file__).parent.parent / "recipes" / "multi30k-en-de.toml"
@@ -58,12 +64,13 @@ PUBLISHED = Settings(
         "micro_batch_tokens": 4096,
         "label_smoothing": 0.1,
         "clip_norm": 0.0,
+        "ema_decay": 0.998,  # for the mean of checkpoints that the published score is of
     },
 )
 TRANSLUCID = (sys.executable, "-m", "translucid")
 OURS, PLAIN, MARIAN = "translucid", "torch.nn.Transformer", "MarianMTModel"
 SYSTEMS = (OURS, PLAIN, MARIAN)
-SHOWN = (OURS, f"{PLAIN}, averaged", PLAIN, MARIAN)
+SHOWN = (OURS, f"{PLAIN}, averaged", PLAIN, f"{MARIAN}, averaged", MARIAN)
 PLAIN_ONLY = {
     "norm": "pre",
     "activation": "relu",
@@ -72,18 +79,22 @@ PLAIN_ONLY = {
     "optimizer": "adam",
     "weight_decay": 0.0,
     "attention_bias": False,
+    "agreement": 0.0,
 }
 ENOUGH = 0.25  # minutes that a turn may lack
 PEERS: dict[str, Callable[[ModelConfig], Peer]] = {PLAIN: PlainTransformer, MARIAN: Marian}
 
 
 class Turn(NamedTuple):
-    """Who trains, in which folder, with which recipe, and until which minute."""
+    """Who trains, in which folder, and until which minute."""
 
     name: str
     folder: Path
-    recipe: Path
     until: float
+
+    @property
+    def recipe(self) -> Path:
+        return self.folder / "recipe.toml"  # as it was when the first turn began
 
 
 # Ours: the command itself, and what it has written of its course.
@@ -96,6 +107,8 @@ def our_turn(turn: Turn, steps: int) -> None:
         "validation_sample": 1_000_000,
         "report_every": 1,
         "checkpoint_every": steps,
+        "device": "cpu",
+        "precision": "fp32",
     }
     given = [w for key, value in settings.items() for w in ("--set", f"training.{key}={value}")]
     run = turn.folder / "run"
@@ -135,7 +148,13 @@ def peer_turn(turn: Turn) -> None:
 
 
 def prepared(corpus: Path, folder: Path, recipe: Path) -> None:
-    asked = read_recipe(recipe).data
+    """Prepare the data, and keep the recipe: a comparison has one from its beginning to its end."""
+    kept, content = folder / "recipe.toml", recipe.read_bytes()
+    if kept.exists() and kept.read_bytes() != content:
+        raise SystemExit(f"{folder} was begun with another recipe: give another folder, or {kept}")
+    with new_file(kept) as file:
+        file.write(content)
+    asked = DataTable(**read_toml(recipe)["data"])
     words = [*prepare_words(known_corpus(asked.corpus), corpus), *asked.prepare]
     subprocess.run([*TRANSLUCID, "prepare", *words, "-o", folder / "data"], check=True)
     if open_data(folder / "data").manifest.tagged:
@@ -152,7 +171,8 @@ def recipe_of(name: str, recipe: Path, vocab_size: int) -> Recipe:
     ]:
         raise SystemExit(f"{recipe}: a plain loop here has not {', '.join(other)}")
     if name == MARIAN:
-        return complete([of_preset(find_preset("tiny")), PUBLISHED], vocab_size)
+        sizes = [of_preset(find_preset(told.preset or "tiny")), Settings(told.model)]
+        return complete([*sizes, PUBLISHED], vocab_size)
     return of_ours
 
 
@@ -173,13 +193,14 @@ def main() -> None:
     parser.add_argument("--recipe", type=Path, default=RECIPE)
     parser.add_argument("--minutes", type=float, default=60.0, help="of training, for each")
     parser.add_argument("--turn", type=float, default=10.0, help="minutes of a turn")
-    parser.add_argument("--steps", type=int, default=200, help="between ours' validations")
+    parser.add_argument("--steps", type=int, default=400, help="between our validations")
     parser.add_argument("--turn-of", nargs=2, metavar=("SYSTEM", "UNTIL"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     folder: Path = asked.output
     if asked.turn_of:
-        turn = Turn(asked.turn_of[0], folder, asked.recipe, float(asked.turn_of[1]))
-        our_turn(turn, asked.steps) if turn.name == OURS else peer_turn(turn)
+        turn = Turn(asked.turn_of[0], folder, float(asked.turn_of[1]))
+        with locked(folder):  # a turn whose parent was killed goes on alone
+            our_turn(turn, asked.steps) if turn.name == OURS else peer_turn(turn)
         return
     os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # as our command sets it: the same for all
     folder.mkdir(parents=True, exist_ok=True)
