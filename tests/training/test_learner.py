@@ -74,6 +74,7 @@ def weights_after(
     [
         {"optimizer": "sgd", "learning_rate": 0.5, "ema_decay": 0.0},
         {"optimizer": "adam", "learning_rate": 0.003, "ema_decay": 0.9},
+        {"optimizer": "muon", "learning_rate": 0.003, "ema_decay": 0.9},
     ],
     ids=lambda changes: changes["optimizer"],
 )

@@ -1,4 +1,4 @@
-"""Scaling, clipping, the three optimisers, and the average of weights."""
+"""Scaling, clipping, the optimisers, and the average of weights."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def parameters() -> dict[str, nn.Parameter]:
     generator = torch.Generator().manual_seed(1)
     return {
         "matrix": nn.Parameter(torch.randn(3, 4, generator=generator)),
+        "a.layers.0.map": nn.Parameter(torch.randn(5, 4, generator=generator)),
         "gain": nn.Parameter(torch.randn(4, generator=generator)),
     }
 
@@ -33,6 +34,7 @@ def gradients(step: int) -> dict[str, Tensor]:
     generator = torch.Generator().manual_seed(100 + step)
     return {
         "matrix": torch.randn(3, 4, generator=generator),
+        "a.layers.0.map": torch.randn(5, 4, generator=generator),
         "gain": torch.randn(4, generator=generator),
     }
 
@@ -114,7 +116,7 @@ def test_a_gradient_that_is_no_number_is_told_by_its_norm(bad: float) -> None:
     assert torch.equal(ours["gain"].grad, torch.ones(4))
 
 
-@pytest.mark.parametrize("kind", ["adam", "adamw", "sgd"])
+@pytest.mark.parametrize("kind", ["adam", "adamw", "muon", "sgd"])
 def test_memory_put_back_continues_exactly(kind: str) -> None:
     settings = TrainingConfig(optimizer=kind, weight_decay=0.1)
     ours = parameters()

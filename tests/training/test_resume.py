@@ -23,6 +23,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "adam, average, sampling": {},
     "sgd": {"optimizer": "sgd", "learning_rate": 0.5, "ema_decay": 0.0},
     "adamw, lines of two steps": {"optimizer": "adamw", "weight_decay": 0.1, "report_every": 2},
+    "muon": {"optimizer": "muon", "learning_rate": 0.01},
 }
 
 

@@ -51,7 +51,7 @@ def test_all_faults_are_told_at_once() -> None:
         )
     message = str(caught.value)
     assert "unknown key 'warmup' (value 3); did you mean 'warmup_steps'?" in message
-    assert "optimizer = 'adan': must be one of 'adam', 'adamw' or 'sgd'" in message
+    assert "optimizer = 'adan': must be one of 'adam', 'adamw', 'muon' or 'sgd'" in message
     assert "beta2 = 1.0: should be less than 1" in message
     assert "micro_batch_tokens = 200 is more than batch_tokens = 100, which one" in message
     assert "warmup_steps = 50 leaves nothing of the 50 steps of the linear schedule" in message

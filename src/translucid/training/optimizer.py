@@ -9,21 +9,25 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
+from translucid.training.muon import Muon
 from translucid.training.settings import TrainingConfig
 
 Parameters = Mapping[str, nn.Parameter]
 
 
 def build_optimizer(parameters: Parameters, settings: TrainingConfig) -> torch.optim.Optimizer:
-    """Return the optimiser that the settings name, in PyTorch's fused form.
+    """Return the optimiser that the settings name, in PyTorch's fused form where it has one.
 
     Weight decay takes hold of matrices alone: shrinking biases and LayerNorm's gains helps nothing.
+    Muon is for the matrices of layers: an embedding's rows are words, which have little in common.
     """
-    matrices = [p for p in parameters.values() if p.dim() > 1]
-    others = [p for p in parameters.values() if p.dim() <= 1]
+    matrices = {name: p for name, p in parameters.items() if p.dim() > 1}
+    maps = [p for name, p in matrices.items() if ".layers." in name]
+    tables = [p for name, p in matrices.items() if ".layers." not in name]
     groups = [
-        {"params": matrices, "weight_decay": settings.weight_decay},
-        {"params": others, "weight_decay": 0.0},
+        {"params": maps, "weight_decay": settings.weight_decay},
+        {"params": tables, "weight_decay": settings.weight_decay},
+        {"params": [p for p in parameters.values() if p.dim() <= 1], "weight_decay": 0.0},
     ]
     betas = (settings.beta1, settings.beta2)
     match settings.optimizer:
@@ -31,6 +35,8 @@ def build_optimizer(parameters: Parameters, settings: TrainingConfig) -> torch.o
             return torch.optim.Adam(groups, betas=betas, eps=settings.epsilon, fused=True)
         case "adamw":
             return torch.optim.AdamW(groups, betas=betas, eps=settings.epsilon, fused=True)
+        case "muon":
+            return Muon(groups, momentum=settings.momentum, betas=betas, epsilon=settings.epsilon)
         case "sgd":
             return torch.optim.SGD(groups, lr=1.0, momentum=settings.momentum, fused=True)
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from translucid.config import Config, Count, Rule, Share
 
-OptimizerKind = Literal["adam", "adamw", "sgd"]
+OptimizerKind = Literal["adam", "adamw", "muon", "sgd"]
 ScheduleKind = Literal["paper", "inverse-sqrt", "cosine", "linear", "constant"]
 Metric = Literal["loss", "bleu", "chrf"]
 Positive = Annotated[float, Field(gt=0)]
@@ -49,6 +49,15 @@ def _rate_lasts_to_the_end(values: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _muon_has_whole_matrices(values: Mapping[str, Any]) -> str | None:
+    if values["optimizer"] == "muon" and values["sharding"] == "full":
+        return (
+            "optimizer = 'muon' needs whole matrices, of which sharding = 'full' gives every "
+            "process a part: choose sharding = 'none', or optimizer = 'adamw'"
+        )
+    return None
+
+
 class TrainingConfig(Config):
     """How a network is trained; the defaults are the paper's section 5, or sensible."""
 
@@ -65,7 +74,10 @@ class TrainingConfig(Config):
         description="decides first weights, order of data, dropout, sampling",
     )
 
-    optimizer: OptimizerKind = Field(default="adam", description="the optimiser (section 5.3)")
+    optimizer: OptimizerKind = Field(
+        default="adam",
+        description="the optimiser (section 5.3); muon leaves all but layers' matrices to AdamW",
+    )
     beta1: Share = Field(
         default=0.9, description="Adam: decay of the mean of gradients (section 5.3)"
     )
@@ -73,7 +85,10 @@ class TrainingConfig(Config):
         default=0.98, description="Adam: decay of the mean of squares (section 5.3)"
     )
     epsilon: Positive = Field(default=1e-9, description="Adam: added to the root (section 5.3)")
-    momentum: Share = Field(default=0.9, description="SGD: decay of the sum of gradients")
+    momentum: Share = Field(
+        default_factory=lambda data: 0.95 if data["optimizer"] == "muon" else 0.9,
+        description="SGD and Muon: decay of the sum of gradients",
+    )
     weight_decay: NotNegative = Field(
         default=0.0,
         description="pull of matrices, not of biases and gains, towards zero; the paper has none",
@@ -166,6 +181,7 @@ class TrainingConfig(Config):
         Rule(("micro_batch_tokens", "batch_tokens"), _micro_batch_is_a_part),
         Rule(("warmup_steps", "schedule", "max_steps"), _warmup_ends_in_time),
         Rule(("max_steps", "schedule"), _rate_lasts_to_the_end),
+        Rule(("optimizer", "sharding"), _muon_has_whole_matrices),
     )
 
     @property
