@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -76,10 +75,10 @@ def table(courses: Sequence[Course]) -> str:
     return "\n".join([*lines, "", f"{courses[0].signature}, greedy"]) + "\n"
 
 
-def figure(courses: Sequence[Course]) -> Drawing:
+def figure(courses: Sequence[Course], cores: int) -> Drawing:
     title = "Time to quality: dev BLEU against minutes of training"
     longest = max(course.points[-1].minutes for course in courses)
-    parts, top = heading(title, 860, [f"{os.cpu_count()} cores; validation is not counted."])
+    parts, top = heading(title, 860, [f"Cores of each: {cores}. Validation is not counted."])
     low, high = bounds([0.0, *(point.bleu for course in courses for point in course.points)])
     marks = ticks(0, longest, 6)
     area = Area(MARGIN + 30, top + 16, 660, top + 376, low, high, count=2)

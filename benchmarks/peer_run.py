@@ -23,10 +23,9 @@ from translucid.data.sampling import Sampling
 from translucid.data.shards import PreparedData
 from translucid.decoding.greedy import greedy
 from translucid.decoding.job import Job
-from translucid.decoding.stepper import length_limits
 from translucid.events import Sample
 from translucid.text.tokenizer import BOS, EOS, PAD, load_tokenizer
-from translucid.training.optimizer import WeightAverage
+from translucid.training.optimizer import WeightAverage, build_optimizer, set_learning_rate
 from translucid.training.recipe import Recipe
 from translucid.training.schedule import learning_rate
 from translucid.training.settings import TrainingConfig
@@ -34,6 +33,7 @@ from translucid.training.validation import PLAIN_GREEDY, score
 
 VALIDATED_EVERY = 2.5  # minutes of training
 ROWS = 64  # dev sentences that are translated together
+ROOM = 15  # tokens beyond the source's: a peer that cannot end a sentence yet would take minutes
 
 
 class PeerRun:
@@ -53,13 +53,7 @@ class PeerRun:
         torch.manual_seed(self.settings.seed)
         self.peer = make(recipe.model)
         self.parameters = dict(self.peer.module.named_parameters())
-        self.optimizer = torch.optim.Adam(
-            self.parameters.values(),
-            lr=0.0,
-            betas=(self.settings.beta1, self.settings.beta2),
-            eps=self.settings.epsilon,
-            fused=True,
-        )
+        self.optimizer = build_optimizer(self.parameters, self.settings)
         decay = self.settings.ema_decay
         self.average = WeightAverage(self.parameters, decay) if decay else None
         self.step, self.seconds, self.tokens, self.cursor = 0, 0.0, 0, START
@@ -99,8 +93,9 @@ class PeerRun:
 
     def _take_step(self, loaded: LoadedStep) -> None:
         self.step += 1
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(self.step, self.settings, self.config.d_model)
+        set_learning_rate(
+            self.optimizer, learning_rate(self.step, self.settings, self.config.d_model)
+        )
         parameters = list(self.parameters.values())
         self.tokens += plain_step(
             self.peer, parameters, self.optimizer, self.settings, loaded.batches
@@ -144,7 +139,8 @@ class PeerRun:
     def _translated(self, rows: Sequence[Sequence[int]]) -> list[Sequence[int]]:
         width = max(map(len, rows))
         source_BS = torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])
-        job = Job.plain(length_limits(source_BS, self.config), begin=BOS, end=EOS)
+        limits_B = (source_BS != PAD).sum(dim=1) + ROOM
+        job = Job.plain(limits_B, begin=BOS, end=EOS)
         found = greedy(PeerSteps(self.peer, source_BS), job, PLAIN_GREEDY, recorder=None)
         return [hypothesis.tokens for hypothesis in found]
 

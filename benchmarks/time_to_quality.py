@@ -14,11 +14,14 @@
                            made for 8,000 steps on GPUs: in an hour of two cores its learning rate
                            is still rising
 
-All have the same corpus, tokenizer and sizes, float32 and all cores, fused Adam and the same
-greedy search. Each trains for ten minutes, then the next one does, until all had an hour or took
-all steps of the recipe: so a slow hour of the machine meets them alike. The learning rate falls by
-steps, so a slower loop has not come as far down when the hour ends. The clock runs while they load
-and train and stands while they start, save and are validated: all dev sentences, sacreBLEU.
+All have the same corpus, tokenizer and sizes, float32, as many cores, the same greedy search, and
+fused Adam, or our Muon if the recipe asks for it. Each trains for ten minutes, then the next one
+does, until all had an hour or took all steps of the recipe: so a slow hour of the machine meets
+them alike, and so does, side by side, each neighbour. The learning rate falls by steps, so a slower
+loop has not come as far down when the hour ends. The clock runs while they load and train and
+stands while they start, save and are validated: all dev sentences, sacreBLEU.
+
+With `--cores 1` each has one core to itself, and two train side by side, in all pairs by turns.
 
 Leave the machine to it. Stopped at any moment, the same command goes on with the turn that was
 under way, from its last validation. The table and the figure in FOLDER are made anew after every
@@ -32,7 +35,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,6 +51,7 @@ from translucid.data.fetch import known_corpus, prepare_words
 from translucid.data.shards import open_data
 from translucid.events import Trained, Validated
 from translucid.folder_lock import locked
+from translucid.machine import Machine
 from translucid.presets import find_preset
 from translucid.training.metrics import read_metrics
 from translucid.training.recipe import Recipe, Settings, complete, of_file, of_preset, read_toml
@@ -76,8 +80,6 @@ PLAIN_ONLY = {
     "activation": "relu",
     "positions": "sinusoidal",
     "tying": "all",
-    "optimizer": "adam",
-    "weight_decay": 0.0,
     "attention_bias": False,
     "agreement": 0.0,
 }
@@ -96,6 +98,14 @@ class Turn(NamedTuple):
     def recipe(self) -> Path:
         return self.folder / "recipe.toml"  # as it was when the first turn began
 
+    @property
+    def own(self) -> Path:
+        return self.folder / self.name
+
+    @property
+    def is_due(self) -> bool:
+        return Course.kept(self.name, self.folder).minutes < self.until - ENOUGH
+
 
 # Ours: the command itself, and what it has written of its course.
 
@@ -111,7 +121,7 @@ def our_turn(turn: Turn, steps: int) -> None:
         "precision": "fp32",
     }
     given = [w for key, value in settings.items() for w in ("--set", f"training.{key}={value}")]
-    run = turn.folder / "run"
+    run = turn.own / "run"
     command = [*TRANSLUCID, "train", turn.folder / "data", "-o", run, "-c", turn.recipe, *given]
     while (course := our_course(run)).minutes < turn.until - ENOUGH:
         newest, _ = RunFolder(run).checkpoints.newest()
@@ -140,8 +150,7 @@ def our_course(run: Path) -> Course:
 def peer_turn(turn: Turn) -> None:
     data = open_data(turn.folder / "data")
     recipe = recipe_of(turn.name, turn.recipe, data.manifest.tokenizer.vocab_size)
-    file = turn.folder / f"{turn.name}.pt"
-    run = PeerRun(turn.name, PEERS[turn.name], data, recipe, file)
+    run = PeerRun(turn.name, PEERS[turn.name], data, recipe, turn.own / "state.pt")
     run.train(turn.until)
     for course in run.courses:
         course.keep(turn.folder)
@@ -176,12 +185,48 @@ def recipe_of(name: str, recipe: Path, vocab_size: int) -> Recipe:
     return of_ours
 
 
-def show(folder: Path) -> None:
+def show(folder: Path, cores: int) -> None:
     """Write the table and the figure of what there is."""
     courses = [course for name in SHOWN if (course := Course.kept(name, folder)).points]
-    for kind, content in (("md", table(courses)), ("svg", figure(courses).svg)):
+    for kind, content in (("md", table(courses)), ("svg", figure(courses, cores).svg)):
         with new_file(folder / f"time-to-quality.{kind}") as file:
             file.write(content.encode())
+
+
+# Turns: side by side where each has fewer cores than there are.
+
+
+def lanes(cores: int) -> list[list[int]]:
+    """Cut the cores of this machine into lanes; in each, one system trains at a time."""
+    known = sorted(os.sched_getaffinity(0))
+    found = [known[at : at + cores] for at in range(0, len(known) - cores + 1, cores)]
+    if not found:
+        raise SystemExit(f"--cores {cores}: there are only {len(known)}")
+    return found[: len(SYSTEMS) - 1]  # with one fewer at a time, all have each other as neighbours
+
+
+def waves(turns: Sequence[Turn], width: int) -> Iterator[list[Turn]]:
+    """Yield the turns in their order, so many at a time."""
+    for at in range(0, len(turns), width):
+        yield [turn for turn in turns[at : at + width] if turn.is_due]
+
+
+def take(wave: Sequence[Turn], known: Sequence[Sequence[int]]) -> None:
+    """Let systems take their turns side by side; where one fails, end the others."""
+    running = []
+    for turn, lane in zip(wave, known, strict=False):
+        print(f"{turn.name} until minute {turn.until:g}", flush=True)
+        own = [sys.executable, __file__, *sys.argv[1:], "--turn-of", turn.name, str(turn.until)]
+        threads = {"OMP_NUM_THREADS": str(len(lane))}
+        words = ["--lane", ",".join(map(str, lane))]
+        running.append(subprocess.Popen([*own, *words], env=os.environ | threads))
+    try:
+        for process in running:
+            if process.wait():
+                raise SystemExit(1)  # it has said why
+    finally:
+        for process in running:
+            process.terminate()
 
 
 def main() -> None:
@@ -194,25 +239,27 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0, help="of training, for each")
     parser.add_argument("--turn", type=float, default=10.0, help="minutes of a turn")
     parser.add_argument("--steps", type=int, default=400, help="between our validations")
+    parser.add_argument("--cores", type=int, default=Machine().cores(), help="of each; now: all")
     parser.add_argument("--turn-of", nargs=2, metavar=("SYSTEM", "UNTIL"), help=argparse.SUPPRESS)
+    parser.add_argument("--lane", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     folder: Path = asked.output
     if asked.turn_of:
+        os.sched_setaffinity(0, set(map(int, asked.lane.split(","))))
         turn = Turn(asked.turn_of[0], folder, float(asked.turn_of[1]))
-        with locked(folder):  # a turn whose parent was killed goes on alone
+        turn.own.mkdir(exist_ok=True)
+        with locked(turn.own):  # a turn whose parent was killed goes on alone
             our_turn(turn, asked.steps) if turn.name == OURS else peer_turn(turn)
         return
     os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # as our command sets it: the same for all
     folder.mkdir(parents=True, exist_ok=True)
     prepared(asked.corpus, folder, asked.recipe)
-    for number in range(1, math.ceil(asked.minutes / asked.turn) + 1):
-        until = min(asked.minutes, number * asked.turn)
-        for name in SYSTEMS:
-            if Course.kept(name, folder).minutes < until - ENOUGH:
-                print(f"{name} until minute {until:g}", flush=True)
-                own = [sys.executable, __file__, *sys.argv[1:], "--turn-of", name, str(until)]
-                subprocess.run(own, check=True)
-                show(folder)
+    rounds = math.ceil(asked.minutes / asked.turn)
+    ends = [min(asked.minutes, number * asked.turn) for number in range(1, rounds + 1)]
+    known = lanes(asked.cores)
+    for wave in waves([Turn(name, folder, end) for end in ends for name in SYSTEMS], len(known)):
+        take(wave, known)
+        show(folder, asked.cores)
     print((folder / "time-to-quality.md").read_text(encoding="utf-8"), end="")
 
 

@@ -99,6 +99,23 @@ def test_matrices_of_layers_move_by_muon_and_all_else_by_adamw(decay: float) -> 
         torch.testing.assert_close(found[name], weight.float(), rtol=1e-4, atol=1e-4)
 
 
+def test_a_loaded_state_goes_on_exactly() -> None:
+    parameters = {name: nn.Parameter(value) for name, value in values(1).items()}
+    settings = TrainingConfig(optimizer="muon")
+    optimizer = build_optimizer(parameters, settings)
+    for step in range(1, 5):
+        if step == 3:
+            saved = optimizer.state_dict()
+            optimizer = build_optimizer(parameters, settings)
+            optimizer.load_state_dict(saved)
+        for name, gradient in values(100 + step).items():
+            parameters[name].grad = gradient
+        set_learning_rate(optimizer, RATE)
+        optimizer.step()
+    expected = after("muon", 4, decay=0.0)
+    assert all(torch.equal(parameters[name].detach(), expected[name]) for name in expected)
+
+
 def test_a_matrix_without_a_gradient_stays_and_is_not_remembered() -> None:
     parameters = {name: nn.Parameter(value) for name, value in values(1).items()}
     optimizer = build_optimizer(parameters, TrainingConfig(optimizer="muon"))

@@ -63,7 +63,6 @@ class Muon(torch.optim.Optimizer):
         super().__init__(groups, {"lr": 0.0})
         self.momentum = momentum
         self._adam = torch.optim.AdamW(self.param_groups[1:], betas=betas, eps=epsilon, fused=True)
-        self._adam.state = self.state  # one memory, which checkpoints hold
 
     @overload
     def step(self, closure: None = None) -> None: ...
@@ -73,6 +72,8 @@ class Muon(torch.optim.Optimizer):
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
         """Change all parameters that have a gradient."""
         assert closure is None, "gradients are there when a step is taken"
+        # One memory for both, whose objects `load_state_dict` replaces.
+        self._adam.state, self._adam.param_groups = self.state, self.param_groups[1:]
         self._adam.step()
         group = self.param_groups[0]
         rate: float = group["lr"]
