@@ -40,6 +40,7 @@ ATTENTION, FUSED = "self-attention", "self-attention, fused"
 RECURRENT, CONVOLUTION = "recurrent (LSTM)", f"convolution, k = {KERNEL}"
 LAYERS = (ATTENTION, FUSED, RECURRENT, CONVOLUTION)
 SHORTEST_MEASURED = 0.4  # seconds of work, at least, in one measurement
+SHORTEST = 32  # vectors; each next sequence is twice as long
 FITTED = 4  # of the longest lengths: the slope is that of a line through them
 
 Layer = Callable[[Tensor], Tensor]
@@ -159,8 +160,8 @@ def figure(lengths: Sequence[int], found: Found) -> Drawing:
     notes = [
         f"One layer of d = {D_MODEL}, one sequence, forward and backward. Dashed: theory, through "
         "the last point.",
-        "Time: multiplications, 2n²d + 4nd² (self-attention), 8nd² (LSTM), 3nd² (convolution). "
-        "Memory: nd, and 8n² with all weights kept.",
+        f"Time: multiplications, 2n²d + 4nd² (self-attention), 8nd² (LSTM), {KERNEL}nd² "
+        f"(convolution). Memory: nd, and {HEADS}n² with all weights kept.",
     ]
     parts, top = heading(title, 900, notes)
     parts += _plot(lengths, {n: [1000 * v for v in f["seconds"]] for n, f in found.items()},
@@ -224,7 +225,10 @@ def main() -> None:
     parser.add_argument("--longest", type=int, default=4096, metavar="N")
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
     asked = parser.parse_args()
-    lengths = [2**power for power in range(5, int(math.log2(asked.longest)) + 1)]
+    if asked.longest < SHORTEST * 2 ** (FITTED - 1) or asked.rounds < 1:
+        parser.error(f"--longest is at least {SHORTEST * 2 ** (FITTED - 1)}, --rounds at least 1")
+    doublings = int(math.log2(asked.longest / SHORTEST))
+    lengths = [SHORTEST * 2**power for power in range(doublings + 1)]
     found = measured(lengths, asked.rounds)
     asked.output.mkdir(parents=True, exist_ok=True)
     told = table(lengths, found)

@@ -9,19 +9,22 @@
                            batches. Its weights are validated as they are, and, as "averaged", as
                            the moving average that the recipe asks for, which a plain loop has not
     MarianMTModel          a plain PyTorch loop over it with the recipe of the published score
-                           (post-norm, dropout .3, learning rate .005 after 2,000 steps of warm-up,
-                           8,192 tokens a step), validated as it is and as a moving average. It is
-                           made for 8,000 steps on GPUs: in an hour of two cores its learning rate
-                           is still rising
+                           (post-norm, Adam, dropout .3, learning rate .005 after 2,000 steps of
+                           warm-up, 8,192 tokens a step), validated as it is and as a moving
+                           average. It is made for 8,000 steps on GPUs: in an hour of two cores its
+                           learning rate is still rising
 
-All have the same corpus, tokenizer and sizes, float32, as many cores, the same greedy search, and
-fused Adam, or our Muon if the recipe asks for it. Each trains for ten minutes, then the next one
-does, until all had an hour or took all steps of the recipe: so a slow hour of the machine meets
-them alike, and so does, side by side, each neighbour. The learning rate falls by steps, so a slower
-loop has not come as far down when the hour ends. The clock runs while they load and train and
-stands while they start, save and are validated: all dev sentences, sacreBLEU.
+All have the same corpus, tokenizer, sizes and number of cores, and float32. The optimisers are our
+own: PyTorch's fused Adam, or our Muon if the recipe asks for it (torch.nn.Transformer packs W^Q,
+W^K and W^V into one matrix, which Muon then takes as one). All search greedily; the peers, which
+keep no keys and values, may write 15 tokens more than the source has, ours 50.
 
-With `--cores 1` each has one core to itself, and two train side by side, in all pairs by turns.
+Each trains for ten minutes, then the next one does, until all had an hour or took all their steps:
+so a slow hour of the machine meets them alike. With `--cores 1` each has a core to itself, and two
+train side by side, in all pairs by turns; one that validates longer, or whose neighbour has taken
+all its steps, has the machine to itself then. The learning rate falls by steps, so a slower loop
+has not come as far down when the hour ends. The clock runs while they load and train and stands
+while they start, save and are validated: all dev sentences, sacreBLEU.
 
 Leave the machine to it. Stopped at any moment, the same command goes on with the turn that was
 under way, from its last validation. The table and the figure in FOLDER are made anew after every
@@ -35,11 +38,12 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from courses import Course, Point, figure, table
+from lanes import ended_by_signal, lanes, side_by_side
 from peer_run import PeerRun
 from peers import Marian, Peer, PlainTransformer
 
@@ -82,6 +86,7 @@ PLAIN_ONLY = {
     "tying": "all",
     "attention_bias": False,
     "agreement": 0.0,
+    "compile": False,
 }
 ENOUGH = 0.25  # minutes that a turn may lack
 PEERS: dict[str, Callable[[ModelConfig], Peer]] = {PLAIN: PlainTransformer, MARIAN: Marian}
@@ -156,14 +161,17 @@ def peer_turn(turn: Turn) -> None:
         course.keep(turn.folder)
 
 
+def keep(file: Path, content: bytes) -> None:
+    """Keep what a comparison has from its beginning to its end; refuse another."""
+    if file.exists() and file.read_bytes() != content:
+        raise SystemExit(f"{file.parent} was begun with another {file.name}: give another folder")
+    with new_file(file) as kept:
+        kept.write(content)
+
+
 def prepared(corpus: Path, folder: Path, recipe: Path) -> None:
-    """Prepare the data, and keep the recipe: a comparison has one from its beginning to its end."""
-    kept, content = folder / "recipe.toml", recipe.read_bytes()
-    if kept.exists() and kept.read_bytes() != content:
-        raise SystemExit(f"{folder} was begun with another recipe: give another folder, or {kept}")
-    with new_file(kept) as file:
-        file.write(content)
-    asked = DataTable(**read_toml(recipe)["data"])
+    """Prepare the data as the recipe asks."""
+    asked = DataTable(**read_toml(recipe).get("data", {}))
     words = [*prepare_words(known_corpus(asked.corpus), corpus), *asked.prepare]
     subprocess.run([*TRANSLUCID, "prepare", *words, "-o", folder / "data"], check=True)
     if open_data(folder / "data").manifest.tagged:
@@ -175,9 +183,9 @@ def recipe_of(name: str, recipe: Path, vocab_size: int) -> Recipe:
     told = of_file(recipe)
     of_ours = complete([of_preset(find_preset(told.preset or "tiny")), told], vocab_size)
     given = of_ours.model.model_dump() | of_ours.training.model_dump()
-    if other := [
-        f"{key} = {given[key]}" for key, value in PLAIN_ONLY.items() if given[key] != value
-    ]:
+    head = of_ours.model.d_model // of_ours.model.heads
+    plain = PLAIN_ONLY | {"d_k": head, "d_v": head}
+    if other := [f"{key} = {given[key]}" for key, value in plain.items() if given[key] != value]:
         raise SystemExit(f"{recipe}: a plain loop here has not {', '.join(other)}")
     if name == MARIAN:
         sizes = [of_preset(find_preset(told.preset or "tiny")), Settings(told.model)]
@@ -193,40 +201,10 @@ def show(folder: Path, cores: int) -> None:
             file.write(content.encode())
 
 
-# Turns: side by side where each has fewer cores than there are.
-
-
-def lanes(cores: int) -> list[list[int]]:
-    """Cut the cores of this machine into lanes; in each, one system trains at a time."""
-    known = sorted(os.sched_getaffinity(0))
-    found = [known[at : at + cores] for at in range(0, len(known) - cores + 1, cores)]
-    if not found:
-        raise SystemExit(f"--cores {cores}: there are only {len(known)}")
-    return found[: len(SYSTEMS) - 1]  # with one fewer at a time, all have each other as neighbours
-
-
-def waves(turns: Sequence[Turn], width: int) -> Iterator[list[Turn]]:
-    """Yield the turns in their order, so many at a time."""
-    for at in range(0, len(turns), width):
-        yield [turn for turn in turns[at : at + width] if turn.is_due]
-
-
-def take(wave: Sequence[Turn], known: Sequence[Sequence[int]]) -> None:
-    """Let systems take their turns side by side; where one fails, end the others."""
-    running = []
-    for turn, lane in zip(wave, known, strict=False):
-        print(f"{turn.name} until minute {turn.until:g}", flush=True)
-        own = [sys.executable, __file__, *sys.argv[1:], "--turn-of", turn.name, str(turn.until)]
-        threads = {"OMP_NUM_THREADS": str(len(lane))}
-        words = ["--lane", ",".join(map(str, lane))]
-        running.append(subprocess.Popen([*own, *words], env=os.environ | threads))
-    try:
-        for process in running:
-            if process.wait():
-                raise SystemExit(1)  # it has said why
-    finally:
-        for process in running:
-            process.terminate()
+def positive(text: str) -> float:
+    if not float(text) > 0:
+        raise argparse.ArgumentTypeError(f"{text} is not above zero")
+    return float(text)
 
 
 def main() -> None:
@@ -236,29 +214,32 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, required=True, help="fetched by `translucid fetch`")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--recipe", type=Path, default=RECIPE)
-    parser.add_argument("--minutes", type=float, default=60.0, help="of training, for each")
-    parser.add_argument("--turn", type=float, default=10.0, help="minutes of a turn")
+    parser.add_argument("--minutes", type=positive, default=60.0, help="of training, for each")
+    parser.add_argument("--turn", type=positive, default=10.0, help="minutes of a turn")
     parser.add_argument("--steps", type=int, default=400, help="between our validations")
     parser.add_argument("--cores", type=int, default=Machine().cores(), help="of each; now: all")
     parser.add_argument("--turn-of", nargs=2, metavar=("SYSTEM", "UNTIL"), help=argparse.SUPPRESS)
-    parser.add_argument("--lane", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     folder: Path = asked.output
     if asked.turn_of:
-        os.sched_setaffinity(0, set(map(int, asked.lane.split(","))))
         turn = Turn(asked.turn_of[0], folder, float(asked.turn_of[1]))
         turn.own.mkdir(exist_ok=True)
-        with locked(turn.own):  # a turn whose parent was killed goes on alone
+        with locked(turn.own), ended_by_signal():
             our_turn(turn, asked.steps) if turn.name == OURS else peer_turn(turn)
         return
+    known = lanes(asked.cores, at_most=len(SYSTEMS) - 1)  # so that all have each other beside them
     os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # as our command sets it: the same for all
     folder.mkdir(parents=True, exist_ok=True)
+    keep(folder / "recipe.toml", asked.recipe.read_bytes())
+    keep(folder / "cores.txt", f"{asked.cores}\n".encode())
     prepared(asked.corpus, folder, asked.recipe)
     rounds = math.ceil(asked.minutes / asked.turn)
     ends = [min(asked.minutes, number * asked.turn) for number in range(1, rounds + 1)]
-    known = lanes(asked.cores)
-    for wave in waves([Turn(name, folder, end) for end in ends for name in SYSTEMS], len(known)):
-        take(wave, known)
+    turns = [Turn(name, folder, end) for end in ends for name in SYSTEMS]
+    own = [sys.executable, __file__, *sys.argv[1:], "--turn-of"]
+    for at in range(0, len(turns), len(known)):
+        due = [turn for turn in turns[at : at + len(known)] if turn.is_due]
+        side_by_side([[*own, turn.name, str(turn.until)] for turn in due], known)
         show(folder, asked.cores)
     print((folder / "time-to-quality.md").read_text(encoding="utf-8"), end="")
 

@@ -139,6 +139,15 @@ def test_a_teacher_of_both_directions_translates_both_sides(tmp_path: Path) -> N
     assert [command for command in found if command.startswith("evaluate")] == [found[-1]]
 
 
+def test_a_recipe_of_the_other_direction_translates_its_own_source_side(tmp_path: Path) -> None:
+    turned = 'prepare = ["--from", "de", "--to", "en"]\n'
+    teacher(tmp_path, f'[data]\ncorpus = "multi30k"\n{turned}')
+    found = commands(written(tmp_path, TAUGHT + turned), Path("out"))
+    (translate,) = (command for command in found if command.startswith("translate"))
+    assert "-i out/corpora/multi30k/train.de.gz" in translate
+    assert "-o out/teacher/translations.de-en.tsv --format tsv --to en" in translate
+
+
 @pytest.mark.parametrize("text", ['[data]\ncorpus = "lesson"\n', TAUGHT])
 def test_a_teacher_of_another_corpus_or_with_a_teacher_is_refused(
     tmp_path: Path, text: str

@@ -93,7 +93,11 @@ def test_it_goes_on_and_trains_nothing_twice(data: PreparedData, tmp_path: Path)
     assert {path: path.stat().st_mtime_ns for path in first} == first
     assert len(list(folder.glob("runs/*/*/metrics.jsonl"))) == 3
     told = [line for line in done.stderr.splitlines() if line.startswith("study: ")]
-    assert told[0].startswith("study: 9 of 12 steps")  # not the rows of the first time: no work now
+    assert told[0].startswith("study: 1 of 4 steps")  # not the rows of the first time: no work now
+    assert told[-1].startswith("study: 4 of 4 steps")
+    again = run(data, folder)
+    assert again.exit_code == 0, again.output
+    assert "study: " not in again.stderr
 
 
 def test_rows_of_other_data_are_not_put_into_one_table(data: PreparedData, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ CELL = st.text(st.characters(codec="utf-8"))
 
 
 @given(CELL, CELL)
-def test_tsv_is_a_line_of_two_cells_that_prepare_reads(source: str, target: str) -> None:
+def test_tsv_is_a_line_of_two_cells(source: str, target: str) -> None:
     found = Translation(source, (candidate(target, -1.0),), Flags(), None)
     written = rendered(Line(1, source, "\r\n", False), found, form("tsv")).decode()
     assert written.endswith("\n")

@@ -204,10 +204,11 @@ def _taught(
     learned = _prepared_from(teacher, folder)
     found = _trained(teacher, learned, place, seed, whose=" the teacher")
     added: Words = ()
+    of_first = given[given.index("--from") + 1]  # the corpus's own words come before the recipe's
     for direction in directions_of(learned):
-        forth = [direction] == directions_of(given)
         made = place / f"translations.{'-'.join(direction)}.tsv"
-        where = ("-i", files[0 if forth else 1], "-o", str(made), "--format", "tsv")
+        read = files[0 if direction[0] == of_first else 1]
+        where = ("-i", read, "-o", str(made), "--format", "tsv")
         how = ("--to", direction[1], *recipe.data.translate, "--resume")
         words = ("translate", "-m", str(model_of(teacher, place)), *where, *how)
         found.append(Stage(f"translate {' → '.join(direction)} by the teacher", words, made))

@@ -32,10 +32,11 @@ class Trial:
 
 def trained(trials: Sequence[Trial], data: PreparedData) -> Iterator[RowResult | None]:
     """Train every row that is not trained yet; yield the results, None where a signal came."""
-    total = sum(trial.steps for trial in trials)
-    done = 0
+    lacking = [not finished(trial, data) for trial in trials]
+    total = sum(trial.steps for trial, lacks in zip(trials, lacking, strict=True) if lacks)
+    done = 0  # of the rows that were not trained before: others would pass for great speed
     with shown(stderr_console()) as emit:
-        for number, trial in enumerate(trials, start=1):
+        for number, (trial, lacks) in enumerate(zip(trials, lacking, strict=True), start=1):
             emit(Notice(f"row {number} of {len(trials)}: {trial.row.name}, {trial.run.name}"))
             watch = _Watch(emit, done, total)
             session = Session(
@@ -48,12 +49,11 @@ def trained(trials: Sequence[Trial], data: PreparedData) -> Iterator[RowResult |
                 tensorboard=False,
                 watch=watch.tell,
             )
-            is_new = not finished(trial, data)
-            if is_new and session.train().cause == "interrupted":
-                yield None
-                return
-            done += trial.steps
-            if is_new or done == total:  # rows of an earlier time would pass for great speed
+            if lacks:
+                if session.train().cause == "interrupted":
+                    yield None
+                    return
+                done += trial.steps
                 emit(Progress("study", done, total, "steps"))
             result = result_of(trial.run, trial.row.name, trial.row.group)
             emit(Notice(f"  perplexity {result.perplexity:.2f} · BLEU {result.bleu:.1f}"))

@@ -87,7 +87,7 @@ class TrainingConfig(Config):
     epsilon: Positive = Field(default=1e-9, description="Adam: added to the root (section 5.3)")
     momentum: Share = Field(
         default_factory=lambda data: 0.95 if data["optimizer"] == "muon" else 0.9,
-        description="SGD and Muon: decay of the sum of gradients",
+        description="SGD and Muon: decay of the sum of gradients; for Muon 0.95 unless given",
     )
     weight_decay: NotNegative = Field(
         default=0.0,
