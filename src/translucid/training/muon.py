@@ -50,7 +50,7 @@ def newton_schulz(g_NRC: Tensor) -> Tensor:
 
 
 class Muon(torch.optim.Optimizer):
-    """Muon for the first group of parameters, which are matrices; fused Adam for the others."""
+    """Muon for the first group of parameters, which are matrices; fused AdamW for the others."""
 
     def __init__(
         self,
