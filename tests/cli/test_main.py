@@ -21,6 +21,25 @@ def crash() -> None:
 command.main()
 """
 
+# And one that is interrupted where Python drops every exception: while an object is taken down.
+# The pipe is never written to, so only Ctrl-C ends the wait.
+INTERRUPTED_IN_A_FINALIZER = """
+import os, signal
+from translucid.cli import main as command
+
+class Fleeting:
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+@command.app.command("wait")
+def wait() -> None:
+    Fleeting()
+    print("waiting", flush=True)
+    os.read(os.pipe()[0], 1)
+
+command.main()
+"""
+
 
 def test_a_crash_says_where_it_was(tmp_path: Path) -> None:
     script = tmp_path / "crashing.py"
@@ -35,3 +54,13 @@ def test_the_command_runs_where_nobody_listens_to_errors() -> None:
     command = 'exec "$0" -m translucid --version 2>&-'
     done = subprocess.run(["sh", "-c", command, sys.executable], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, f"translucid {translucid.__version__}\n")
+
+
+def test_ctrl_c_is_heard_where_python_drops_exceptions(tmp_path: Path) -> None:
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED_IN_A_FINALIZER, encoding="utf-8")
+    command = [sys.executable, script, "wait"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 130
+    assert done.stdout == "waiting\n"
+    assert "Exception ignored" not in done.stderr
