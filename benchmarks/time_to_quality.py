@@ -3,8 +3,8 @@
     .venv/bin/translucid fetch multi30k -o corpora
     .venv/bin/python benchmarks/time_to_quality.py --corpus corpora/multi30k -o out/time-to-quality
 
-    translucid             `translucid train` with the recipe, on people's pairs alone: a teacher
-                           that the recipe may name is left out
+    translucid             `translucid train` with the recipe, time_to_quality.toml unless --recipe
+                           names another, on people's pairs alone: a teacher is left out
     torch.nn.Transformer   a plain PyTorch loop over it, pre-norm, with the same recipe and the same
                            batches. Its weights are validated as they are, and, as "averaged", as
                            the moving average that the recipe asks for, which a plain loop has not
@@ -61,7 +61,7 @@ from translucid.training.metrics import read_metrics
 from translucid.training.recipe import Recipe, Settings, complete, of_file, of_preset, read_toml
 from translucid.training.run_folder import RunFolder
 
-RECIPE = Path(__file__).parent.parent / "recipes" / "multi30k-en-de.toml"
+RECIPE = Path(__file__).with_suffix(".toml")
 PUBLISHED = Settings(
     {"norm": "post", "dropout": 0.3},
     {
