@@ -133,7 +133,7 @@ def test_real_steps_take_memory_in_proportion_to_their_tokens() -> None:
     )
     # The line through two says what the third takes at most. It may take less: the allocator keeps
     # freed blocks for later up to 32 MB, and gives larger ones back at once.
-    assert 0.6 * line <= three.peak <= 1.15 * line
+    assert 0.7 * line <= three.peak <= 1.15 * line
 
 
 def test_a_measurement_that_fails_says_what_to_do_instead(

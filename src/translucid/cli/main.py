@@ -7,13 +7,10 @@ Each command lives in a file of its own, whose module level imports nothing heav
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import faulthandler
 import os
-import signal
 import sys
-import threading
 from typing import Annotated
 
 import typer
@@ -36,11 +33,10 @@ from translucid.cli import (
     train,
     translate,
 )
+from translucid.cli.interruption import hear_ctrl_c_everywhere
 from translucid.errors import TranslucidError
 
 SPINS = "2000"  # some microseconds: longer than the pause between two operations of a step
-
-AGAIN = 0.01  # seconds until a Ctrl-C that was dropped comes again
 
 app = typer.Typer(
     name="translucid",
@@ -105,36 +101,11 @@ def _tell_where_it_crashed() -> None:
         faulthandler.enable()  # refused where stderr is no open file: there is nowhere to print
 
 
-def _hear_ctrl_c_everywhere() -> None:
-    """Have Ctrl-C sent again where Python drops the exception that it raised.
-
-    In a finalizer or the callback of a weak reference, which every import has, an exception cannot
-    leave; Python prints it and goes on, and the command would run as if nobody had asked it to end.
-    """
-    usual = sys.unraisablehook
-
-    def hook(dropped: sys.UnraisableHookArgs) -> None:
-        if issubclass(dropped.exc_type, KeyboardInterrupt) and not sys.is_finalizing():
-            this = threading.get_ident()  # the main thread: no other is ever interrupted
-            threading.Timer(AGAIN, _interrupt, [this]).start()  # when the callback is over
-        else:
-            usual(dropped)
-
-    sys.unraisablehook = hook
-
-
-def _interrupt(thread: int) -> None:
-    if hasattr(signal, "pthread_kill"):  # which also ends what the thread waits for
-        signal.pthread_kill(thread, signal.SIGINT)
-    else:
-        _thread.interrupt_main()
-
-
 def main() -> None:
     """Run the command line; a TranslucidError becomes its message on stderr and its exit code."""
     _share_the_processor()
     _tell_where_it_crashed()
-    _hear_ctrl_c_everywhere()
+    hear_ctrl_c_everywhere()
     try:
         app()
     except TranslucidError as error:
