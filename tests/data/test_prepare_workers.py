@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import operator
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,3 +54,37 @@ def test_a_worker_that_dies_is_noticed() -> None:
             list(workers.in_order(os._exit, [1, 1, 1]))
         with pytest.raises(TranslucidError, match="a worker process was killed from outside"):
             workers.apart(os._exit, 1)
+
+
+@pytest.mark.parametrize("work", ["list(workers.in_order(abs, [1, 2]))", "workers.apart(abs, 1)"])
+def test_ctrl_c_while_a_process_is_started_waits_until_it_knows_its_task(work: str) -> None:
+    """Where another thread receives the signal, as that of a progress display may."""
+    program = f"""
+import os, signal, sys, threading
+from multiprocessing import resource_tracker, util
+from translucid.data.preparation.workers import Workers
+
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+resource_tracker.ensure_running()
+received, wakes = os.pipe()
+os.set_blocking(wakes, False)
+signal.set_wakeup_fd(wakes)
+start = util.spawnv_passfds
+
+def start_and_interrupt(*arguments):
+    child = start(*arguments)
+    os.kill(os.getpid(), signal.SIGINT)
+    os.read(received, 1)  # the other thread has it
+    return child
+
+util.spawnv_passfds = start_and_interrupt
+try:
+    with Workers(2) as workers:
+        {work}
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+    command = [sys.executable, "-c", program]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert process.stderr == ""
+    assert process.returncode == 130

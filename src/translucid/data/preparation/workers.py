@@ -121,14 +121,36 @@ def _new_processes_deaf() -> Iterator[None]:
 
     They inherit what this thread blocks. This process itself hears it at the end of the block.
     """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
+    with _ctrl_c_later():
+        if not hasattr(signal, "pthread_sigmask"):
+            yield
+            return
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _ctrl_c_later() -> Iterator[None]:
+    """Have a Ctrl-C wait until the block is over.
+
+    Blocking the signal in this thread is not enough: another thread, such as that of a progress
+    display, receives it then, and Python still raises it here, where a new process waits to be
+    told what to do.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # an interrupt is raised in the main thread alone
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    heard: list[int] = []
+    usual = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, usual)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _answer(sender: Connection, function: Callable[[Task], Result], task: Task) -> None:
