@@ -93,11 +93,11 @@ def test_a_fetched_corpus_in_both_directions(tmp_path: Path) -> None:
     assert back.endswith("--from en --to fr -o out/scores/en-fr")
 
 
-TAUGHT = '[data]\ncorpus = "multi30k"\nteacher = "teacher.toml"\ntranslate = ["--beam", "2"]\n'
+TAUGHT = '[data]\ncorpus = "multi30k"\nteachers = ["teacher.toml"]\ntranslate = ["--beam", "2"]\n'
 
 
-def teacher(tmp_path: Path, text: str) -> Path:
-    path = tmp_path / "teacher.toml"
+def teacher(tmp_path: Path, text: str, name: str = "teacher.toml") -> Path:
+    path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -113,15 +113,16 @@ def test_a_teacher_comes_first_and_its_translations_are_learned_too(tmp_path: Pa
     seed = "--set training.seed=5 --resume"
     assert fetch == "fetch multi30k -o out/corpora"
     assert prepare.startswith(f"prepare {pair} --from en")
-    assert prepare.endswith("--vocab-size 900 -o out/teacher/data")
-    assert train == f"train out/teacher/data -o out/teacher/run -c {first} {seed}"
-    assert average == "average out/teacher/run --last 3 -o out/teacher/model"
+    assert prepare.endswith("--vocab-size 900 -o out/teachers/teacher/data")
+    assert train == f"train out/teachers/teacher/data -o out/teachers/teacher/run -c {first} {seed}"
+    assert average == "average out/teachers/teacher/run --last 3 -o out/teachers/teacher/model"
     assert translate == (
-        f"translate -m out/teacher/model -i {corpus}/train.en.gz "
-        "-o out/teacher/translations.en-de.tsv --format tsv --to de --beam 2 --resume"
+        f"translate -m out/teachers/teacher/model -i {corpus}/train.en.gz "
+        "-o out/teachers/teacher/translations.en-de.tsv --format tsv --to de --beam 2 --resume"
     )
-    assert again.startswith(f"prepare {pair} out/teacher/translations.en-de.tsv --from en --to de")
-    assert again.endswith("--tokenizer-from out/teacher/data -o out/data")
+    more = "out/teachers/teacher/translations.en-de.tsv"
+    assert again.startswith(f"prepare {pair} {more} --from en --to de")
+    assert again.endswith("--tokenizer-from out/teachers/teacher/data -o out/data")
     assert student == f"train out/data -o out/run -c {path} {seed}"
     assert evaluate.startswith("evaluate -m out/run/best --data out/data --from en --to de")
 
@@ -131,7 +132,7 @@ def test_a_teacher_of_both_directions_translates_both_sides(tmp_path: Path) -> N
     found = commands(written(tmp_path, TAUGHT), Path("out"))
     forth, back = (command for command in found if command.startswith("translate"))
     source, target = (f"out/corpora/multi30k/train.{language}.gz" for language in ("en", "de"))
-    german, english = (f"out/teacher/translations.{d}.tsv" for d in ("en-de", "de-en"))
+    german, english = (f"out/teachers/teacher/translations.{d}.tsv" for d in ("en-de", "de-en"))
     assert f"-i {source} -o {german} --format tsv --to de" in forth
     assert f"-i {target} -o {english} --format tsv --to en" in back
     prepare = [command for command in found if command.startswith("prepare")][-1]
@@ -145,7 +146,33 @@ def test_a_recipe_of_the_other_direction_translates_its_own_source_side(tmp_path
     found = commands(written(tmp_path, TAUGHT + turned), Path("out"))
     (translate,) = (command for command in found if command.startswith("translate"))
     assert "-i out/corpora/multi30k/train.de.gz" in translate
-    assert "-o out/teacher/translations.de-en.tsv --format tsv --to en" in translate
+    assert "-o out/teachers/teacher/translations.de-en.tsv --format tsv --to en" in translate
+
+
+def test_each_of_several_teachers_is_trained_and_translates(tmp_path: Path) -> None:
+    turned = 'prepare = ["--from", "de", "--to", "en"]\n'
+    for name, more in {"forth.toml": "", "back.toml": turned}.items():
+        teacher(tmp_path, f'[data]\ncorpus = "multi30k"\n{more}', name)
+    both = TAUGHT.replace('"teacher.toml"', '"forth.toml", "back.toml"')
+    found = commands(written(tmp_path, both), Path("out"))
+    kinds = [command.split()[0] for command in found]
+    lesson = ["prepare", "train", "translate"]
+    assert kinds == ["fetch", *lesson, *lesson, "prepare", "train", "evaluate"]
+    german, english = (command for command in found if command.startswith("translate"))
+    made = [
+        f"out/teachers/{d}.tsv" for d in ("forth/translations.en-de", "back/translations.de-en")
+    ]
+    assert f"-i out/corpora/multi30k/train.en.gz -o {made[0]}" in german
+    assert f"-i out/corpora/multi30k/train.de.gz -o {made[1]}" in english
+    assert f"train.de.gz {' '.join(made)} --from en --to de" in found[-3]
+    assert found[-3].endswith("--tokenizer-from out/teachers/forth/data -o out/data")
+
+
+def test_teachers_that_would_share_a_folder_are_refused(tmp_path: Path) -> None:
+    teacher(tmp_path, '[data]\ncorpus = "multi30k"\n')
+    twice = TAUGHT.replace('"teacher.toml"', '"teacher.toml", "./teacher.toml"')
+    with pytest.raises(ConfigError, match="two have the same name"):
+        read_recipe(written(tmp_path, twice))
 
 
 @pytest.mark.parametrize("text", ['[data]\ncorpus = "lesson"\n', TAUGHT])
@@ -153,7 +180,7 @@ def test_a_teacher_of_another_corpus_or_with_a_teacher_is_refused(
     tmp_path: Path, text: str
 ) -> None:
     teacher(tmp_path, text)
-    with pytest.raises(ConfigError, match="must have the same corpus, no teacher"):
+    with pytest.raises(ConfigError, match="must have the same corpus, and no teachers"):
         read_recipe(written(tmp_path, TAUGHT))
 
 

@@ -8,7 +8,7 @@
     [data]
     corpus = "tatoeba-fra-eng"               # of `translucid fetch`, or a built-in one
     prepare = ["--both", "--vocab-size", "8000"]
-    teacher = "first.toml"                   # a recipe beside this one; see `_taught`
+    teachers = ["first.toml"]                # recipes beside this one; see `_taught`
 
     [model]                                  # as in any file of `translucid train -c`
     [training]
@@ -56,11 +56,11 @@ class DataTable(Config):
 
     corpus: str = Field(description="a corpus of `translucid fetch`, or a built-in one")
     prepare: Strings = Field(default=(), description="more arguments of `translucid prepare`")
-    teacher: str | None = Field(
-        default=None, description="a recipe whose network translates the training text once more"
+    teachers: Strings = Field(
+        default=(), description="recipes whose networks translate the training text once more"
     )
     translate: Strings = Field(
-        default=(), description="more arguments of the teacher's `translucid translate`"
+        default=(), description="more arguments of the teachers' `translucid translate`"
     )
 
 
@@ -91,7 +91,7 @@ class RecipeFile:
     data: DataTable
     result: ResultTable
     expected: dict[str, str]
-    teacher: RecipeFile | None = None
+    teachers: tuple[RecipeFile, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -112,18 +112,23 @@ class Stage:
 
 
 def read_recipe(path: Path) -> RecipeFile:
-    """Read a recipe and that of its teacher; a ConfigError lists all that is wrong with one."""
-    recipe = _without_teacher(path)
-    if recipe.data.teacher is None:
-        return recipe
-    teacher = _without_teacher(path.parent / recipe.data.teacher)
-    if teacher.data.teacher or teacher.data.corpus != recipe.data.corpus:
-        fault = f"[data] teacher = {recipe.data.teacher!r} must have the same corpus, no teacher"
-        raise ConfigError(f"{path}", [fault])
-    return replace(recipe, teacher=teacher)
+    """Read a recipe and those of its teachers; a ConfigError lists all that is wrong with one."""
+    recipe = _without_teachers(path)
+    names = recipe.data.teachers
+    teachers = tuple(_without_teachers(path.parent / name) for name in names)
+    faults = [
+        f"[data] teachers: {name!r} must have the same corpus, and no teachers of its own"
+        for name, teacher in zip(names, teachers, strict=True)
+        if teacher.data.teachers or teacher.data.corpus != recipe.data.corpus
+    ]
+    if len({_place(teacher, path) for teacher in teachers}) < len(teachers):
+        faults.append("[data] teachers: two have the same name, and would share a folder")
+    if faults:
+        raise ConfigError(f"{path}", faults)
+    return replace(recipe, teachers=teachers)
 
 
-def _without_teacher(path: Path) -> RecipeFile:
+def _without_teachers(path: Path) -> RecipeFile:
     of_file(path)  # refuses what is no TOML, and tables that no recipe has
     values = read_toml(path)
     faults: list[str] = []
@@ -151,8 +156,8 @@ def stages(
     """Return the commands of a recipe, all of which write into `folder`."""
     found = [] if recipe.data.corpus in BUILT_IN else [_fetched(recipe, folder, mirror)]
     given = _prepared_from(recipe, folder)
-    if recipe.teacher is not None:
-        lessons, given = _taught(recipe, recipe.teacher, given, folder, seed)
+    if recipe.teachers:
+        lessons, given = _taught(recipe, given, folder, seed)
         found += lessons
     found += _trained(recipe, given, folder, seed)
     model = model_of(recipe, folder)
@@ -184,37 +189,45 @@ def _trained(
 
 
 def _taught(
-    recipe: RecipeFile, teacher: RecipeFile, given: Words, folder: Path, seed: int | None
+    recipe: RecipeFile, given: Words, folder: Path, seed: int | None
 ) -> tuple[list[Stage], Words]:
-    """Return the commands of a teacher, and what to prepare once its translations are there.
+    """Return the commands of the teachers, and what to prepare once their translations are there.
 
     A network of its own is trained first. It translates the source side of the training text, and
     these pairs are added to the corpus: they are more regular than people's, so that a small
     network learns them better (Kim and Rush, "Sequence-Level Knowledge Distillation", 2016). One
-    that knows the other direction too translates the target side as well, and its translations
-    become more source sentences of what people wrote (Sennrich et al., "Improving Neural Machine
-    Translation Models with Monolingual Data", 2016). The teacher's tokenizer is taken over.
+    of the other direction translates the target side, and its translations become more source
+    sentences of what people wrote (Sennrich et al., "Improving Neural Machine Translation Models
+    with Monolingual Data", 2016). Several are better than one (Nguyen et al., "Data
+    Diversification", 2020). The first teacher's tokenizer is taken over.
     """
     files = tuple(itertools.takewhile(lambda word: not word.startswith("-"), given))
     if len(files) != 2 or len(directions_of(given)) != 1:  # source, target
         raise InputError(
             f"{recipe.path}: a teacher needs a corpus of two text files and one direction"
         )
-    place = folder / "teacher"
-    learned = _prepared_from(teacher, folder)
-    found = _trained(teacher, learned, place, seed, whose=" the teacher")
-    added: Words = ()
     of_first = given[given.index("--from") + 1]  # the corpus's own words come before the recipe's
-    for direction in directions_of(learned):
-        made = place / f"translations.{'-'.join(direction)}.tsv"
-        read = files[0 if direction[0] == of_first else 1]
-        where = ("-i", read, "-o", str(made), "--format", "tsv")
-        how = ("--to", direction[1], *recipe.data.translate, "--resume")
-        words = ("translate", "-m", str(model_of(teacher, place)), *where, *how)
-        found.append(Stage(f"translate {' → '.join(direction)} by the teacher", words, made))
-        added += (str(made),)
-    tokenizer = ("--tokenizer-from", str(place / "data"))
+    found: list[Stage] = []
+    added: Words = ()
+    for teacher in recipe.teachers:
+        place = _place(teacher, folder)
+        learned = _prepared_from(teacher, folder)
+        found += _trained(teacher, learned, place, seed, whose=f" the teacher {place.name}")
+        for direction in directions_of(learned):
+            made = place / f"translations.{'-'.join(direction)}.tsv"
+            read = files[0 if direction[0] == of_first else 1]
+            where = ("-i", read, "-o", str(made), "--format", "tsv")
+            how = ("--to", direction[1], *recipe.data.translate, "--resume")
+            words = ("translate", "-m", str(model_of(teacher, place)), *where, *how)
+            title = f"translate {' → '.join(direction)} by the teacher {place.name}"
+            found.append(Stage(title, words, made))
+            added += (str(made),)
+    tokenizer = ("--tokenizer-from", str(_place(recipe.teachers[0], folder) / "data"))
     return found, (*files, *added, *given[len(files) :], *tokenizer)
+
+
+def _place(teacher: RecipeFile, folder: Path) -> Path:
+    return folder / "teachers" / teacher.path.stem
 
 
 def model_of(recipe: RecipeFile, folder: Path) -> Path:
