@@ -13,6 +13,7 @@ from translucid.interpret.figures.charts import Area, apart, bounds, ticks, valu
 from translucid.interpret.figures.drawing import MARGIN, Drawing, heading, path, text
 
 MARKS = (20, 30, 35, 37)
+WIDTH = 920
 
 
 class Point(NamedTuple):
@@ -78,10 +79,10 @@ def table(courses: Sequence[Course]) -> str:
 def figure(courses: Sequence[Course], cores: int) -> Drawing:
     title = "Time to quality: dev BLEU against minutes of training"
     longest = max(course.points[-1].minutes for course in courses)
-    parts, top = heading(title, 860, [f"Cores of each: {cores}. Validation is not counted."])
+    parts, top = heading(title, WIDTH, [f"Cores of each: {cores}. Validation is not counted."])
     low, high = bounds([0.0, *(point.bleu for course in courses for point in course.points)])
     marks = ticks(0, longest, 6)
-    area = Area(MARGIN + 30, top + 16, 660, top + 376, low, high, count=2)
+    area = Area(MARGIN + 30, top + 16, WIDTH - 260, top + 376, low, high, count=2)
     parts += value_axis(area)
 
     def x(minutes: float) -> float:
@@ -95,6 +96,6 @@ def figure(courses: Sequence[Course], cores: int) -> Drawing:
         way = "L".join(f"{across:.1f} {down:.1f}" for across, down in points)
         parts.append(path("M" + way, f"s{number}"))
         label = f"{course.name} {course.points[-1].bleu:.1f}"
-        parts.append(text(x(course.points[-1].minutes) + 8, y + 4, label, f"t{number}"))
+        parts.append(text(area.right + 8, y + 4, label, f"t{number}"))
     words = "; ".join(f"{c.name}: {c.points[-1].bleu:.1f}" for c in courses)
-    return Drawing(860, area.bottom + 38 + MARGIN, title, words, "".join(parts))
+    return Drawing(WIDTH, area.bottom + 38 + MARGIN, title, words, "".join(parts))
