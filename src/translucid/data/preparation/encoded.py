@@ -15,7 +15,7 @@ import numpy as np
 from translucid.data.cleaning import Reason
 from translucid.data.preparation.chunks import load_chunk
 from translucid.data.preparation.held_out import Row
-from translucid.data.preparation.selection import Fate, Selection
+from translucid.data.preparation.selection import Fate, Selection, have_fate
 from translucid.data.preparation.workers import Workers
 from translucid.data.preparation.workspace import Workspace, drafted_file, read_json, unique_draft
 from translucid.data.report import Findings, PairExample
@@ -103,7 +103,7 @@ def encode_training(
     emit(Progress("encoding", 0, total, "pairs"))
     for number, found in enumerate(workers.in_order(_encode, tasks)):
         report.merge(EncodingReport.from_json(found))
-        done += int(np.count_nonzero(selection.of_chunk(number) == Fate.TRAIN))
+        done += int(np.count_nonzero(have_fate(selection.of_chunk(number), Fate.TRAIN)))
         emit(Progress("encoding", done, total, "pairs"))
     return parts, report
 
@@ -127,7 +127,7 @@ def _rows(task: _Task) -> Iterator[Row]:
     chunk = load_chunk(task.chunk)
     fates = np.load(task.selection, mmap_mode="r")
     here = fates[task.start : task.start + len(chunk.sources)]
-    for index in np.flatnonzero(here == Fate.TRAIN).tolist():
+    for index in np.flatnonzero(have_fate(here, Fate.TRAIN)).tolist():
         yield Row(chunk.sources[index], chunk.targets[index], chunk.corpus, int(chunk.lines[index]))
 
 

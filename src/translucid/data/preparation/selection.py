@@ -30,13 +30,23 @@ _HASHES_AT_A_TIME = 1 << 20
 
 
 class Fate(IntEnum):
-    """What becomes of a cleaned pair."""
+    """What becomes of a cleaned pair.
+
+    numpy is given the value, never the member: it would look for attributes of a member by calling
+    Python code, and drop whatever that raises, a Ctrl-C too.
+    """
 
     TRAIN = 0
     DUPLICATE = 1
     HELD_OUT = 2
     DEV = 3
     TEST = 4
+
+
+def have_fate(fates: NDArray[np.uint8], fate: Fate) -> NDArray[np.bool_]:
+    """Return which of the pairs have this fate."""
+    which: NDArray[np.bool_] = fates == fate.value
+    return which
 
 
 _REASONS = {Fate.DUPLICATE: Reason.DUPLICATE, Fate.HELD_OUT: Reason.HELD_OUT}
@@ -62,7 +72,7 @@ class Selection:
 
     def count(self, fate: Fate) -> int:
         """Return the number of pairs with this fate."""
-        return int(np.count_nonzero(self.fates == fate))
+        return int(np.count_nonzero(have_fate(self.fates, fate)))
 
 
 @dataclass(frozen=True)
@@ -85,15 +95,15 @@ def select(
     selection = Selection(chunks, np.zeros(sum(chunk.pairs for chunk in chunks), np.uint8))
     if drop_duplicates:
         selection.fates[repeated(_all_pair_hashes(chunks), at_a_time=_HASHES_AT_A_TIME)] = (
-            Fate.DUPLICATE
+            Fate.DUPLICATE.value
         )
     _hold_apart(selection, given)
     if split.dev or split.test:
         chosen = choose(
             lambda: _training_keys(selection), dev=split.dev, test=split.test, seed=split.seed
         )
-        selection.fates[chosen.dev.positions] = Fate.DEV
-        selection.fates[chosen.test.positions] = Fate.TEST
+        selection.fates[chosen.dev.positions] = Fate.DEV.value
+        selection.fates[chosen.test.positions] = Fate.TEST.value
         sources = np.concatenate([chosen.dev.sources, chosen.test.sources])
         targets = np.concatenate([chosen.dev.targets, chosen.test.targets])
         _hold_apart(selection, HeldOutKeys(sources, targets))
@@ -114,12 +124,12 @@ def _hold_apart(selection: Selection, held: HeldOutKeys) -> None:
     for start, chunk in zip(selection.starts, selection.chunks, strict=True):
         fates = selection.fates[start : start + chunk.pairs]
         shared = held.share_a_sentence(*load_sentence_hashes(chunk.path))
-        fates[shared & (fates == Fate.TRAIN)] = Fate.HELD_OUT
+        fates[shared & have_fate(fates, Fate.TRAIN)] = Fate.HELD_OUT.value
 
 
 def _training_keys(selection: Selection) -> Iterator[Keys]:
     for start, chunk in zip(selection.starts, selection.chunks, strict=True):
-        where = np.flatnonzero(selection.fates[start : start + chunk.pairs] == Fate.TRAIN)
+        where = np.flatnonzero(have_fate(selection.fates[start : start + chunk.pairs], Fate.TRAIN))
         sources, targets = load_sentence_hashes(chunk.path)
         yield Keys(start + where, sources[where], targets[where])
 
@@ -131,7 +141,7 @@ def removed(selection: Selection) -> Findings:
         finding = Finding(pairs=selection.count(fate))
         findings.by_name[reason] = finding
         for number, summary in enumerate(selection.chunks):
-            where = np.flatnonzero(selection.of_chunk(number) == fate)
+            where = np.flatnonzero(have_fate(selection.of_chunk(number), fate))
             room = MAX_EXAMPLES - len(finding.examples)
             if room and len(where):
                 chunk = load_chunk(summary.path)
@@ -148,7 +158,7 @@ def rows_of(selection: Selection, fate: Fate) -> list[Row]:
     """Return the pairs with a fate, for the few that a split holds out."""
     rows: list[Row] = []
     for number, summary in enumerate(selection.chunks):
-        where = np.flatnonzero(selection.of_chunk(number) == fate).tolist()
+        where = np.flatnonzero(have_fate(selection.of_chunk(number), fate)).tolist()
         if where:
             chunk = load_chunk(summary.path)
             rows.extend(

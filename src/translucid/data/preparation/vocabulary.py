@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from translucid.data.preparation.chunks import load_chunk, load_pair_hashes
-from translucid.data.preparation.selection import Fate, Selection
+from translucid.data.preparation.selection import Fate, Selection, have_fate
 from translucid.data.preparation.workers import Workers
 from translucid.data.preparation.workspace import Workspace
 from translucid.data.shards import open_data
@@ -143,7 +143,7 @@ def _sentences(training: _Training) -> Iterator[str]:
     limit = np.uint64(min(int(training.share * 2.0**64), (1 << 64) - 1))
     for path, start in zip(training.chunks, training.starts, strict=True):
         hashes = scramble(load_pair_hashes(path), 64, _SAMPLE_KEY)
-        chosen = (fates[start : start + len(hashes)] == Fate.TRAIN) & (hashes <= limit)
+        chosen = have_fate(fates[start : start + len(hashes)], Fate.TRAIN) & (hashes <= limit)
         chunk = load_chunk(path)
         for index in np.flatnonzero(chosen).tolist():
             yield chunk.sources[index]

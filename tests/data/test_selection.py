@@ -1,0 +1,47 @@
+"""Selection of pairs: an interrupt is heard at each of its steps."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+
+import numpy as np
+import pytest
+
+from translucid.data.preparation.selection import Fate, Selection
+
+
+def interrupted(action: Callable[[], object], *, at_call: int) -> bool:
+    """Run with a Ctrl-C in so many calls of Python code; return whether one came so far."""
+    calls = 0
+
+    def watch(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+        if event == "call" and calls == at_call:
+            raise KeyboardInterrupt
+
+    sys.setprofile(watch)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return calls >= at_call
+
+
+@pytest.mark.parametrize("fate", Fate)
+def test_an_interrupt_is_heard_wherever_pairs_are_counted(fate: Fate) -> None:
+    """numpy drops what an attribute of an enumeration raises; so it must not see one."""
+    selection = Selection((), np.arange(5, dtype=np.uint8))
+    heard = 0
+    while True:
+        try:
+            came = interrupted(lambda: selection.count(fate), at_call=heard + 1)
+        except KeyboardInterrupt:
+            heard += 1
+        else:
+            assert not came, f"the interrupt in call {heard + 1} was lost"
+            break
+    assert heard >= 2
+    assert selection.count(fate) == 1
