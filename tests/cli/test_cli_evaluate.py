@@ -280,14 +280,40 @@ def test_other_searches_and_other_ensembles_have_other_folders(
         ("-m", a),
         ("-m", a, "--length-penalty", "0.1"),
         ("-m", a, "--length-penalty", "3"),
+        ("-m", a, "--length-penalty", "3", "--length-form", "plain"),
+        ("-m", a, "--coverage-penalty", "0.2"),
         ("-m", a, "--method", "greedy"),
         ("-m", a, "-m", b),
         ("-m", a, "-m", c),
     ):
         assert evaluated(files, *words, *QUICK).exit_code == 0
     found = sorted(path.name for path in (tmp_path / "a" / "evaluations").iterdir())
-    assert len(found) == 6
+    assert len(found) == 8
     assert "best-test.src-en-beam4-length-penalty0.1-max-length9" in found
+
+
+@pytest.mark.parametrize(
+    "search",
+    [("--length-form", "plain", "--length-penalty", "3"), ("--coverage-penalty", "3")],
+    ids=" ".join,
+)
+def test_what_is_measured_is_what_the_same_search_translates(
+    tmp_path: Path, search: tuple[str, ...]
+) -> None:
+    """The built-in model: translations of a random one do not change with the search."""
+    source = tmp_path / "test.fr"
+    source.write_text("Je ne sais pas.\nIl fait froid ce soir, et personne ne vient.\n")
+    words = ("-m", "fr-en", "--to", "en", "--max-length", "30", "--beam", "4")
+    written = {}
+    for name, more in {"asked": search, "usual": ()}.items():
+        saved = ("--resamples", "0", "-o", tmp_path / name)
+        done = run("evaluate", "--src", source, "--ref", source, *words, *more, *saved)
+        assert done.exit_code == 0, done.output
+        written[name] = (tmp_path / name / "translations.txt").read_text()
+    done = run("translate", *words, *search, "-i", source, "-o", tmp_path / "out.txt")
+    assert done.exit_code == 0, done.output
+    assert written["asked"] == (tmp_path / "out.txt").read_text()
+    assert written["asked"] != written["usual"]
 
 
 @pytest.mark.parametrize(

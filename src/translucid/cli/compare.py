@@ -31,6 +31,8 @@ def compare(
     method: translation_options.Method = None,
     beam: translation_options.Beam = None,
     length_penalty: translation_options.LengthPenalty = None,
+    length_form: translation_options.LengthForm = None,
+    coverage_penalty: translation_options.CoveragePenalty = None,
     max_length: translation_options.MaxLength = None,
     bleu_tokenizer: options.BleuTokenizer = None,
     resamples: options.Resamples = 1000,
@@ -69,6 +71,8 @@ def compare(
         "method": method,
         "beam": beam,
         "length_penalty": length_penalty,
+        "length_form": length_form,
+        "coverage_penalty": coverage_penalty,
         "max_length": max_length,
     }
     session = ComparisonSession(

@@ -28,6 +28,8 @@ def evaluate(
     method: translation_options.Method = None,
     beam: translation_options.Beam = None,
     length_penalty: translation_options.LengthPenalty = None,
+    length_form: translation_options.LengthForm = None,
+    coverage_penalty: translation_options.CoveragePenalty = None,
     max_length: translation_options.MaxLength = None,
     tokenized_bleu: Annotated[
         bool,
@@ -80,6 +82,8 @@ def evaluate(
         "method": method,
         "beam": beam,
         "length_penalty": length_penalty,
+        "length_form": length_form,
+        "coverage_penalty": coverage_penalty,
         "max_length": max_length,
     }
     translating = Translating(given, batch_size)
