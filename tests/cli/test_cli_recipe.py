@@ -18,7 +18,8 @@ from typer.testing import CliRunner
 
 from translucid.cli.main import app
 from translucid.cli.recipe import run_to_its_end
-from translucid.cli.recipe_file import Stage, directions_of, read_recipe, stages
+from translucid.cli.recipe_file import read_recipe
+from translucid.cli.recipe_stages import Stage, directions_of, stages
 from translucid.data.shards import open_data
 from translucid.errors import ConfigError, InputError
 from translucid.training.run_folder import read_record
@@ -93,7 +94,7 @@ def test_a_fetched_corpus_in_both_directions(tmp_path: Path) -> None:
     assert back.endswith("--from en --to fr -o out/scores/en-fr")
 
 
-TAUGHT = '[data]\ncorpus = "multi30k"\nteachers = ["teacher.toml"]\ntranslate = ["--beam", "2"]\n'
+TAUGHT = '[data]\ncorpus = "multi30k"\nteachers = ["teacher.toml"]\n'
 
 
 def teacher(tmp_path: Path, text: str, name: str = "teacher.toml") -> Path:
@@ -104,7 +105,7 @@ def teacher(tmp_path: Path, text: str, name: str = "teacher.toml") -> Path:
 
 def test_a_teacher_comes_first_and_its_translations_are_learned_too(tmp_path: Path) -> None:
     vocabulary = '[data]\ncorpus = "multi30k"\nprepare = ["--vocab-size", "900"]\n'
-    first = teacher(tmp_path, f"{vocabulary}[result]\naverage = 3\n")
+    first = teacher(tmp_path, f'{vocabulary}[result]\naverage = 3\ntranslate = ["--beam", "2"]\n')
     path = written(tmp_path, TAUGHT)
     found = commands(path, Path("out"), seed=5)
     fetch, prepare, train, average, translate, again, student, evaluate = found
@@ -175,13 +176,61 @@ def test_teachers_that_would_share_a_folder_are_refused(tmp_path: Path) -> None:
         read_recipe(written(tmp_path, twice))
 
 
-@pytest.mark.parametrize("text", ['[data]\ncorpus = "lesson"\n', TAUGHT])
-def test_a_teacher_of_another_corpus_or_with_a_teacher_is_refused(
-    tmp_path: Path, text: str
-) -> None:
-    teacher(tmp_path, text)
-    with pytest.raises(ConfigError, match="must have the same corpus, and no teachers"):
+def test_a_pupil_teaches_in_turn_and_translates_together_with_its_teacher(tmp_path: Path) -> None:
+    corpus = '[data]\ncorpus = "multi30k"\n'
+    teacher(tmp_path, corpus, "first.toml")
+    teacher(tmp_path, f'{corpus}prepare = ["--from", "de", "--to", "en"]\n', "back.toml")
+    taught = f'{corpus}teachers = ["first.toml", "back.toml"]\n'
+    teacher(tmp_path, f'{taught}[result]\naverage = 1\nbeside = ["first.toml"]\n', "second.toml")
+    path = written(
+        tmp_path,
+        f'{corpus}teachers = ["second.toml", "back.toml"]\n'
+        '[result]\nbeside = ["first.toml", "second.toml"]\n',
+    )
+    found = commands(path, Path("out"))
+    first, back, second = (f"out/teachers/{name}" for name in ("first", "back", "second"))
+    trained = [command.split()[1] for command in found if command.startswith("train ")]
+    assert trained == [f"{first}/data", f"{back}/data", f"{second}/data", "out/data"]
+    translated = [command for command in found if command.startswith("translate")]
+    assert [command.split(" -i ")[0] for command in translated] == [
+        f"translate -m {first}/run/best",
+        f"translate -m {back}/run/best",
+        f"translate -m {second}/model -m {first}/run/best",
+    ]
+    prepare = [command for command in found if command.startswith("prepare")]
+    made = f"{second}/translations.en-de.tsv {back}/translations.de-en.tsv"
+    assert f"train.de.gz {made} --from en --to de" in prepare[-1]
+    assert prepare[-1].endswith(f"--tokenizer-from {second}/data -o out/data")
+    assert f"train.de.gz {first}/translations.en-de.tsv {back}/trans" in prepare[-2]
+    models = f"-m out/run/best -m {first}/run/best -m {second}/model"
+    assert found[-1].startswith(f"evaluate {models} --data out/data")
+
+
+def test_a_teacher_of_another_corpus_is_refused(tmp_path: Path) -> None:
+    teacher(tmp_path, '[data]\ncorpus = "lesson"\n')
+    with pytest.raises(ConfigError, match=r"'teacher.toml' must have the same corpus"):
         read_recipe(written(tmp_path, TAUGHT))
+
+
+def test_a_recipe_that_teaches_itself_is_refused(tmp_path: Path) -> None:
+    teacher(tmp_path, TAUGHT.replace("teacher.toml", "recipe.toml"))
+    with pytest.raises(ConfigError, match=r"teacher.toml.*\n.*cannot be its own teacher"):
+        read_recipe(written(tmp_path, TAUGHT))
+
+
+def test_only_a_teacher_of_the_same_direction_translates_along(tmp_path: Path) -> None:
+    teacher(tmp_path, '[data]\ncorpus = "multi30k"\nprepare = ["--from", "de", "--to", "en"]\n')
+    beside = f'{TAUGHT}[result]\nbeside = ["teacher.toml"]\n'
+    with pytest.raises(InputError, match=r"teacher.toml cannot translate along .* direction"):
+        commands(written(tmp_path, beside), tmp_path)
+    with pytest.raises(ConfigError, match=r"beside: 'other.toml' is no teacher of this recipe"):
+        read_recipe(written(tmp_path, beside.replace('beside = ["teacher', 'beside = ["other')))
+
+
+def test_a_recipe_with_teachers_is_of_one_direction(tmp_path: Path) -> None:
+    teacher(tmp_path, '[data]\ncorpus = "multi30k"\n')
+    with pytest.raises(InputError, match="of one direction, not --both"):
+        commands(written(tmp_path, f'{TAUGHT}prepare = ["--both"]\n'), tmp_path)
 
 
 def test_a_teacher_needs_two_text_files(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from translucid.cli.recipe_file import RecipeFile, Stage
+    from translucid.cli.recipe_file import RecipeFile
+    from translucid.cli.recipe_stages import Stage
 
 
 def recipe(
@@ -47,7 +48,8 @@ def recipe(
       translucid recipe recipes/sort.toml -o sort --seed 2
       translucid recipe recipes/lesson.toml -o lesson --dry-run
     """
-    from translucid.cli.recipe_file import model_of, read_recipe, stages
+    from translucid.cli.recipe_file import read_recipe
+    from translucid.cli.recipe_stages import models_of, stages
 
     asked = read_recipe(file)
     todo = stages(asked, output, mirror=mirror, seed=seed)
@@ -68,7 +70,8 @@ def recipe(
             )
             raise typer.Exit(code if code > 0 else 1)
     _conclude(asked, time.monotonic() - began)
-    typer.echo(model_of(asked, output))
+    for model in models_of(asked, output):
+        typer.echo(model)
 
 
 def _announce(stage: Stage, number: int, total: int) -> None:

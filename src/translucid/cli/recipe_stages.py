@@ -1,0 +1,202 @@
+"""The commands of a recipe: plain ones of `translucid`, which everybody can see and repeat."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+
+from translucid.cli.recipe_file import RecipeFile
+from translucid.cli.resumable_output import is_unfinished
+from translucid.data.fetch import known_corpus, prepare_words
+from translucid.errors import InputError
+
+Words = tuple[str, ...]
+Direction = tuple[str, str]
+# Codes that ISO 639 leaves to everybody's own use: strings are in no language.
+_TASK = ("--from", "qaa", "--to", "qab", "--tokenizer", "word", "--keep-identical")
+BUILT_IN: dict[str, Words] = {
+    "lesson": ("--from", "fr", "--to", "en"),
+    **dict.fromkeys(("copy", "reverse", "sort"), (*_TASK, "--split", "500,500")),
+}
+_LANGUAGES = ("--from", "--to")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One of the commands that a recipe consists of: what it does, and its words.
+
+    `file` is what it leaves; once that is complete, the command is not to be run again.
+    """
+
+    title: str
+    words: Words
+    file: Path | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing left to do."""
+        return self.file is not None and self.file.exists() and not is_unfinished(self.file)
+
+
+def stages(
+    recipe: RecipeFile, folder: Path, *, mirror: str | None, seed: int | None
+) -> list[Stage]:
+    """Return the commands of a recipe, all of which write into `folder`.
+
+    Teachers come first. A teacher's network translates the source side of the training text, and
+    these pairs are added to the corpus: they are more regular than people's, so that a small
+    network learns them better (Kim and Rush, "Sequence-Level Knowledge Distillation", 2016). One
+    of the other direction translates the target side, and its translations become more source
+    sentences of what people wrote (Sennrich et al., "Improving Neural Machine Translation Models
+    with Monolingual Data", 2016). Several are better than one, and a pupil may teach in turn
+    (Nguyen et al., "Data Diversification", 2020). The first teacher's tokenizer is taken over.
+    """
+    plan = _Plan(recipe, folder, seed)
+    found = [] if recipe.data.corpus in BUILT_IN else [_fetched(recipe, folder, mirror)]
+    for teacher in recipe.all_teachers():
+        found += [*plan.trained(teacher), *plan.translated(teacher)]
+    return [*found, *plan.trained(recipe), *plan.evaluated()]
+
+
+def models_of(recipe: RecipeFile, folder: Path) -> list[Path]:
+    """Return the model directories that translate together once the recipe has run."""
+    return _Plan(recipe, folder, None).models(recipe)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Where the networks of a recipe and of its teachers are, and what makes each of them."""
+
+    recipe: RecipeFile
+    folder: Path
+    seed: int | None
+
+    def trained(self, one: RecipeFile) -> list[Stage]:
+        """Return the commands from the corpus to a network."""
+        data, run = self._place(one) / "data", self._place(one) / "run"
+        whose = "" if one is self.recipe else f" the teacher {one.name}"
+        seeded = () if self.seed is None else ("--set", f"training.seed={self.seed}")
+        words = ("train", str(data), "-o", str(run), "-c", str(one.path), *seeded, "--resume")
+        found = [
+            Stage(f"prepare{whose}", ("prepare", *self._given(one), "-o", str(data))),
+            Stage(f"train{whose}", words),
+        ]
+        if one.result.average:
+            half = ("--half",) if one.result.half else ()
+            last = ("--last", str(one.result.average))
+            model = str(self._model(one))
+            found.append(Stage(f"average{whose}", ("average", str(run), *last, *half, "-o", model)))
+        return found
+
+    def translated(self, teacher: RecipeFile) -> list[Stage]:
+        """Return the commands by which a teacher translates the training text, for all pupils."""
+        given = self._corpus(teacher)
+        files = _files(given)
+        if len(files) != 2:
+            raise InputError(f"{teacher.path}: a teacher needs a corpus of two text files")
+        of_first = given[given.index("--from") + 1]  # the corpus's words come before the recipe's
+        found = []
+        for direction, made in self._translations(teacher).items():
+            read = files[0 if direction[0] == of_first else 1]
+            where = ("-i", read, "-o", str(made), "--format", "tsv")
+            how = ("--to", direction[1], *teacher.result.translate, "--resume")
+            title = f"translate {' → '.join(direction)} by the teacher {teacher.name}"
+            words = ("translate", *self._named(teacher), *where, *how)
+            found.append(Stage(title, words, made))
+        return found
+
+    def evaluated(self) -> list[Stage]:
+        """Return the commands that measure the recipe's own network."""
+        found = []
+        for source, target in self._directions(self.recipe):
+            to = ("--data", str(self.folder / "data"), "--from", source, "--to", target)
+            place = ("-o", str(self.folder / "scores" / f"{source}-{target}"))
+            words = (
+                "evaluate",
+                *self._named(self.recipe),
+                *to,
+                *self.recipe.result.evaluate,
+                *place,
+            )
+            found.append(Stage(f"evaluate {source} → {target}", words))
+        return found
+
+    def _place(self, one: RecipeFile) -> Path:
+        return self.folder if one is self.recipe else self.folder / "teachers" / one.name
+
+    def _corpus(self, one: RecipeFile) -> Words:
+        """Return what `prepare` gets: the corpus, and the words of the recipe."""
+        name = one.data.corpus
+        if name in BUILT_IN:
+            return (name, *BUILT_IN[name], *one.data.prepare)
+        words = prepare_words(known_corpus(name), self.folder / "corpora" / name)
+        return (*words, *one.data.prepare)
+
+    def _given(self, one: RecipeFile) -> Words:
+        """Return what `prepare` gets: the corpus, and what the teachers made of it."""
+        given = self._corpus(one)
+        if not one.teachers:
+            return given
+        if len(self._directions(one)) != 1:
+            raise InputError(f"{one.path}: a recipe with teachers is of one direction, not --both")
+        added = [
+            str(made) for teacher in one.teachers for made in self._translations(teacher).values()
+        ]
+        files = _files(given)
+        tokenizer = ("--tokenizer-from", str(self._place(one.teachers[0]) / "data"))
+        return (*files, *added, *given[len(files) :], *tokenizer)
+
+    def _translations(self, teacher: RecipeFile) -> dict[Direction, Path]:
+        place = self._place(teacher)
+        return {
+            (source, target): place / f"translations.{source}-{target}.tsv"
+            for source, target in self._directions(teacher)
+        }
+
+    def models(self, one: RecipeFile) -> list[Path]:
+        """Return its model directory, and those of the teachers that translate along with it."""
+        along = [other for other in one.all_teachers() if other.path.name in one.result.beside]
+        for other in along:
+            if set(self._directions(one)) - set(self._directions(other)):
+                raise InputError(
+                    f"{one.path}: {other.path.name} cannot translate along with it, for it was "
+                    "trained for another direction. [result] beside takes teachers of the same one"
+                )
+        return [self._model(each) for each in (one, *along)]
+
+    def _model(self, one: RecipeFile) -> Path:
+        place = self._place(one)
+        return place / "model" if one.result.average else place / "run" / "best"
+
+    def _named(self, one: RecipeFile) -> Words:
+        return tuple(word for model in self.models(one) for word in ("-m", str(model)))
+
+    def _directions(self, one: RecipeFile) -> list[Direction]:
+        return directions_of(self._corpus(one))
+
+
+def directions_of(words: Words) -> list[Direction]:
+    """Return the directions that a `prepare` command with these arguments gives; the last count.
+
+    >>> directions_of(("a.tsv", "--from", "fr", "--to", "en", "--both"))
+    [('fr', 'en'), ('en', 'fr')]
+    >>> directions_of(("a.tsv", "--from", "fr", "--to", "en", "--from", "en", "--to", "fr"))
+    [('en', 'fr')]
+    """
+    lacking = [option for option in _LANGUAGES if option not in words[:-1]]
+    if lacking:
+        raise InputError(f"[data] prepare lacks {' and '.join(lacking)}, the languages")
+    given = dict(itertools.pairwise(words))
+    source, target = (given[option] for option in _LANGUAGES)
+    return [(source, target), *([(target, source)] if "--both" in words else [])]
+
+
+def _files(given: Words) -> Words:
+    return tuple(itertools.takewhile(lambda word: not word.startswith("-"), given))
+
+
+def _fetched(recipe: RecipeFile, folder: Path, mirror: str | None) -> Stage:
+    taken = () if mirror is None else ("--mirror", mirror)
+    words = ("fetch", recipe.data.corpus, "-o", str(folder / "corpora"), *taken)
+    return Stage("fetch", words)
