@@ -227,6 +227,15 @@ def test_only_a_teacher_of_the_same_direction_translates_along(tmp_path: Path) -
         read_recipe(written(tmp_path, beside.replace('beside = ["teacher', 'beside = ["other')))
 
 
+def test_only_a_teacher_with_the_same_tokenizer_translates_along(tmp_path: Path) -> None:
+    for name in ("teacher.toml", "other.toml"):
+        teacher(tmp_path, '[data]\ncorpus = "multi30k"\n', name)
+    both = TAUGHT.replace('"teacher.toml"', '"teacher.toml", "other.toml"')
+    path = written(tmp_path, f'{both}[result]\nbeside = ["other.toml"]\n')
+    with pytest.raises(InputError, match=r"other.toml cannot translate along .* tokenizer"):
+        commands(path, tmp_path)
+
+
 def test_a_recipe_with_teachers_is_of_one_direction(tmp_path: Path) -> None:
     teacher(tmp_path, '[data]\ncorpus = "multi30k"\n')
     with pytest.raises(InputError, match="of one direction, not --both"):

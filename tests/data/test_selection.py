@@ -13,7 +13,7 @@ from translucid.data.preparation.selection import Fate, Selection
 
 
 def interrupted(action: Callable[[], object], *, at_call: int) -> bool:
-    """Run with a Ctrl-C in so many calls of Python code; return whether one came so far."""
+    """Run with a Ctrl-C in the call of Python code with this number; return whether it came."""
     calls = 0
 
     def watch(frame: FrameType, event: str, argument: object) -> None:

@@ -163,6 +163,11 @@ class _Plan:
                     f"{one.path}: {other.path.name} cannot translate along with it, for it was "
                     "trained for another direction. [result] beside takes teachers of the same one"
                 )
+            if _first_of(other).name != _first_of(one).name:
+                raise InputError(
+                    f"{one.path}: {other.path.name} cannot translate along with it, for it has "
+                    "another tokenizer. A recipe takes over that of its first teacher"
+                )
         return [self._model(each) for each in (one, *along)]
 
     def _model(self, one: RecipeFile) -> Path:
@@ -190,6 +195,11 @@ def directions_of(words: Words) -> list[Direction]:
     given = dict(itertools.pairwise(words))
     source, target = (given[option] for option in _LANGUAGES)
     return [(source, target), *([(target, source)] if "--both" in words else [])]
+
+
+def _first_of(one: RecipeFile) -> RecipeFile:
+    """Return the recipe whose tokenizer it has: its first teacher's first teacher, and so on."""
+    return _first_of(one.teachers[0]) if one.teachers else one
 
 
 def _files(given: Words) -> Words:
