@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from translucid.errors import ConfigError
-from translucid.training.muon import COEFFICIENTS, ROUNDS, SIZE, newton_schulz
+from translucid.training.muon import COEFFICIENTS, ROUNDS, SIZE, TINY, newton_schulz
 from translucid.training.optimizer import build_optimizer, set_learning_rate
 from translucid.training.settings import TrainingConfig
 
@@ -20,7 +20,7 @@ def by_singular_values(matrix: Tensor) -> Tensor:
     """What the rounds do to every singular value, by PyTorch's decomposition in float64."""
     a, b, c = COEFFICIENTS
     u, s, v = torch.linalg.svd(matrix.double(), full_matrices=False)
-    s = s / s.norm()
+    s = s / (s.norm() + TINY)
     for _ in range(ROUNDS):
         s = a * s + b * s**3 + c * s**5
     return u @ s.diag() @ v
