@@ -5,21 +5,23 @@
 
     translucid             `translucid train` with the recipe, time_to_quality.toml unless --recipe
                            names another, on people's pairs alone: a teacher is left out
-    torch.nn.Transformer   a plain PyTorch loop over it, pre-norm, with the same recipe and the same
-                           batches. Its weights are validated as they are, and, as "averaged", as
-                           the moving average that the recipe asks for, which a plain loop has not
+    torch.nn.Transformer   a plain PyTorch loop over it, pre-norm, with the same recipe. Its weights
+                           are validated as they are, and, as "averaged", as the moving average
+                           that the recipe asks for, which a plain loop has not
     MarianMTModel          a plain PyTorch loop over it with the recipe of the published score
-                           (post-norm, Adam, dropout .3, learning rate .005 after 2,000 steps of
-                           warm-up, 8,192 tokens a step), validated as it is and as a moving
-                           average. It is made for 8,000 steps on GPUs: in an hour of two cores its
-                           learning rate is still rising
+                           (4+4 layers, post-norm, Adam, dropout .3, learning rate .005 after 2,000
+                           steps of warm-up, 8,192 tokens a step), validated as it is and as a
+                           moving average. It is made for 8,000 steps on GPUs: in an hour of two
+                           cores its learning rate is still rising
 
-All have the same corpus, tokenizer, sizes and number of cores, and float32. The optimisers are our
-own: PyTorch's fused Adam, or our Muon if the recipe asks for it (torch.nn.Transformer packs W^Q,
-W^K and W^V into one matrix, which Muon then takes as one). All search greedily; the peers, which
-keep no keys and values, may write 15 tokens more than the source has, ours 50.
+All have the same corpus, tokenizer and number of cores, and float32. The optimisers are our own:
+PyTorch's fused Adam, or our Muon if the recipe asks for it (torch.nn.Transformer packs W^Q, W^K and
+W^V into one matrix, which Muon then takes as one). Ours cuts a step into a part for each thread,
+unless the recipe says how; a plain loop computes it at once, with all threads, and would take
+longer for the parts one after another. All search greedily; the peers, which keep no keys and
+values, may write 15 tokens more than the source has, ours 50.
 
-Each trains for ten minutes, then the next one does, until all had an hour or took all their steps:
+Each trains for five minutes, then the next one does, until all had an hour or took all their steps:
 so a slow hour of the machine meets them alike. With `--cores 1` each has a core to itself, and two
 train side by side, in all pairs by turns; one that validates longer, or whose neighbour has taken
 all its steps, has the machine to itself then. The learning rate falls by steps, so a slower loop
@@ -62,6 +64,7 @@ from translucid.training.recipe import Recipe, Settings, complete, of_file, of_p
 from translucid.training.run_folder import RunFolder
 
 RECIPE = Path(__file__).with_suffix(".toml")
+PUBLISHED_SIZES = "tiny"
 PUBLISHED = Settings(
     {"norm": "post", "dropout": 0.3},
     {
@@ -188,8 +191,7 @@ def recipe_of(name: str, recipe: Path, vocab_size: int) -> Recipe:
     if other := [f"{key} = {given[key]}" for key, value in plain.items() if given[key] != value]:
         raise SystemExit(f"{recipe}: a plain loop here has not {', '.join(other)}")
     if name == MARIAN:
-        sizes = [of_preset(find_preset(told.preset or "tiny")), Settings(told.model)]
-        return complete([*sizes, PUBLISHED], vocab_size)
+        return complete([of_preset(find_preset(PUBLISHED_SIZES)), PUBLISHED], vocab_size)
     return of_ours
 
 
@@ -214,8 +216,11 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, required=True, help="fetched by `translucid fetch`")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--recipe", type=Path, default=RECIPE)
+    parser.add_argument(
+        "--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS, help="who takes part; now: all"
+    )
     parser.add_argument("--minutes", type=positive, default=60.0, help="of training, for each")
-    parser.add_argument("--turn", type=positive, default=10.0, help="minutes of a turn")
+    parser.add_argument("--turn", type=positive, default=5.0, help="minutes of a turn")
     parser.add_argument("--steps", type=int, default=400, help="between our validations")
     parser.add_argument("--cores", type=int, default=Machine().cores(), help="of each; now: all")
     parser.add_argument("--turn-of", nargs=2, metavar=("SYSTEM", "UNTIL"), help=argparse.SUPPRESS)
@@ -227,7 +232,8 @@ def main() -> None:
         with locked(turn.own), ended_by_signal():
             our_turn(turn, asked.steps) if turn.name == OURS else peer_turn(turn)
         return
-    known = lanes(asked.cores, at_most=len(SYSTEMS) - 1)  # so that all have each other beside them
+    others = max(1, len(asked.systems) - 1)
+    known = lanes(asked.cores, at_most=others)  # so that all have each other beside them
     os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # as our command sets it: the same for all
     folder.mkdir(parents=True, exist_ok=True)
     keep(folder / "recipe.toml", asked.recipe.read_bytes())
@@ -235,7 +241,7 @@ def main() -> None:
     prepared(asked.corpus, folder, asked.recipe)
     rounds = math.ceil(asked.minutes / asked.turn)
     ends = [min(asked.minutes, number * asked.turn) for number in range(1, rounds + 1)]
-    turns = [Turn(name, folder, end) for end in ends for name in SYSTEMS]
+    turns = [Turn(name, folder, end) for end in ends for name in asked.systems]
     own = [sys.executable, __file__, *sys.argv[1:], "--turn-of"]
     for at in range(0, len(turns), len(known)):
         due = [turn for turn in turns[at : at + len(known)] if turn.is_due]

@@ -3,10 +3,11 @@
     .venv/bin/python benchmarks/train_speed.py --data FOLDER [--preset tiny --preset small …]
     .venv/bin/python benchmarks/train_speed.py --data FOLDER --preset tiny --changes
 
-FOLDER is prepared data (`translucid prepare`). Both sides train networks of the same sizes on the
-same batches (4,096 tokens a side) with Adam in float32 and two threads. Each lives in a process of
-its own, so that its peak memory can be told; the processes take turns, five rounds, and the median
-of the rounds counts. The machine's own matrix-product peak is measured beside them in every round.
+FOLDER is prepared data (`translucid prepare`). Both sides train networks of the same sizes, 4,096
+tokens a side in a step, with Adam in float32 and two threads. Ours cuts a step into a micro-batch
+for each thread; the peer computes it at once. Each lives in a process of its own, so that its peak
+memory can be told; the processes take turns, five rounds, and the median of the rounds counts. The
+machine's own matrix-product peak is measured beside them in every round.
 
 `--changes` measures ours against itself with one change taken back at a time, to tell what each
 gave, and with `torch.compile`.
@@ -19,7 +20,7 @@ import itertools
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from translucid.data.collate import Batch
 from translucid.data.examples import examples_of
 from translucid.data.loader import Loader
 from translucid.data.shards import open_data
+from translucid.machine import keep_freed_memory
 from translucid.model import Transformer
 from translucid.model.attention import MultiHeadAttention, fused
 from translucid.model.dropout import Dropout
@@ -47,24 +49,29 @@ from translucid.training.settings import TrainingConfig
 TOKENS = 4096
 THREADS = 2
 ROUNDS = 5
-BATCHES_A_ROUND = {"tiny": 8, "small": 5, "base": 2}
+STEPS_A_ROUND = {"tiny": 8, "small": 5, "base": 2}
 SMOOTHING = 0.1
 
-Step = Callable[[Batch], None]
+Step = Callable[[Sequence[Batch]], None]
 
 
 def ours(config: ModelConfig) -> Step:
-    return stepping(learner_of(config, TrainingConfig(label_smoothing=SMOOTHING)))
+    return stepping(learner_of(config))
+
+
+def giving_back(config: ModelConfig) -> Step:
+    """What is freed goes back to the system, as the C library would have it."""
+    return stepping(learner_of(config, keep=False))
 
 
 def compiled(config: ModelConfig) -> Step:
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # a contender may not have processes itself
-    return stepping(learner_of(config, TrainingConfig(label_smoothing=SMOOTHING, compile=True)))
+    return stepping(learner_of(config, compiled=True))
 
 
 def with_plain_loss(config: ModelConfig) -> Step:
     """The output projection as a module, and PyTorch's own loss over all logits."""
-    learner = learner_of(config, TrainingConfig(label_smoothing=SMOOTHING))
+    learner = learner_of(config)
 
     def objective(source: Tensor, target: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         scores = learner.model(source, target).flatten(0, 1)
@@ -88,7 +95,7 @@ def with_small_chunks(config: ModelConfig) -> Step:
 
 def with_fused_attention(config: ModelConfig) -> Step:
     """PyTorch's fused attention for short sequences too."""
-    learner = learner_of(config, TrainingConfig(label_smoothing=SMOOTHING))
+    learner = learner_of(config)
     for module in learner.model.modules():
         if isinstance(module, MultiHeadAttention):
             module.kernel = fused
@@ -97,7 +104,7 @@ def with_fused_attention(config: ModelConfig) -> Step:
 
 def with_plain_dropout(config: ModelConfig) -> Step:
     """PyTorch's dropout, a random number for each element."""
-    learner = learner_of(config, TrainingConfig(label_smoothing=SMOOTHING))
+    learner = learner_of(config)
     for module in learner.model.modules():
         for name, child in module.named_children():
             if isinstance(child, Dropout):
@@ -107,14 +114,22 @@ def with_plain_dropout(config: ModelConfig) -> Step:
 
 def with_plain_adam(config: ModelConfig) -> Step:
     """Adam as a loop over parameters."""
-    learner = learner_of(config, TrainingConfig(label_smoothing=SMOOTHING))
+    learner = learner_of(config)
     learner.optimizer = torch.optim.Adam(
         learner.model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, foreach=False
     )
     return stepping(learner)
 
 
-def learner_of(config: ModelConfig, settings: TrainingConfig) -> Learner:
+def learner_of(config: ModelConfig, *, keep: bool = True, compiled: bool = False) -> Learner:
+    if keep:
+        keep_freed_memory()
+    settings = TrainingConfig(
+        label_smoothing=SMOOTHING,
+        batch_tokens=TOKENS,
+        micro_batch_tokens=TOKENS // THREADS,
+        compile=compiled,
+    )
     return Learner(
         Transformer(config), settings, SingleProcess(), device=torch.device("cpu"), bf16=False
     )
@@ -123,10 +138,10 @@ def learner_of(config: ModelConfig, settings: TrainingConfig) -> Learner:
 def stepping(learner: Learner) -> Step:
     steps = itertools.count(1)
 
-    def train(batch: Batch) -> None:
+    def train(batches: Sequence[Batch]) -> None:
         step = next(steps)
-        learner.accumulate([batch], step, real=1)
-        learner.clip(batch.tokens)
+        learner.accumulate(batches, step, len(batches))
+        learner.clip(sum(batch.tokens for batch in batches))
         learner.update(step, 1e-4)
         learner.forget_gradients()
 
@@ -138,7 +153,8 @@ def marian(config: ModelConfig) -> Step:
     peer.module.train()
     optimizer = torch.optim.Adam(peer.module.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
 
-    def train(batch: Batch) -> None:
+    def train(batches: Sequence[Batch]) -> None:
+        (batch,) = batches
         optimizer.zero_grad()
         loss = F.cross_entropy(
             logits(peer, batch.source_BS, batch.target_BT).flatten(0, 1),
@@ -156,6 +172,8 @@ def marian(config: ModelConfig) -> Step:
 PEERS: dict[str, Callable[[ModelConfig], Step]] = {"translucid": ours, "MarianMTModel": marian}
 CHANGES: dict[str, Callable[[ModelConfig], Step]] = {
     "translucid": ours,
+    "a step at once": ours,
+    "freed memory given back": giving_back,
     "loss over all logits": with_plain_loss,
     "loss in chunks of 4 MB": with_small_chunks,
     "fused attention": with_fused_attention,
@@ -163,27 +181,29 @@ CHANGES: dict[str, Callable[[ModelConfig], Step]] = {
     "Adam, not fused": with_plain_adam,
     "torch.compile": compiled,
 }
+AT_ONCE = ("MarianMTModel", "a step at once", "torch.compile")
 
 
-def batches_of(data: Path, count: int) -> list[Batch]:
-    loader = Loader(Batches(examples_of(open_data(data), "train"), TOKENS, 1), None, 2, False)
-    with loader.steps(START, per_step=count, rank=0, world=1) as steps:
-        return list(next(steps).batches)
+def steps_of(data: Path, count: int, parts: int) -> list[Sequence[Batch]]:
+    examples = examples_of(open_data(data), "train")
+    loader = Loader(Batches(examples, TOKENS // parts, 1), None, 2, False)
+    with loader.steps(START, per_step=parts, rank=0, world=1) as steps:
+        return [next(steps).batches for _ in range(count)]
 
 
 def make(name: str, config: ModelConfig, data: Path, count: int) -> Callable[[], float]:
     """In a process of its own: return what trains a round and tells its target tokens."""
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
-    batches = batches_of(data, count)
+    steps = steps_of(data, count, parts=1 if name in AT_ONCE else THREADS)
     train = {**PEERS, **CHANGES}[name](config)
-    for batch in batches[:2]:
-        train(batch)
+    for batches in steps[:2]:
+        train(batches)
 
     def work() -> float:
-        for batch in batches:
-            train(batch)
-        return sum(batch.tokens for batch in batches)
+        for batches in steps:
+            train(batches)
+        return sum(batch.tokens for batches in steps for batch in batches)
 
     return work
 
@@ -203,7 +223,7 @@ def machine_peak() -> float:
 def measure(preset: str, data: Path, contenders: Iterable[str]) -> dict[str, Any]:
     """Let the contenders take turns; return medians and spreads by name."""
     config = find_preset(preset).config(open_data(data).manifest.tokenizer.vocab_size)
-    count = BATCHES_A_ROUND[preset]
+    count = STEPS_A_ROUND[preset]
     rounds, peaks = [], []
     for found in take_turns(make, {n: (n, config, data, count) for n in contenders}, ROUNDS):
         rounds.append(found)
@@ -247,7 +267,7 @@ def show_changes(preset: str, data: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="prepared data")
-    parser.add_argument("--preset", action="append", choices=list(BATCHES_A_ROUND))
+    parser.add_argument("--preset", action="append", choices=list(STEPS_A_ROUND))
     parser.add_argument("--changes", action="store_true", help="take back one change at a time")
     arguments = parser.parse_args()
     print(f"torch {torch.__version__}, {THREADS} threads, {ROUNDS} rounds, medians (min-max)")
@@ -257,7 +277,7 @@ def main() -> None:
         else "preset  target tokens/s: translucid        MarianMTModel      ratio  "
         "MB ours/peer   peak"
     )
-    for preset in arguments.preset or list(BATCHES_A_ROUND):
+    for preset in arguments.preset or list(STEPS_A_ROUND):
         (show_changes if arguments.changes else show_peers)(preset, arguments.data)
 
 

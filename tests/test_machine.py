@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,3 +94,40 @@ def test_a_system_that_says_nothing_is_not_guessed_at(tmp_path: Path) -> None:
 def test_this_machine_says_something() -> None:
     assert 1 <= Machine().cores() <= (os.cpu_count() or 1)
     assert 0 < Machine().free_memory() < 1 << 50
+
+
+FAULTS = """
+import ctypes, resource, sys
+from translucid.machine import keep_freed_memory
+
+kept = keep_freed_memory() if sys.argv[1] == "keep" else False
+allocate, free = ctypes.CDLL(None).malloc, ctypes.CDLL(None).free
+allocate.restype, free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+
+def round_of_blocks():
+    blocks = [allocate(size << 20) for size in (40, 48, 64)]
+    for block in blocks:
+        ctypes.memset(block, 1, 1 << 25)
+    for block in blocks:
+        free(block)
+
+round_of_blocks()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(5):
+    round_of_blocks()
+print(kept, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+def test_freed_memory_is_kept_where_the_c_library_can() -> None:
+    """Blocks of the same sizes again and again: their pages are asked for once, not every time."""
+
+    def faults(how: str) -> tuple[bool, int]:
+        command = [sys.executable, "-c", FAULTS, how]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        kept, number = done.stdout.split()
+        return kept == "True", int(number)
+
+    (_, before), (kept, after) = faults("leave"), faults("keep")
+    assert kept == hasattr(ctypes.CDLL(None), "mallopt")
+    assert not kept or after < before / 5

@@ -9,6 +9,7 @@ process, and the files of that group, and of all groups above it, hold the limit
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 from collections.abc import Iterator
@@ -89,6 +90,29 @@ class Machine:
             yield from (
                 folder for folder in (inner, *inner.parents) if root in (folder, *folder.parents)
             )
+
+
+# Of glibc's malloc.h: what is asked for, and the word for it.
+_KEPT = {
+    -4: 0,  # M_MMAP_MAX: no block is a mapping of its own, which goes back when it is freed
+    -1: -1,  # M_TRIM_THRESHOLD: the end of the heap does not go back either
+    -2: 1 << 26,  # M_TOP_PAD: it grows by so much at least
+    -8: 1,  # M_ARENA_MAX: one heap for all threads, so that each takes what another has freed
+}
+
+
+def keep_freed_memory() -> bool:
+    """Have the C library keep what is freed for what is needed next; return whether it does so.
+
+    glibc hands large blocks back to the system when they are freed, and asks for the like of them a
+    moment later, which the system clears page by page: with the tensors of a training step,
+    thousands of times.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    if mallopt is None:  # another C library, which has ways of its own
+        return False
+    done = [mallopt(name, value) for name, value in _KEPT.items()]
+    return all(done)
 
 
 def _number(path: Path) -> int | None:

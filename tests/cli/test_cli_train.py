@@ -10,10 +10,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 import typer
 from rich.console import Console
 from typer.testing import CliRunner, Result
@@ -125,6 +127,33 @@ def test_the_same_command_goes_on_with_the_micro_batches_that_it_began_with(
     assert "micro_batch_tokens was 30 and is now 20" in str(smaller.exception)
 
 
+@pytest.mark.parametrize(
+    ("threads", "words", "parts"),
+    [
+        (1, (), "2,100 tokens a step in 1 part;"),
+        (2, (), "2,100 tokens a step in 2 parts;"),
+        (4, (), "2,100 tokens a step in 2 parts;"),  # smaller ones would not be worth it
+        (2, ("--set", "batch_tokens=9000"), "9,000 tokens a step in 6 parts;"),  # of 4,096 at most
+        (2, ("--set", "micro_batch_tokens=2100"), "2,100 tokens a step in 1 part;"),
+        (2, ("--batch-tokens", "auto"), "2,100 tokens a step in 2 parts;"),
+    ],
+)
+def test_every_thread_gets_a_part_of_a_step_unless_parts_are_given(
+    data: PreparedData, tmp_path: Path, threads: int, words: Sequence[str], parts: str
+) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        small = (*SMALL, "--set", "training.batch_tokens=2100", *words, "--max-steps", "1")
+        done = run(data, "-o", tmp_path / "run", *small)
+    finally:
+        torch.set_num_threads(before)
+    assert done.exit_code == 0, done.exception
+    assert parts in done.stderr
+    fitted = read_record(tmp_path / "run").training.side_by_side
+    assert fitted == (2 if "auto" in words else 0)  # what memory allows is remembered
+
+
 def test_other_data_is_named_when_a_run_cannot_go_on(data: PreparedData, tmp_path: Path) -> None:
     run(data, "-o", tmp_path / "run", *SMALL, "--max-steps", "2")
     splits = {"train": word_pairs(60, seed=1), "dev": word_pairs(12, seed=2)}
@@ -223,6 +252,48 @@ assert signal.getsignal(signal.SIGTERM) == before
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stdout == "at once\n", done.stderr
+
+
+def test_a_second_signal_does_not_wait_for_threads_that_compute(
+    data: PreparedData, tmp_path: Path
+) -> None:
+    """Here they would compute for ever."""
+    script = """
+import os, threading, torch
+from translucid.cli.main import main
+from translucid.model.encoder import Encoder
+from translucid.training.trainer import Trainer
+
+usual, asked = Encoder.forward, Trainer.request_stop
+
+def forward(self, *given):
+    if self.training and "micro-batch" in threading.current_thread().name:
+        os.write(1, b"computing\\n")  # at once: `print` writes the end of a line by itself
+        threading.Event().wait()
+    return usual(self, *given)
+
+def request_stop(self):
+    asked(self)
+    os.write(1, b"heard\\n")
+
+Encoder.forward, Trainer.request_stop = forward, request_stop
+torch.set_num_threads(2)
+main()
+"""
+    words = ("train", str(data.folder), "-o", str(tmp_path / "run"), *SMALL)
+    command = [sys.executable, "-c", script, *words, "--set", "micro_batch_tokens=30"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        told = iter(process.stdout.readline, "")
+        assert next(told) == "computing\n"
+        process.send_signal(signal.SIGINT)
+        assert "heard\n" in told
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert stderr.splitlines()[-1] == "Aborted."
 
 
 # What is shown.

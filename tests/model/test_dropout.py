@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
-from translucid.model.dropout import Dropout, dropout_mask
+from translucid.model.dropout import Dropout, drawing_from, dropout_mask, dropped
 
 
 def scaled_mask(x: torch.Tensor, share: float) -> torch.Tensor:
@@ -65,3 +68,35 @@ def test_backward_remembers_a_byte_for_each_element() -> None:
     with torch.autograd.graph.saved_tensors_hooks(remember, lambda tensor: tensor):
         Dropout(0.5).train()(x)
     assert [(tensor.dtype, tensor.numel()) for tensor in kept] == [(torch.bool, 128)]
+
+
+def test_a_thread_draws_from_its_own_generator_whatever_the_others_draw() -> None:
+    x, taking_turns = torch.ones(1000), threading.Barrier(2, timeout=20)
+
+    def draws(seed: int) -> list[torch.Tensor]:
+        with drawing_from(torch.Generator().manual_seed(seed)):
+            return [drop(x) for _ in range(5)]
+
+    def drop(x: torch.Tensor) -> torch.Tensor:
+        if threading.current_thread() is not threading.main_thread():
+            taking_turns.wait()
+        return dropped(x, 0.5)
+
+    torch.manual_seed(9)
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(draws, [1, 2]))
+    for seed, found in zip([1, 2], together, strict=True):
+        torch.testing.assert_close(found, draws(seed), rtol=0, atol=0)
+    after = dropped(x, 0.5)
+    torch.manual_seed(9)
+    assert torch.equal(dropped(x, 0.5), after)  # PyTorch's own generator was not touched
+
+
+def test_a_generator_is_drawn_from_no_longer_than_asked_for() -> None:
+    x = torch.ones(1000)
+    with pytest.raises(ZeroDivisionError), drawing_from(torch.Generator().manual_seed(1)):
+        _ = 1 / 0
+    torch.manual_seed(4)
+    first = dropped(x, 0.5)
+    torch.manual_seed(4)
+    assert torch.equal(dropped(x, 0.5), first)

@@ -13,6 +13,8 @@ from torch import nn
 from networks import NORMS, POSITIONS, VOCAB, ragged, small_config, small_network
 from translucid.errors import InputError
 from translucid.model import MultiHeadAttention, Transformer, spelled_out
+from translucid.model.attention import SHORT, fastest
+from translucid.model.dropout import drawing_from
 from translucid.model.feed_forward import FeedForward
 from translucid.model.masks import additive, causal_mask, padding_mask
 from translucid.model.residual import AddNorm
@@ -187,6 +189,19 @@ def test_attention_dropout_reaches_every_kernel_and_only_in_training() -> None:
     model.train()(ragged(2, 5, seed=1), ragged(2, 5, seed=2))
     assert len(attentions) == 2 + 2 * 2
     assert seen == [0.0] * 6 + [0.375] * 6
+
+
+@pytest.mark.parametrize("length", [1, 5, SHORT + 1])
+def test_attention_dropout_draws_from_the_generator_of_its_thread(length: int) -> None:
+    q, k, v = torch.randn(3, 2, 2, length, 4)
+
+    def attended(own: int, pytorchs: int) -> torch.Tensor:
+        torch.manual_seed(pytorchs)
+        with drawing_from(torch.Generator().manual_seed(own)):
+            return torch.stack([fastest(q, k, v, None, 0.5)[0] for _ in range(20)])
+
+    assert torch.equal(attended(1, pytorchs=2), attended(1, pytorchs=3))
+    assert not torch.equal(attended(1, pytorchs=2), attended(2, pytorchs=2))
 
 
 def test_spelled_out_dropout_keeps_the_expectation() -> None:

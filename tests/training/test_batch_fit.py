@@ -1,4 +1,4 @@
-"""How a step is cut: by memory, and so that all processes have work."""
+"""How a step is cut: by memory, and so that all workers have some."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ CPU = torch.device("cpu")
 @given(
     tokens=st.integers(1, 100_000),
     at_most=st.integers(1, 10_000),
-    world=st.integers(1, 16),
+    workers=st.integers(1, 16),
     longest=st.integers(1, 300),
 )
 def test_a_step_is_cut_into_equal_parts_for_all(
-    tokens: int, at_most: int, world: int, longest: int
+    tokens: int, at_most: int, workers: int, longest: int
 ) -> None:
     before = TrainingConfig(batch_tokens=tokens)
-    after = share_out(before, world=world, at_most=at_most, longest=longest)
+    after = share_out(before, workers=workers, at_most=at_most, longest=longest)
     assert after.replace(micro_batch_tokens=before.micro_batch_tokens) == before
     size = after.micro_batch_tokens
     assert min(longest, tokens) <= size <= tokens
     assert size <= max(at_most, longest)
-    # Where sentences are short beside a micro-batch, every process has as many as the others.
-    if size > longest and size > 50 * world * after.micro_batches:
-        assert after.micro_batches % world == 0
+    # Where sentences are short beside a micro-batch, every worker has as many as the others.
+    if size > longest and size > 50 * workers * after.micro_batches:
+        assert after.micro_batches % workers == 0
 
 
 @pytest.mark.parametrize(
-    ("tokens", "micro", "world", "size", "parts"),
+    ("tokens", "micro", "workers", "size", "parts"),
     [
         (25_000, 4096, 1, 4096, 6),  # nothing to do
         (25_000, 4096, 2, 4096, 6),
@@ -57,10 +57,10 @@ def test_a_step_is_cut_into_equal_parts_for_all(
     ],
 )
 def test_a_step_stays_as_it_is_where_everybody_has_as_much_work(
-    tokens: int, micro: int, world: int, size: int, parts: int
+    tokens: int, micro: int, workers: int, size: int, parts: int
 ) -> None:
     before = TrainingConfig(batch_tokens=tokens, micro_batch_tokens=micro)
-    after = share_out(before, world=world, at_most=micro, longest=100)
+    after = share_out(before, workers=workers, at_most=micro, longest=100)
     assert (after.micro_batch_tokens, after.micro_batches) == (size, parts)
 
 
@@ -77,7 +77,7 @@ def test_the_largest_micro_batch_is_read_off_a_line(
     """On a line, what is found fits, and one token more would not."""
     points = tuple(
         Measured(rows * longest, fixed + a_token * rows * longest)
-        for rows in _row_counts(longest, cap)
+        for rows in _row_counts(longest, cap, parts=1)
     )
     fit = Fit(budget, points)
     if points[0].peak > budget:
@@ -107,9 +107,14 @@ def test_a_network_that_does_not_fit_is_refused() -> None:
 
 
 def test_sizes_to_try_double_up_to_the_whole_step() -> None:
-    assert list(_row_counts(longest=100, cap=1000)) == [2, 4, 8]
-    assert list(_row_counts(longest=2000, cap=1000)) == [1]
-    assert list(_row_counts(longest=3, cap=10)) == [3]
+    assert list(_row_counts(longest=100, cap=1000, parts=1)) == [2, 4, 8]
+    assert list(_row_counts(longest=2000, cap=1000, parts=1)) == [1]
+    assert list(_row_counts(longest=3, cap=10, parts=1)) == [3]
+
+
+def test_sizes_to_try_are_cut_into_all_parts_but_for_one_sentence() -> None:
+    assert list(_row_counts(longest=100, cap=2000, parts=4)) == [1, 4, 8, 16]
+    assert list(_row_counts(longest=2000, cap=4000, parts=4)) == [1]
 
 
 def test_real_steps_take_memory_in_proportion_to_their_tokens() -> None:

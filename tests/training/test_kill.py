@@ -35,8 +35,8 @@ def context() -> Any:
 
 
 def child(data: PreparedData, run: Path, told: Any) -> None:
-    """Train, resuming; say each step and, when it is over, that it is."""
-    torch.set_num_threads(1)
+    """Train, resuming, by two threads; say each step and, when it is over, that it is."""
+    torch.set_num_threads(2)
     for event in make_trainer(data, toy_settings(**SETTINGS), run, resume=True).events():
         if isinstance(event, Trained):
             told.send(event.step)

@@ -61,8 +61,8 @@ def train(
         str | None,
         typer.Option(
             metavar="N|auto",
-            help="Tokens a side of an optimiser step; auto: those of the recipe, computed in the "
-            "largest parts that fit into memory.",
+            help="Tokens a side of an optimiser step; auto: those of the recipe, as many at a time "
+            "as fit into memory.",
         ),
     ] = None,
     tensorboard: Annotated[
@@ -112,7 +112,13 @@ def train(
         fit_memory=batch_tokens == AUTO,
         tensorboard=tensorboard,
     )
-    interrupted = session.train().cause == "interrupted"
+    try:
+        interrupted = session.train().cause == "interrupted"
+    except (
+        KeyboardInterrupt
+    ):  # the second: nobody waits for threads that are in the middle of a step
+        typer.echo("Aborted.", err=True)
+        _leave(130)
     if place.rank == 0 and interrupted:
         typer.echo("Go on:  the same command with --resume", err=True)
     elif place.rank == 0:
@@ -124,11 +130,12 @@ def train(
 
 
 def _leave(code: int) -> NoReturn:
-    """End one of several processes at once, all being saved and closed.
+    """End the process at once, all being saved and closed, and leave its threads where they are.
 
-    Threads in which PyTorch 2.13 sends messages may still hold Python objects while the interpreter
-    is taken down; they then abort the process ("terminate called without an active exception"),
-    which torchrun would take for a failed run.
+    Those that compute would be waited for. Those in which PyTorch 2.13 sends messages to other
+    processes may still hold Python objects while the interpreter is taken down; they then abort the
+    process ("terminate called without an active exception"), which torchrun would take for a failed
+    run.
     """
     sys.stdout.flush()
     sys.stderr.flush()

@@ -6,6 +6,7 @@ Under torchrun every process runs this, and all do what the main one has found o
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
 import sys
@@ -26,7 +27,7 @@ from translucid.config import ModelConfig
 from translucid.data.examples import examples_of, longest
 from translucid.data.shards import PreparedData
 from translucid.events import Notice, Stopped, TrainingEvent
-from translucid.machine import Machine
+from translucid.machine import Machine, keep_freed_memory
 from translucid.text.tokenizer import load_tokenizer
 from translucid.training.batch_fit import largest_micro_batch, measure, share_out
 from translucid.training.device import choose_bf16, choose_device
@@ -37,6 +38,7 @@ from translucid.training.randomness import initial_model
 from translucid.training.recipe import Recipe
 from translucid.training.run_folder import RunFolder
 from translucid.training.settings import TrainingConfig
+from translucid.training.side_by_side import may_be_apart, threads_for
 from translucid.training.trainer import Trainer
 from translucid.training.validation import Validator
 
@@ -48,8 +50,8 @@ class Session:
     """All that a training run on the command line depends on.
 
     `resume` goes on with a run that is there. `going_on` says that there is one: its micro-batches
-    stay as they are. Otherwise `fit_memory` makes them as large as memory allows. `watch` takes the
-    events in place of the display on stderr.
+    stay as they are. Otherwise `fit_memory` has as much computed at a time as memory allows.
+    `watch` takes the events in place of the display on stderr.
     """
 
     recipe: Recipe
@@ -79,6 +81,8 @@ class Session:
             torch.set_num_threads(threads)
         settings = self.recipe.training
         device = choose_device(settings.device, place.local_rank)
+        if device.type == "cpu":
+            keep_freed_memory()
         with joined(place, device, settings.sharding) as distribution:
             agreed = self._agreed(place, device, distribution)
             trainer = agreed.trainer(self, device, distribution)
@@ -109,22 +113,34 @@ class Session:
     def _cut(
         self, training: TrainingConfig, place: Place, device: torch.device, bf16: bool
     ) -> TrainingConfig:
-        """Cut a step into micro-batches that fit into memory and give every process work."""
-        if not self.fit_memory and place.world == 1:
+        """Cut a step into micro-batches that fit into memory and give all of us work.
+
+        Where nobody has said how large they are, what is computed at a time is shared out among the
+        threads of the one process too.
+        """
+        apart = may_be_apart(training, device=device, bf16=bf16, world=place.world)
+        allowed = torch.get_num_threads() if apart else 1
+        said = "micro_batch_tokens" in training.model_fields_set
+        if not self.fit_memory and place.world == 1 and (allowed == 1 or said):
             return training
         needed = longest(examples_of(self.data, "train"))
-        at_most = training.micro_batch_tokens
+        at_a_time = training.micro_batch_tokens
         if self.fit_memory:
+            threads = threads_for(training.batch_tokens, allowed)
+            part = math.ceil(training.batch_tokens / threads)
             fit = measure(
                 self.recipe.model,
-                training,
+                training.replace(micro_batch_tokens=part, side_by_side=threads),
                 device=device,
                 bf16=bf16,
                 longest=needed,
                 processes=place.local_world,
             )
-            at_most = largest_micro_batch(fit, cap=training.batch_tokens, longest=needed)
-        return share_out(training, world=place.world, at_most=at_most, longest=needed)
+            at_a_time = largest_micro_batch(fit, cap=training.batch_tokens, longest=needed)
+        threads = min(threads_for(at_a_time, allowed), max(1, at_a_time // needed))
+        at_most = at_a_time // threads
+        cut = share_out(training, workers=place.world * threads, at_most=at_most, longest=needed)
+        return cut.replace(side_by_side=threads) if self.fit_memory else cut
 
     def _consumers(self, stack: ExitStack, course: Course) -> list[Consume]:
         display = self.watch or stack.enter_context(shown(stderr_console(), course))

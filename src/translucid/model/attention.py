@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from translucid.config import ModelConfig
+from translucid.model.dropout import dropped
 from translucid.model.positional import Rotation, rotate
 
 SHORT = 128  # queries; beyond, the weights of all heads would take much memory
@@ -61,7 +62,7 @@ def spelled_out(
     if mask is not None:
         scores_BHLM = scores_BHLM + mask
     weights_BHLM = scores_BHLM.softmax(dim=-1)
-    return F.dropout(weights_BHLM, dropout) @ v_BHMW, weights_BHLM
+    return dropped(weights_BHLM, dropout) @ v_BHMW, weights_BHLM
 
 
 def fastest(
@@ -70,10 +71,12 @@ def fastest(
     """Equation 1 (section 3.2.1) by the kernel that is fastest for these sizes.
 
     On a processor PyTorch's fused kernel gains nothing from a second thread where there are many
-    short sequences, as there are in training; plain matrix products do (see docs/results.md).
+    short sequences, as there are in training; plain matrix products do (see docs/results.md). It
+    holds all weights too once some of them are dropped.
     """
     compiling = torch.compiler.is_compiling()  # sizes are open then
-    if q_BHLK.device.type != "cpu" or compiling or not 1 < q_BHLK.size(2) <= SHORT:
+    plain = 1 < q_BHLK.size(2) <= SHORT or dropout > 0
+    if q_BHLK.device.type != "cpu" or compiling or not plain:
         return fused(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
     return spelled_out(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
 

@@ -3,10 +3,16 @@
 On a processor the random numbers are the cost of it: PyTorch draws one for each element, one after
 another. Here each 64-bit draw decides four elements, by its four 16-bit quarters, which takes a
 third of the time; the share is thereby rounded to a multiple of 1/65,536.
+
+Threads that compute at the same time draw from a generator each, not from PyTorch's, or what is
+dropped would depend on which of them came first.
 """
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -15,6 +21,17 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 _LEVELS = 1 << 16
+_own = threading.local()  # its generator: where this thread draws from, if not from PyTorch's
+
+
+@contextlib.contextmanager
+def drawing_from(generator: torch.Generator) -> Iterator[None]:
+    """Let the dropout of this thread (section 5.4), on a processor, draw from a generator."""
+    _own.generator = generator
+    try:
+        yield
+    finally:
+        _own.generator = None
 
 
 class Dropout(nn.Module):
@@ -26,15 +43,20 @@ class Dropout(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x as it is in evaluation, and with random zeros in training; same shape."""
-        if not self.training or self.share == 0.0:
-            return x
-        if x.device.type != "cpu":
-            return F.dropout(x, self.share)
-        return _Dropped.apply(x, self.share)  # type: ignore[no-untyped-call]
+        return dropped(x, self.share) if self.training else x
 
     def extra_repr(self) -> str:
         """Say the share where a network is printed."""
         return f"{self.share}"
+
+
+def dropped(x: Tensor, share: float) -> Tensor:
+    """Zero a share of the numbers and scale up the rest (section 5.4); same shape."""
+    if share == 0.0:
+        return x
+    if x.device.type != "cpu":
+        return F.dropout(x, share)
+    return _Dropped.apply(x, share)  # type: ignore[no-untyped-call]
 
 
 class _Dropped(torch.autograd.Function):
@@ -57,7 +79,9 @@ class _Dropped(torch.autograd.Function):
 def dropout_mask(x: Tensor, share: float) -> tuple[Tensor, float]:
     """Return what is kept of x (section 5.4), each with probability 1 − `share`, and its scale."""
     count = x.numel()
-    draws = torch.empty((count + 3) // 4, dtype=torch.int64).random_(-(1 << 63), None)
+    draws = torch.empty((count + 3) // 4, dtype=torch.int64)
+    own = None if torch.compiler.is_compiling() else getattr(_own, "generator", None)
+    draws.random_(-(1 << 63), None, generator=own)
     quarters = draws.view(torch.int16)[:count].view(x.shape)
-    dropped = min(round(share * _LEVELS), _LEVELS - 1)  # of the values a quarter may have
-    return quarters >= dropped - _LEVELS // 2, _LEVELS / (_LEVELS - dropped)
+    zeros = min(round(share * _LEVELS), _LEVELS - 1)  # of the values a quarter may have
+    return quarters >= zeros - _LEVELS // 2, _LEVELS / (_LEVELS - zeros)

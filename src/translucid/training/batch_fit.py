@@ -1,4 +1,4 @@
-"""How large a micro-batch may be: as large as memory allows, and such that all processes have work.
+"""How large a micro-batch may be: as large as memory allows, and such that all workers have some.
 
 The tokens of an optimiser step belong to the recipe and are never changed; what is chosen is into
 how many micro-batches they are cut. A child process computes whole steps on the longest sentences
@@ -31,7 +31,7 @@ import torch
 from translucid.config import ModelConfig
 from translucid.data.collate import Batch
 from translucid.errors import InputError, TranslucidError
-from translucid.machine import Machine
+from translucid.machine import Machine, keep_freed_memory
 from translucid.training.device import choose_device
 from translucid.training.distributed import SingleProcess
 from translucid.training.learner import Learner
@@ -46,7 +46,7 @@ _STATUS = Path("/proc/self/status")
 
 
 class Measured(NamedTuple):
-    """The most memory that steps of so many tokens a side have taken, in bytes."""
+    """The most memory that steps of so many tokens a side, all at a time, have taken, in bytes."""
 
     tokens: int
     peak: int
@@ -60,23 +60,24 @@ class Fit(NamedTuple):
 
 
 def share_out(
-    settings: TrainingConfig, *, world: int, at_most: int, longest: int
+    settings: TrainingConfig, *, workers: int, at_most: int, longest: int
 ) -> TrainingConfig:
-    """Cut a step into micro-batches of at most `at_most` tokens, as many for every process.
+    """Cut a step into micro-batches of at most `at_most` tokens, as many for every worker.
 
-    None is smaller than the `longest` sentence. The tokens of the step stay what they are, and so
-    does all else where every process has as much work already.
+    Workers are processes, or the threads of one. No micro-batch is smaller than the `longest`
+    sentence. The tokens of the step stay what they are, and so does all else where every worker has
+    as much work already.
     """
-    if settings.micro_batch_tokens == at_most and settings.micro_batches % world == 0:
+    if settings.micro_batch_tokens == at_most and settings.micro_batches % workers == 0:
         return settings
     tokens = settings.batch_tokens
-    count = world * math.ceil(math.ceil(tokens / at_most) / world)
+    count = workers * math.ceil(math.ceil(tokens / at_most) / workers)
     size = min(tokens, max(math.ceil(tokens / count), longest))
     return settings.replace(micro_batch_tokens=size)
 
 
 def largest_micro_batch(fit: Fit, *, cap: int, longest: int) -> int:
-    """Read off how many tokens a side fit into memory; `cap` is as many as are wanted.
+    """Read off how many tokens a side fit into memory at a time; `cap` is as many as are wanted.
 
     InputError says so where not even the longest sentence fits.
     """
@@ -132,6 +133,8 @@ def measure(
 def _main(job: dict[str, Any]) -> None:
     """Be the child: write the budget, and then each measurement as it is made."""
     device = choose_device(job["device"], job["index"])
+    if device.type == "cpu":
+        keep_freed_memory()  # as the run itself does
     budget = int(_free(device, job["processes"]) * (1 - _RESERVE[device.type]))
     _tell(budget)
     settings = TrainingConfig(**{**job["training"], "compile": False})
@@ -141,7 +144,7 @@ def _main(job: dict[str, Any]) -> None:
     end = time.monotonic() + _ENOUGH
     try:
         _step(learner, 1, job["longest"])  # gives the optimiser its memory
-        for rows in _row_counts(job["longest"], settings.batch_tokens):
+        for rows in _row_counts(job["longest"], settings.batch_tokens, learner.at_a_time):
             late = len(points) >= _FEWEST and time.monotonic() > end
             if late or _expected(points, rows * job["longest"]) > budget:
                 return
@@ -151,9 +154,15 @@ def _main(job: dict[str, Any]) -> None:
         return
 
 
-def _row_counts(longest: int, cap: int) -> Iterator[int]:
-    """Yield how many of the longest sentences to try: twice as many each time, up to `cap`."""
-    rows = max(1, min(_FIRST, cap) // longest)
+def _row_counts(longest: int, cap: int, parts: int) -> Iterator[int]:
+    """Yield how many of the longest sentences to try: twice as many each time, up to `cap`.
+
+    Each of the `parts` that are computed at a time takes memory of its own, so all but a single
+    sentence, which must fit in any case, are cut into as many.
+    """
+    rows = max(1, parts, min(_FIRST, cap) // longest)
+    if parts > 1:
+        yield 1
     while rows == 1 or rows * longest <= cap:
         yield rows
         rows *= 2
@@ -169,14 +178,19 @@ def _expected(points: Sequence[Measured], tokens: int) -> float:
 
 
 def _step(learner: Learner, rows: int, length: int) -> Measured:
-    """Train a step on sentences of nothing but words, and return the most memory it took."""
+    """Train a step on sentences of nothing but words, and return the most memory it took.
+
+    It is cut into the micro-batches that are computed at a time.
+    """
     highest = learner.model.config.target_vocab_size
     ids = torch.randint(1, highest, (rows, length)) if highest > 2 else torch.ones(rows, length)
-    zeros = np.zeros(rows, np.int64)
-    batch = Batch(ids.long(), ids.long(), ids.long(), ids.numel(), zeros, zeros)
+    batches = [
+        Batch(part, part, part, part.numel(), *np.zeros((2, len(part)), np.int64))
+        for part in ids.long().chunk(learner.at_a_time)
+    ]
     step = learner.settings.agreement_from  # from which on more is needed
-    learner.accumulate([batch], step, real=1)
-    learner.clip(batch.tokens)
+    learner.accumulate(batches, step, len(batches))
+    learner.clip(ids.numel())
     learner.update(step, 1e-9)
     learner.forget_gradients()
     return Measured(rows * length, _peak(learner.device))

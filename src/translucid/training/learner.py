@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from translucid.checkpoint.format import check_weights
 from translucid.checkpoint.store import Checkpoint
 from translucid.data.collate import Batch
 from translucid.model import Transformer
+from translucid.model.dropout import drawing_from
 from translucid.training.distributed import Distribution
 from translucid.training.loss import Objective
 from translucid.training.optimizer import (
@@ -24,14 +25,16 @@ from translucid.training.optimizer import (
     scale_and_clip,
     set_learning_rate,
 )
-from translucid.training.randomness import set_randomness
+from translucid.training.randomness import generator_of, set_randomness
 from translucid.training.settings import TrainingConfig
+from translucid.training.side_by_side import Threads, at_a_time, may_be_apart
 
 
 class Learner:
     """A network and all that changes with it in a step.
 
-    `bf16` computes matrix products in bfloat16; weights and gradients stay in float32.
+    `bf16` computes matrix products in bfloat16; weights and gradients stay in float32. `at_a_time`
+    micro-batches are computed side by side.
     """
 
     def __init__(
@@ -57,6 +60,9 @@ class Learner:
         self.average = (
             WeightAverage(self.parameters, settings.ema_decay) if settings.ema_decay else None
         )
+        apart = may_be_apart(settings, device=device, bf16=bf16, world=distribution.world)
+        self.at_a_time = at_a_time(settings, torch.get_num_threads()) if apart else 1
+        self._threads = Threads(self.at_a_time) if self.at_a_time > 1 else None
 
     def accumulate(self, batches: Sequence[Batch], step: int, real: int) -> Tensor:
         """Add up the gradients of a step's summed loss over this process's micro-batches.
@@ -68,18 +74,43 @@ class Learner:
         self.module.train()
         twice = step >= self.settings.agreement_from
         self.objective.agreement = self.settings.agreement if twice else 0.0
+        if self._threads is not None and real > 1:
+            return self._accumulate_side_by_side(self._threads, batches[:real], step)
         rounds = self.distribution.rounds(real)
         sums = [torch.empty(0, 2, device=self.device)]
         for number in range(rounds):
             batch = batches[min(number, len(batches) - 1)].to(self.device)
             set_randomness(self.settings.seed, step, batch)
             with self.distribution.accumulating(self.module, last=number == rounds - 1):
-                with self._precision():
-                    smoothed, plain = self.module(batch.source_BS, batch.target_BT, batch.labels_BT)
-                (smoothed if number < real else smoothed * 0).backward()
+                smoothed, plain = self._losses(batch)
+                counted = smoothed if number < real else smoothed * 0
+                counted.backward()  # type: ignore[no-untyped-call]
             if number < real:
                 sums.append(torch.stack([smoothed.detach(), plain.detach()])[None])
         return torch.cat(sums).cpu().double()
+
+    def _accumulate_side_by_side(
+        self, threads: Threads, batches: Sequence[Batch], step: int
+    ) -> Tensor:
+        parameters = [p for p in self.parameters.values() if p.requires_grad]
+
+        def computed(batch: Batch) -> tuple[Tensor, tuple[Tensor, ...]]:
+            with drawing_from(generator_of(self.settings.seed, step, batch)):
+                smoothed, plain = self._losses(batch)
+            gradients = torch.autograd.grad(smoothed, parameters)
+            return torch.stack([smoothed.detach(), plain.detach()])[None], gradients
+
+        sums = [torch.empty(0, 2)]
+        for losses, gradients in threads.map(computed, batches):
+            sums.append(losses)
+            _add_gradients(parameters, gradients)
+        return torch.cat(sums).double()
+
+    def _losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return the (smoothed, plain) loss sums of a micro-batch."""
+        with self._precision():
+            smoothed, plain = self.module(batch.source_BS, batch.target_BT, batch.labels_BT)
+        return smoothed, plain
 
     def clip(self, tokens: int) -> float:
         """Make the gradients those of the loss a token, clip them and return their norm."""
@@ -150,3 +181,13 @@ class Learner:
         if not self.bf16:
             return contextlib.nullcontext()
         return torch.autocast(self.device.type, dtype=torch.bfloat16)
+
+
+def _add_gradients(parameters: Sequence[nn.Parameter], gradients: tuple[Tensor, ...]) -> None:
+    """Add to the gradients of parameters, as a backward pass does: in the parameters' layout."""
+    known = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    if known:
+        torch._foreach_add_(known, gradients)
+        return
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        parameter.grad = gradient.contiguous()

@@ -1,8 +1,8 @@
 """Randomness as a function of (seed, step, micro-batch), never of what happened before.
 
-Before each micro-batch PyTorch's generators are set anew, so a run that was stopped and resumed
-draws the same dropout as one that was not, and the number of processes does not matter: a
-micro-batch draws the same numbers on whichever process it is computed. A micro-batch is known by
+Each micro-batch draws from generators that are set anew for it, so a run that was stopped and
+resumed drops the same as one that was not, and the number of processes and threads does not matter:
+a micro-batch draws the same numbers wherever it is computed. A micro-batch is known by
 its rows, because subword sampling may cut it into pieces, which must not draw the same.
 """
 
@@ -30,6 +30,11 @@ def seed_of(seed: int, step: int, batch: Batch) -> int:
 def set_randomness(seed: int, step: int, batch: Batch) -> None:
     """Set PyTorch's generators, on all devices, to the beginning of a micro-batch."""
     torch.manual_seed(seed_of(seed, step, batch))
+
+
+def generator_of(seed: int, step: int, batch: Batch) -> torch.Generator:
+    """Return a generator that draws, on a processor, what `set_randomness` would have drawn."""
+    return torch.Generator().manual_seed(seed_of(seed, step, batch))
 
 
 def initial_model(config: ModelConfig, seed: int) -> Transformer:

@@ -133,8 +133,14 @@ class TrainingConfig(Config):
     )
     micro_batch_tokens: Count = Field(
         default_factory=lambda data: min(data["batch_tokens"], 4096),
-        description="tokens a side, padding counted, that are computed at once; twice as many with "
-        "agreement",
+        description="tokens a side, padding counted, that a GPU, or a thread on a CPU, computes at "
+        "once; twice as many with agreement",
+    )
+    side_by_side: int = Field(
+        default=0,
+        ge=0,
+        description="on a CPU: micro-batches computed at a time, by a thread each; 0: as many as "
+        "have 4,096 tokens together",
     )
     subword_sampling: NotNegative = Field(
         default=0.0,
@@ -201,6 +207,6 @@ FREE_TO_CHANGE = frozenset(
     {
         *("max_steps", "max_minutes", "report_every", "validate_every", "validation_sample"),
         *("patience", "checkpoint_every", "keep_checkpoints", "explosion_factor"),
-        *("device", "precision", "compile", "sharding"),
+        *("device", "precision", "compile", "sharding", "side_by_side"),
     }
 )
