@@ -114,9 +114,7 @@ def train(
     )
     try:
         interrupted = session.train().cause == "interrupted"
-    except (
-        KeyboardInterrupt
-    ):  # the second: nobody waits for threads that are in the middle of a step
+    except KeyboardInterrupt:  # the second Ctrl-C, which does not wait for threads
         typer.echo("Aborted.", err=True)
         _leave(130)
     if place.rank == 0 and interrupted:
