@@ -217,7 +217,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--recipe", type=Path, default=RECIPE)
     parser.add_argument(
-        "--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS, help="who takes part; now: all"
+        "--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS, help="who takes part"
     )
     parser.add_argument("--minutes", type=positive, default=60.0, help="of training, for each")
     parser.add_argument("--turn", type=positive, default=5.0, help="minutes of a turn")
