@@ -56,7 +56,14 @@ def test_help_has_examples_and_every_filter(prepare) -> None:
     for option in (
         *("--dev", "--test", "--split", "--vocab-size", "--tokenizer-from", "--both", "--fields"),
         *("--no-repair-encoding", "--no-strip-control", "--no-tidy-whitespace", "--no-nfc"),
-        *("--keep-damaged", "--keep-empty", "--max-characters", "--max-words", "--max-tokens"),
+        *(
+            "--lowercase",
+            "--keep-damaged",
+            "--keep-empty",
+            "--max-characters",
+            "--max-words",
+            "--max-tokens",
+        ),
         *("--max-ratio", "--keep-identical", "--keep-markup", "--check-language"),
         *("--keep-duplicates", "--seed", "--workers", "--force"),
     ):
@@ -78,7 +85,7 @@ def test_the_tables_say_what_was_read_removed_and_written(prepare, tmp_path: Pat
         "removed: empty side 1 2.326%",
         "removed: identical sides 1 2.326%",
         "left 41",
-        "switched off: wrong language",
+        "switched off: lower case, wrong language",
         "train 31",
         "dev 4",
         "test 6",
@@ -134,6 +141,7 @@ def test_every_switch_reaches_the_settings(prepare, tmp_path: Path) -> None:
         *("--no-repair-encoding", "--no-strip-control", "--no-tidy-whitespace", "--no-nfc"),
         *("--keep-damaged", "--keep-empty", "--keep-identical", "--keep-markup"),
         *("--keep-duplicates", "--check-language", "--max-ratio", "9", "--max-characters", "90"),
+        "--lowercase",
         *("--max-words", "80", "--max-tokens", "70", "--split", "2,3"),
     )
     assert done.code == 0, done.err
@@ -145,7 +153,7 @@ def test_every_switch_reaches_the_settings(prepare, tmp_path: Path) -> None:
     assert (settings["split_dev"], settings["split_test"]) == (2, 3)
     limits = {"max_ratio": 9.0, "max_characters": 90, "max_words": 80, "max_tokens": 70}
     assert {name: cleaning.pop(name) for name in limits} == limits
-    assert cleaning.pop("check_language") is True
+    assert cleaning.pop("check_language") is cleaning.pop("lowercase") is True
     assert set(cleaning.values()) == {False}
 
 

@@ -25,7 +25,7 @@ from translucid.cli.train import train
 from translucid.cli.training_board import scalars
 from translucid.cli.training_display import AT_ONCE, STOPPING, Course, Lines, Plan, in_words, shown
 from translucid.cli.training_session import flops_a_token
-from translucid.data.shards import PreparedData
+from translucid.data.shards import PreparedData, open_data
 from translucid.errors import ConfigError, DataError, InputError, MissingPackageError
 from translucid.events import (
     Notice,
@@ -40,6 +40,7 @@ from translucid.events import (
 from translucid.presets import find_preset
 from translucid.training.run_folder import read_record
 from translucid.training.settings import TrainingConfig
+from translucid.translator.loading import load
 from word_data import word_data, word_pairs
 
 SMALL = (
@@ -73,6 +74,29 @@ def refusal(data: PreparedData, *words: str | Path) -> str:
 def steps_of(folder: Path) -> list[int]:
     lines = (folder / "metrics.jsonl").read_text().splitlines()
     return [event["step"] for event in map(json.loads, lines) if event["event"] == "trained"]
+
+
+def test_a_model_of_lower_case_reads_all_text_in_lower_case(tmp_path: Path) -> None:
+    """From `prepare --lowercase` by way of training to the translator, command by command."""
+    pairs = word_pairs(80, seed=1)
+    for side, name in enumerate(("train.fr", "train.en")):
+        text = "".join(f"{pair[side].title()}\n" for pair in pairs)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "translucid"]
+    files = ("train.fr", "train.en", "--from", "fr", "--to", "en", "--split", "8,8", "-o", "data")
+    prepared = [*command, "prepare", *files, "--lowercase", "--vocab-size", "320"]
+    subprocess.run(prepared, cwd=tmp_path, check=True, capture_output=True)
+    texts = open_data(tmp_path / "data").split("test")
+    assert all(texts.text(lang, 0) == texts.text(lang, 0).lower() for lang in ("fr", "en"))
+    data = open_data(tmp_path / "data")
+    assert run(data, "-o", tmp_path / "run", *SMALL, "--max-steps", "4").exit_code == 0
+    translator = load(tmp_path / "run")
+    assert translator.generation.lowercase
+    text = pairs[0][0]
+    as_typed, shouted = translator.translate([text.lower(), text.upper()])
+    assert as_typed.text == shouted.text
+    one, other = translator.score([text.lower(), text.title()], ["cat", "CAT"])
+    assert one == other
 
 
 def test_a_run_to_its_end(data: PreparedData, tmp_path: Path) -> None:

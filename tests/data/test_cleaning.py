@@ -115,6 +115,13 @@ def test_repairs_are_named_and_the_last_state_is_given() -> None:
     )
 
 
+def test_lower_case_is_asked_for_and_named() -> None:
+    sides = Sides("Ein Mann", "a man")
+    asked = Cleaner(CleaningConfig(lowercase=True), "de", "en").clean(sides)
+    assert asked == (Sides("ein mann", "a man"), (Repair.LOWER_CASED,), None)
+    assert Cleaner(CleaningConfig(), "de", "en").clean(sides) == (sides, (), None)
+
+
 def test_an_accent_behind_an_invisible_character_is_composed() -> None:
     assert Cleaner(NO_ENCODING, "fr", "en").repair(Sides("e\u200b\u0301", "")).sides.source == "é"
 

@@ -11,6 +11,7 @@ from scored_texts import damaged, references
 from translucid.errors import InputError
 from translucid.evaluation.metrics import (
     bleu_metric,
+    case_notice,
     corpus_score,
     lengths,
     memory_notice,
@@ -149,6 +150,15 @@ def test_tokenised_text_is_noticed() -> None:
     notice = tokenized_notice("ours", ["It is ."] * 100)
     assert notice is not None
     assert "100 translations of ours end in ' .'" in notice.message
+
+
+def test_a_system_without_capitals_is_noticed() -> None:
+    references = [["It is.", "He was.", "so be it"]]
+    notice = case_notice("ours", ["it is.", "he was.", "so be it"], references)
+    assert notice is not None
+    assert "ours writes no capital letter, and 2 of 3 references" in notice.message
+    assert case_notice("ours", ["it is.", "He was.", "so be it"], references) is None
+    assert case_notice("ours", ["it is.", "he was."], [["it is.", "He was."]]) is None
 
 
 def test_the_memory_of_a_large_test() -> None:

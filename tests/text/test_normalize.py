@@ -6,12 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.text.normalize import comparison_key, nfc
+from translucid.text.normalize import comparison_key, lower_cased, nfc
 
 
 def test_nfc_composes() -> None:
     assert nfc("e\u0301te\u0301") == "été"
     assert nfc("été") == "été"
+
+
+@given(st.text())
+def test_lower_case_moves_no_character_and_stays_composed(text: str) -> None:
+    lower = lower_cased(nfc(text))
+    assert len(lower) == len(nfc(text))
+    assert lower_cased(lower) == lower
+    assert comparison_key(lower) == comparison_key(text) or "\u0130" in nfc(text)
+
+
+def test_every_letter_has_a_lower_case_of_one_character() -> None:
+    letters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    assert all(len(lower_cased(letter)) == 1 for letter in letters)
+    assert all(unicodedata.is_normalized("NFC", lower_cased(nfc(letter))) for letter in letters)
 
 
 @pytest.mark.parametrize(

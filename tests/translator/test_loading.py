@@ -70,8 +70,12 @@ def test_an_ensemble_has_the_directions_that_all_its_models_have(tmp_path: Path)
 
 @pytest.mark.parametrize(
     "other",
-    [{"directions": [("de", "en")], "tags": {"en": 4}}, {"directions": [("fr", "en")], "tags": {}}],
-    ids=["no direction in common", "other tags"],
+    [
+        {"directions": [("de", "en")], "tags": {"en": 4}},
+        {"directions": [("fr", "en")], "tags": {}},
+        {"lowercase": True, "directions": [("fr", "en")], "tags": {"en": 4}},
+    ],
+    ids=["no direction in common", "other tags", "lower case only"],
 )
 def test_models_that_cannot_translate_together_are_refused(
     tmp_path: Path, other: dict[str, object]
@@ -80,7 +84,7 @@ def test_models_that_cannot_translate_together_are_refused(
     second = write_random_model(tmp_path / "second", generation=other)
     with pytest.raises(InputError, match="these models cannot translate together") as caught:
         load(both, second)
-    assert f"{both}: fr→en, en→fr, tags {{'en': 4, 'fr': 5}}" in str(caught.value)
+    assert f"{both}: fr→en, en→fr, tags {{'en': 4, 'fr': 5}}, both cases" in str(caught.value)
     assert f"{second}: " in str(caught.value)
 
 

@@ -56,6 +56,9 @@ class GenerationConfig(Config):
     tags: dict[str, int] = Field(
         description="token that a source begins with, by target language; empty: none"
     )
+    lowercase: bool = Field(
+        default=False, description="whether it reads and writes lower case only"
+    )
     beam: Count = Field(default=4, description="hypotheses followed side by side")
     length_penalty: Annotated[float, Field(ge=0, le=10)] = Field(
         default=0.6, description="α in ((5 + length) / 6)^α"

@@ -110,6 +110,10 @@ RepairEncoding = Annotated[
 ]
 StripControl = Annotated[bool, typer.Option(help="Remove control and invisible characters.")]
 TidyWhitespace = Annotated[bool, typer.Option(help="One plain space between words.")]
+Lowercase = Annotated[
+    bool,
+    typer.Option("--lowercase", help="Bring all text into lower case; the model will do so too."),
+]
 Nfc = Annotated[bool, typer.Option(help="Bring text into Unicode's composed form.")]
 DropDamaged = Annotated[
     bool, typer.Option("--drop-damaged/--keep-damaged", help="Remove pairs with lost characters.")
@@ -171,6 +175,7 @@ def prepare(
     repair_encoding: RepairEncoding = True,
     strip_control: StripControl = True,
     tidy_whitespace: TidyWhitespace = True,
+    lowercase: Lowercase = False,
     nfc: Nfc = True,
     drop_damaged: DropDamaged = True,
     drop_empty: DropEmpty = True,
@@ -232,6 +237,7 @@ def prepare(
             repair_encoding=repair_encoding,
             strip_control=strip_control,
             tidy_whitespace=tidy_whitespace,
+            lowercase=lowercase,
             compose_unicode=nfc,
             drop_damaged=drop_damaged,
             drop_empty=drop_empty,

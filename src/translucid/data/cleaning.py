@@ -2,8 +2,8 @@
 
 ::
 
-    as read ─► encoding ─► control ─► whitespace ─► NFC ─► damaged? empty? too long? … ─► kept
-               └───────────── repairs ─────────────────┘   └── filters, the first hit counts ──┘
+    as read ─► encoding ─► control ─► whitespace ─► case ─► NFC ─► damaged? empty? … ─► kept
+               └────────────────── repairs ───────────────────┘   └── filters, the first counts
 
 Every step is a pure function of one pair that returns the pair (the very same one when there was
 nothing to do) or the reason why it is removed. Filters that need to see more than one pair or its
@@ -25,7 +25,7 @@ from pydantic import Field
 
 from translucid.config import Config
 from translucid.errors import InputError, optional
-from translucid.text.normalize import nfc
+from translucid.text.normalize import lower_cased, nfc
 
 Limit = Annotated[int, Field(ge=0)]
 
@@ -39,6 +39,9 @@ class CleaningConfig(Config):
     strip_control: bool = Field(default=True, description="remove control and invisible characters")
     tidy_whitespace: bool = Field(
         default=True, description="one plain space between words, none outside"
+    )
+    lowercase: bool = Field(
+        default=False, description="bring text into lower case; the model will do so too"
     )
     compose_unicode: bool = Field(default=True, description="bring text into Unicode's NFC form")
     drop_damaged: bool = Field(
@@ -71,6 +74,7 @@ class Repair(StrEnum):
     ENCODING = "encoding"
     CONTROL = "control"
     WHITESPACE = "whitespace"
+    LOWER_CASED = "lower_cased"
     COMPOSED = "nfc"
 
 
@@ -95,6 +99,7 @@ REPAIR_TITLES = {
     Repair.ENCODING: "encoding repaired",
     Repair.CONTROL: "control characters removed",
     Repair.WHITESPACE: "whitespace tidied",
+    Repair.LOWER_CASED: "lower case",
     Repair.COMPOSED: "composed to NFC",
 }
 REASON_TITLES = {
@@ -118,6 +123,7 @@ def switched_on(config: CleaningConfig) -> dict[Repair | Reason, bool]:
         Repair.ENCODING: config.repair_encoding,
         Repair.CONTROL: config.strip_control,
         Repair.WHITESPACE: config.tidy_whitespace,
+        Repair.LOWER_CASED: config.lowercase,
         Repair.COMPOSED: config.compose_unicode,
         Reason.DAMAGED: config.drop_damaged,
         Reason.EMPTY: config.drop_empty,
@@ -152,6 +158,7 @@ class Cleaner:
 
     def __init__(self, config: CleaningConfig, source_lang: str, target_lang: str) -> None:
         self._repairs = tuple(_repairs(config))
+        self._keeps_case = not config.lowercase
         self._filters = tuple(_filters(config, source_lang, target_lang))
 
     def clean(self, sides: Sides) -> Cleaned:
@@ -170,7 +177,7 @@ class Cleaner:
 
     def _repaired(self, sides: Sides) -> tuple[Sides, tuple[Repair, ...]]:
         done: tuple[Repair, ...] = ()
-        if is_sound(sides.source) and is_sound(sides.target):
+        if self._keeps_case and is_sound(sides.source) and is_sound(sides.target):
             return sides, done
         for name, repair in self._repairs:
             source, target = repair(sides.source), repair(sides.target)
@@ -193,6 +200,7 @@ def _repairs(config: CleaningConfig) -> Iterator[tuple[Repair, Callable[[str], s
         (Repair.ENCODING, encoding_repairer),
         (Repair.CONTROL, lambda: strip_control),
         (Repair.WHITESPACE, lambda: tidy_whitespace),
+        (Repair.LOWER_CASED, lambda: lower_cased),
         (Repair.COMPOSED, lambda: nfc),
     ):
         if on[repair]:
@@ -239,7 +247,7 @@ _TO_SPACE = str.maketrans(dict.fromkeys(_SEPARATORS, " "))
 
 
 def is_sound(text: str) -> bool:
-    """Whether no repair would change the text: true of most text, and quick to find out."""
+    """Whether no repair but lower case would change the text: true of most, quick to find out."""
     if not text.isprintable() or "  " in text or text[:1] == " " or text[-1:] == " ":
         return False
     return text.isascii() or (

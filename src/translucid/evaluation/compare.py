@@ -21,6 +21,7 @@ from sacrebleu.significance import PairedTest, Result
 from translucid.errors import InputError
 from translucid.evaluation.evaluate import Scoring
 from translucid.evaluation.metrics import (
+    case_notice,
     memory_notice,
     sentence_chrf,
     tested_metrics,
@@ -133,6 +134,7 @@ def compare(
     _check_lengths(systems, given)
     for notice in (
         *(tokenized_notice(system.name, system.texts) for system in systems),
+        *(case_notice(system.name, system.texts, given.references) for system in systems),
         memory_notice(len(given), scoring.resamples, trials),
     ):
         if notice is not None:

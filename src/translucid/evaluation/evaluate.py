@@ -22,6 +22,7 @@ from translucid.evaluation.metrics import (
     Lengths,
     MetricScore,
     bleu_metric,
+    case_notice,
     corpus_score,
     lengths,
     memory_notice,
@@ -152,6 +153,7 @@ def evaluate(
         )
     for notice in (
         tokenized_notice(name, outputs.texts),
+        case_notice(name, outputs.texts, given.references),
         memory_notice(len(given), scoring.resamples, trials=0),
     ):
         if notice is not None:

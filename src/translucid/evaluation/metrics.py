@@ -173,6 +173,18 @@ def tokenized_notice(name: str, translations: Sequence[str]) -> Notice | None:
     )
 
 
+def case_notice(name: str, translations: Sequence[str], references: References) -> Notice | None:
+    """Warn of a system that writes no capitals where references have them, on most lines."""
+    capitals = sum(text != text.lower() for text in references[0])
+    if 2 * capitals <= len(references[0]) or any(text != text.lower() for text in translations):
+        return None
+    return Notice(
+        f"{name} writes no capital letter, and {capitals:,} of {len(references[0]):,} references "
+        "have some: BLEU and chrF take each for an error. Give references in lower case, or look "
+        "at the BLEU of --tokenized-bleu, which is of lower-cased text"
+    )
+
+
 def memory_notice(sentences: int, resamples: int, trials: int) -> Notice | None:
     """Tell of the memory that sacrebleu's tests take, where it is much."""
     needed = sentences * max(resamples * _BYTES_A_RESAMPLE, trials * _BYTES_A_TRIAL)

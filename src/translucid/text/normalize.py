@@ -13,6 +13,15 @@ def nfc(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+def lower_cased(text: str) -> str:
+    """Return the text in lower case, character by character, so that places in it stay the same.
+
+    >>> lower_cased("ÉTÉ İzmir")
+    'été izmir'
+    """
+    return text.replace("\u0130", "i").lower()  # İ, the only one that would become two characters
+
+
 def one_line(text: str) -> str:
     """Return a text that a line of a file holds: its breaks, if it has any, are spaces.
 

@@ -89,4 +89,8 @@ def generation_of(data: PreparedData) -> GenerationConfig:
     manifest = data.manifest
     targets = dict.fromkeys(target for _, target in manifest.directions)
     tags = {target: tag_id(manifest.languages[target]) for target in targets}
-    return GenerationConfig(directions=manifest.directions, tags=tags if manifest.tagged else {})
+    return GenerationConfig(
+        directions=manifest.directions,
+        tags=tags if manifest.tagged else {},
+        lowercase=manifest.lowercase,
+    )

@@ -147,6 +147,7 @@ def _data(manifest: Manifest) -> str:
         f"{_table(('split', 'pairs', *languages), splits)}\n\n"
         f"Tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens, SHA-256 "
         f"`{tokenizer.fingerprint}`."
+        + ("\n\nAll text in lower case: it reads and writes so." if manifest.lowercase else "")
     )
 
 

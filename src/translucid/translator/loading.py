@@ -19,6 +19,7 @@ from translucid.checkpoint.format import (
 from translucid.config import ModelConfig
 from translucid.errors import DataError, InputError
 from translucid.text.interface import FIRST_PIECE, FIRST_TAG, Tokenizer
+from translucid.text.lower_casing import LowerCasing
 from translucid.text.tokenizer import load_tokenizer
 from translucid.translator.alignment_heads import read_alignment_heads
 from translucid.translator.member import Member
@@ -52,7 +53,7 @@ def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translat
     known = (read_source_languages(folder, sources, tokenizer.vocab_size) for folder in folders)
     return Translator(
         name=" + ".join(_name(folder) for folder in folders),
-        tokenizer=tokenizer,
+        tokenizer=LowerCasing(tokenizer) if generation.lowercase else tokenizer,
         members=tuple(members),
         generation=generation,
         source_languages=next((languages for languages in known if languages), None),
@@ -148,14 +149,16 @@ def _common(generations: Sequence[GenerationConfig], folders: Sequence[Path]) ->
         if all(direction in generation.directions for generation in generations)
     ]
     tags = [{target: g.tags.get(target) for _, target in shared} for g in generations]
-    if not shared or any(other != tags[0] for other in tags):
+    cases = {generation.lowercase for generation in generations}
+    if not shared or any(other != tags[0] for other in tags) or len(cases) > 1:
         each = "\n".join(
-            f"  {folder}: {directions_in_words(generation.directions)}, tags {generation.tags}"
+            f"  {folder}: {directions_in_words(generation.directions)}, tags {generation.tags}, "
+            f"{'lower case only' if generation.lowercase else 'both cases'}"
             for folder, generation in zip(folders, generations, strict=True)
         )
         raise InputError(
-            "these models cannot translate together: they need a direction in common, and the "
-            f"same tags of languages\n{each}"
+            "these models cannot translate together: they need a direction in common, the same "
+            f"tags of languages, and both lower case or neither\n{each}"
         )
     return generations[0].replace(directions=shared)
 

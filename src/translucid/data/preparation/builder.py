@@ -225,6 +225,7 @@ class Build:
             ),
             splits=splits,
             settings=dict(self.settings),
+            lowercase=self.config.cleaning.lowercase,
         )
         counts = _pairs_by_corpus(PreparedData(self.work.output, manifest))
         entries = zip(manifest.corpora, counts, strict=True)

@@ -68,7 +68,8 @@ class Manifest:
 
     `languages` gives each language its tag slot. It may name more than the two of this folder: a
     model that speaks three languages is trained on several folders that share this table and the
-    tokenizer. With `tagged`, a source sentence begins with the tag of the language wanted.
+    tokenizer. With `tagged`, a source sentence begins with the tag of the language wanted. With
+    `lowercase`, all text was brought into lower case; older folders do not say, and have both.
     """
 
     version: int
@@ -81,6 +82,7 @@ class Manifest:
     corpora: tuple[CorpusEntry, ...]
     splits: dict[str, SplitEntry]
     settings: dict[str, object]
+    lowercase: bool = False
 
     @property
     def layout(self) -> Layout:
