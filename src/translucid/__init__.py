@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from translucid.interpret import Trace, explain
-    from translucid.translator import Translator, load
+    from translucid.translator import ReadingBack, Translator, load
 
 __version__ = "0.1.0"
-__all__ = ["Trace", "Translator", "__version__", "explain", "load"]
+__all__ = ["ReadingBack", "Trace", "Translator", "__version__", "explain", "load"]
 
 _LAZY = {
+    "ReadingBack": "translucid.translator",
     "Trace": "translucid.interpret",
     "Translator": "translucid.translator",
     "explain": "translucid.interpret",

@@ -14,7 +14,7 @@ from small_translators import write_random_model
 from translucid.built_in import DEFAULT
 from translucid.cli.main import app
 from translucid.errors import DataError, InputError, TranslucidError
-from translucid.translator import load
+from translucid.translator import ReadingBack, load
 from word_data import word_data, word_pairs
 
 REFERENCES = references(25, seed=1)
@@ -178,6 +178,42 @@ def test_json_is_all_of_standard_output(files: dict[str, Path], tmp_path: Path) 
     assert len(content["worst"]) == len(content["best"]) == 3
     assert content["perplexity"] is None
     assert content["settings"]["systems"][0]["translations"]["path"] == str(files["out"])
+
+
+def test_translations_that_are_read_back(
+    files: dict[str, Path], model: Path, tmp_path: Path
+) -> None:
+    back = {"directions": [("en", "fr")], "tags": {}}
+    other = write_random_model(tmp_path / "back", kind="char", seed=3, generation=back)
+    wanted = ("-m", model, "--read-back", other, "--read-back-weight", "2", *QUICK)
+    done = evaluated(files, *wanted)
+    assert done.exit_code == 0, done.output
+    (folder,) = (model.parent / "evaluations").glob("*-beam4-max-length9-read-back2-*")
+    translator = load(model)
+    search = translator.default_search.replace(max_length=9)
+    reading_back = ReadingBack(load(other), 2.0)
+    expected = translator.translate(SOURCES, search=search, reading_back=reading_back)
+    lines = (folder / "translations.txt").read_text(encoding="utf-8").split("\n")
+    assert lines == [*(found.text for found in expected), ""]
+    assert lines != [*(found.text for found in translator.translate(SOURCES, search=search)), ""]
+    (system,) = json.loads((folder / "settings.json").read_text(encoding="utf-8"))["systems"]
+    assert system["read_back"]["models"] == [str(other)]
+    assert system["read_back"]["weight"] == 2.0
+    compared = tmp_path / "compared"
+    places = ("--src", files["src"], "--ref", files["ref"], "-o", compared, "--trials", "10")
+    done = run("compare", model, folder, *places, *wanted[2:])
+    assert done.exit_code == 0, done.output
+    (again, _) = sorted(compared.glob("translations-*.txt"))
+    assert again.read_bytes() == (folder / "translations.txt").read_bytes()
+
+
+def test_a_weight_without_a_reader_is_refused(files: dict[str, Path], model: Path) -> None:
+    done = evaluated(files, "-m", model, "--read-back-weight", "1")
+    assert isinstance(done.exception, InputError)
+    assert "--read-back-weight without --read-back" in str(done.exception)
+    done = evaluated(files, "--translations", files["out"], "--to", "en", "--read-back", model)
+    assert isinstance(done.exception, InputError)
+    assert "--read-back: the translations are there already" in str(done.exception)
 
 
 def test_translations_of_a_file_are_evaluated_beside_it(files: dict[str, Path]) -> None:

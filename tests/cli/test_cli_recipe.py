@@ -227,6 +227,20 @@ def test_only_a_teacher_of_the_same_direction_translates_along(tmp_path: Path) -
         read_recipe(written(tmp_path, beside.replace('beside = ["teacher', 'beside = ["other')))
 
 
+def test_a_teacher_of_the_other_direction_reads_back(tmp_path: Path) -> None:
+    corpus = '[data]\ncorpus = "multi30k"\n'
+    teacher(tmp_path, corpus, "forth.toml")
+    teacher(tmp_path, f'{corpus}prepare = ["--from", "de", "--to", "en"]\n', "back.toml")
+    taught = f'{corpus}teachers = ["forth.toml", "back.toml"]\n[result]\n'
+    found = commands(written(tmp_path, f'{taught}read_back = ["back.toml"]\n'), Path("out"))
+    reader = "--read-back out/teachers/back/run/best"
+    assert [command.split()[0] for command in found if reader in command] == ["evaluate"]
+    with pytest.raises(InputError, match=r"forth.toml cannot read back .* for de → en"):
+        commands(written(tmp_path, f'{taught}read_back = ["forth.toml"]\n'), tmp_path)
+    with pytest.raises(ConfigError, match=r"read_back: 'other.toml' is no teacher of this recipe"):
+        read_recipe(written(tmp_path, f'{taught}read_back = ["other.toml"]\n'))
+
+
 def test_only_a_teacher_with_the_same_tokenizer_translates_along(tmp_path: Path) -> None:
     for name in ("teacher.toml", "other.toml"):
         teacher(tmp_path, '[data]\ncorpus = "multi30k"\n', name)

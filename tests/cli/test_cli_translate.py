@@ -31,7 +31,7 @@ from translucid.data.corpus.arguments import find_corpora
 from translucid.data.corpus.report import ReadReport
 from translucid.data.corpus.tsv import read_tsv
 from translucid.errors import ConfigError, DataError, InputError
-from translucid.translator import Translation, Translator, load
+from translucid.translator import ReadingBack, Translation, Translator, load
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command()(translate)
@@ -74,6 +74,23 @@ def test_texts_of_the_command_line(taught: Path) -> None:
     assert re.fullmatch(
         r"4 lines, 5 tokens in \d+\.\d s \([\d,]+ tokens/s\): 0 truncated, 0 looped\n", done.stderr
     )
+
+
+def test_translations_that_are_read_back(taught: Path, tmp_path: Path) -> None:
+    back = {"directions": [("en", "fr")], "tags": {}}
+    other = write_random_model(tmp_path / "back", kind="char", seed=3, generation=back)
+    texts = sentences(12, seed=5)
+    words = ("-m", taught, "--n-best", "3", "--format", "jsonl")
+    done = run(*words, "--read-back", other, "--read-back-weight", "3", *texts)
+    assert done.exit_code == 0, done.output
+    search = load(taught).default_search.replace(n_best=3)
+    reading_back = ReadingBack(load(other), 3.0)
+    expected = load(taught).translate(texts, search=search, reading_back=reading_back)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [[c["translation"] for c in one["n_best"]] for one in found] == [
+        [candidate.text for candidate in one.n_best] for one in expected
+    ]
+    assert done.stdout != run(*words, *texts).stdout
 
 
 def test_standard_input_and_files_give_the_same(taught: Path, tmp_path: Path) -> None:
@@ -464,6 +481,10 @@ def test_other_input_model_or_settings_are_not_gone_on_with(
     assert "n_best_list was True and is now False" in refusal(*words[:-2])
     assert "format was text and is now jsonl" in refusal(*words, "--format", "jsonl")
     assert "model was" in refusal("-m", untaught, *words[2:], "--beam", "4")
+    back = {"directions": [("en", "fr")], "tags": {}}
+    reader = write_random_model(tmp_path / "back", generation=back)
+    assert "read_back was {} and is now" in refusal(*words, "--read-back", reader)
+    shutil.rmtree(reader)
     shutil.copy(source, tmp_path / "kept")
     source.write_text(source.read_text() + "chat\n")
     message = refusal(*words)

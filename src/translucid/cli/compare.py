@@ -34,6 +34,8 @@ def compare(
     length_form: translation_options.LengthForm = None,
     coverage_penalty: translation_options.CoveragePenalty = None,
     max_length: translation_options.MaxLength = None,
+    read_back: translation_options.ReadBack = None,
+    read_back_weight: translation_options.ReadBackWeight = None,
     bleu_tokenizer: options.BleuTokenizer = None,
     resamples: options.Resamples = 1000,
     trials: Annotated[
@@ -66,6 +68,7 @@ def compare(
     """
     from translucid.cli.comparison_session import ComparisonSession, Significance
     from translucid.cli.evaluation_material import Place, Translating, open_folder
+    from translucid.cli.reader_choice import reader_of
 
     given = {
         "method": method,
@@ -80,7 +83,7 @@ def compare(
         paths=tuple(systems),
         source_lang=from_lang,
         target_lang=to_lang,
-        translating=Translating(given, batch_size),
+        translating=Translating(given, reader_of(read_back, read_back_weight), batch_size),
         threads=threads,
     )
     session.run(

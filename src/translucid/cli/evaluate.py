@@ -31,6 +31,8 @@ def evaluate(
     length_form: translation_options.LengthForm = None,
     coverage_penalty: translation_options.CoveragePenalty = None,
     max_length: translation_options.MaxLength = None,
+    read_back: translation_options.ReadBack = None,
+    read_back_weight: translation_options.ReadBackWeight = None,
     tokenized_bleu: Annotated[
         bool,
         typer.Option(
@@ -70,6 +72,7 @@ def evaluate(
     from translucid.cli.evaluation_material import Place, Translating, languages_of, open_folder
     from translucid.cli.evaluation_session import EvaluationSession
     from translucid.cli.model_choice import chosen, loaded
+    from translucid.cli.reader_choice import reader_of
     from translucid.evaluation.evaluate import Scoring
 
     if models and translations:
@@ -86,7 +89,7 @@ def evaluate(
         "coverage_penalty": coverage_penalty,
         "max_length": max_length,
     }
-    translating = Translating(given, batch_size)
+    translating = Translating(given, reader_of(read_back, read_back_weight), batch_size)
     if translations:
         translating.refuse_for_files()
     session = EvaluationSession(

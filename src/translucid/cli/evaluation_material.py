@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from translucid.cli.evaluation_recipe import file_facts
+from translucid.cli.reader_choice import Reader
 from translucid.errors import InputError
 
 if TYPE_CHECKING:
@@ -135,13 +136,15 @@ class Translating:
     """How models translate; the search is the model's own with what was given in its place."""
 
     given: dict[str, Any]
+    reader: Reader
     batch_size: int
 
     def refuse_for_files(self) -> None:
         """Refuse options of the search where no model translates."""
         from translucid.cli.search_options import option
 
-        if asked := [option(name) for name, value in self.given.items() if value is not None]:
+        asked = [option(name) for name, value in self.given.items() if value is not None]
+        if asked := [*asked, *(["--read-back"] if self.reader.models else [])]:
             raise InputError(
                 f"{', '.join(asked)}: the translations are there already; leave it out"
             )
@@ -162,6 +165,7 @@ class Translating:
             sentences.sources,
             target=target,
             search=self.search(translator),
+            reading_back=self.reader.reading_back,
             batch_size=self.batch_size,
             emit=emit,
         )

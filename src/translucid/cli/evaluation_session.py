@@ -108,6 +108,10 @@ class EvaluationSession:
         packaged = built_in_name(folders[0]) is not None  # nothing is written into the package
         place = (Path() if packaged else folders[0].parent) / EVALUATIONS
         words = [model, given.name, *([target] if target else []), self._search_in_a_word()]
+        reader = self.translating.reader
+        folders += [model_directory(model).resolve() for model in reader.models]
+        if reader.reading_back is not None:
+            words.append(f"read-back{reader.reading_back.weight:g}")
         if len(folders) > 1:  # best+best may be of any two runs
             words.append(hashlib.sha256("\n".join(map(str, folders)).encode()).hexdigest()[:6])
         return place / folder_name(words)
@@ -136,6 +140,7 @@ class EvaluationSession:
             direction = (self.scoring.source_lang, self.scoring.target_lang)
             search = self.translating.search(self.translator)
             system |= model_facts(self.models, direction, search)
+            system |= self.translating.reader.facts()
             system["batch_size"] = self.translating.batch_size
             system["seconds"] = seconds
             system["sentences_per_second"] = round(len(outputs.texts) / max(seconds, 1e-9), 2)

@@ -17,6 +17,7 @@
     average = 8                              # newest checkpoints; 0: the best network of the run
     half = true                              # weights of 16 bits
     beside = ["first.toml"]                  # teachers that translate along, as an ensemble
+    read_back = ["second.toml"]              # teachers of the other direction, that read back
     evaluate = ["--beam", "5"]
     translate = ["--beam", "4"]              # where it is itself a teacher
 
@@ -67,6 +68,9 @@ class ResultTable(Config):
     half: bool = Field(default=False, description="write weights of 16 bits")
     beside: Strings = Field(
         default=(), description="teachers whose networks translate along, as an ensemble"
+    )
+    read_back: Strings = Field(
+        default=(), description="teachers of the other direction that read translations back"
     )
     evaluate: Strings = Field(default=(), description="more arguments of `translucid evaluate`")
     translate: Strings = Field(
@@ -127,8 +131,9 @@ def _teaching_faults(recipe: RecipeFile) -> list[str]:
         faults.append("[data] teachers: two have the same name, and would share a folder")
     known = {teacher.path.name for teacher in everyone}
     faults += [
-        f"[result] beside: {name!r} is no teacher of this recipe, nor a teacher's teacher"
-        for name in recipe.result.beside
+        f"[result] {key}: {name!r} is no teacher of this recipe, nor a teacher's teacher"
+        for key in ("beside", "read_back")
+        for name in getattr(recipe.result, key)
         if name not in known
     ]
     return faults

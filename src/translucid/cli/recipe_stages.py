@@ -116,11 +116,24 @@ class _Plan:
                 "evaluate",
                 *self._named(self.recipe),
                 *to,
+                *self._reader(source, target),
                 *self.recipe.result.evaluate,
                 *place,
             )
             found.append(Stage(f"evaluate {source} → {target}", words))
         return found
+
+    def _reader(self, source: str, target: str) -> Words:
+        """Return which teachers read the recipe's own translations back."""
+        recipe = self.recipe
+        readers = [t for t in recipe.all_teachers() if t.path.name in recipe.result.read_back]
+        for reader in readers:
+            if (target, source) not in self._directions(reader):
+                raise InputError(
+                    f"{recipe.path}: {reader.path.name} cannot read back what is translated into "
+                    f"{target}, for it was not trained for {target} → {source}"
+                )
+        return tuple(word for one in readers for word in ("--read-back", str(self._model(one))))
 
     def _place(self, one: RecipeFile) -> Path:
         return self.folder if one is self.recipe else self.folder / "teachers" / one.name

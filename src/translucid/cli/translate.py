@@ -34,6 +34,8 @@ def translate(
     seed: options.Seed = None,
     groups: options.Groups = None,
     diversity: options.Diversity = None,
+    read_back: options.ReadBack = None,
+    read_back_weight: options.ReadBackWeight = None,
     terms: options.Terms = None,
     forbid: options.Forbid = None,
     prefix: options.Prefix = None,
@@ -56,17 +58,20 @@ def translate(
       translucid translate -m model -i book.fr -o book.en --resume
       tail -f log.fr | translucid translate -m model --format jsonl
       translucid translate -m model -i test.fr --beam 5 --n-best 5
+      translucid translate -i book.fr -o book.en --beam 8 --read-back fr-en
       translucid translate -m model "Bonjour." --sample --temperature 0.8 --seed 7
     """
     from translucid.cli.file_language import target_of_file
     from translucid.cli.line_files import ERRORS, survey
     from translucid.cli.model_choice import chosen, loaded
+    from translucid.cli.reader_choice import reader_of
     from translucid.cli.search_options import one_of, search_of
     from translucid.cli.terms_file import read_terms
     from translucid.cli.translation_output import FORMATS, Form
     from translucid.cli.translation_places import places_of
     from translucid.cli.translation_run import Run, Wishes
 
+    reader = reader_of(read_back, read_back_weight)
     handling = one_of("--errors", errors, ERRORS)
     places = places_of(texts, source, output, handling, resume=resume)
     form = Form(
@@ -99,5 +104,5 @@ def translate(
     search = search_of(translator.default_search, given, sample=sample, terms=bool(terminology))
     if target is None and places.file is not None:
         target = target_of_file(translator, places.file, places.errors, quiet=quiet)
-    wishes = Wishes(target, search, terminology, tuple(forbid or ()), prefix, batch_size)
+    wishes = Wishes(target, search, reader, terminology, tuple(forbid or ()), prefix, batch_size)
     Run(places, facts, chosen(models), translator, wishes, form, quiet).to_the_end()

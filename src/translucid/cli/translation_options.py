@@ -105,6 +105,19 @@ Groups = Annotated[
 Diversity = Annotated[
     float | None, typer.Option(metavar="D", help="Diverse: price of another group's token.")
 ]
+ReadBack = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--read-back",
+        metavar="MODEL",
+        help="Model of the other direction: of the beam, take the translation from which it can "
+        "tell the source.",
+    ),
+]
+ReadBackWeight = Annotated[
+    float | None,
+    typer.Option(metavar="W", help="How much that counts beside the search.  [default: 0.2]"),
+]
 Terms = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Terminology: lines of source words, tab, target words."),

@@ -16,6 +16,7 @@ from translucid.cli.closed_pipe import ended_quietly
 from translucid.cli.line_files import Survey
 from translucid.cli.line_translation import Way, translate_lines, windows_after
 from translucid.cli.model_choice import fingerprint
+from translucid.cli.reader_choice import Reader
 from translucid.cli.resumable_output import ResumableOutput, Work, is_unfinished, resumable_output
 from translucid.cli.translation_output import Form
 from translucid.cli.translation_places import Places, StreamOutput, progress_shown, stream_output
@@ -35,6 +36,7 @@ class Wishes:
 
     target: str | None
     search: SearchConfig
+    reader: Reader
     terms: Mapping[str, str] | None
     forbid: tuple[str, ...]
     prefix: str | None
@@ -99,6 +101,7 @@ class Run:
             forbidden=wishes.forbid,
             prefixes=None if wishes.prefix is None else [wishes.prefix] * len(texts),
             alignment=self.form.alignment,
+            reading_back=wishes.reader.reading_back,
             batch_size=wishes.batch_size,
             emit=emit,
         )
@@ -123,6 +126,7 @@ class Run:
             "model": fingerprint(self.models),
             "errors": self.places.errors,
             "target": str(wishes.target),
+            "read_back": json.dumps(wishes.reader.facts(), ensure_ascii=False),
             "terms": json.dumps(wishes.terms, ensure_ascii=False),
             "forbid": json.dumps(wishes.forbid, ensure_ascii=False),
             "prefix": json.dumps(wishes.prefix, ensure_ascii=False),

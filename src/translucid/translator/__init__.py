@@ -12,6 +12,7 @@
     member, searching    a network that takes part, and the search for a batch
     batches, assembly    similar lengths together; parts joined to the translation of a text
     source_language      which of a model's languages a text is in, where nobody says it
+    reading_back         a network of the other direction has a say in which hypothesis is the best
     streaming, scoring   a translation as it grows; how probable a given one is
     attention, alignment where the decoder looks, and so which words belong together
     alignment_heads,     the heads that align best; finding them with the help of a lexical model
@@ -21,6 +22,7 @@
 from translucid.translator.alignment_heads import AlignmentHeads, keep_alignment_heads
 from translucid.translator.head_search import find_alignment_heads
 from translucid.translator.loading import load
+from translucid.translator.reading_back import ReadingBack
 from translucid.translator.source_language import SourceLanguages, keep_source_languages
 from translucid.translator.translation import (
     Alignment,
@@ -40,6 +42,7 @@ __all__ = [
     "Flags",
     "LiveBeam",
     "Partial",
+    "ReadingBack",
     "Scored",
     "SourceLanguages",
     "Translation",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import torch
@@ -30,6 +31,7 @@ from translucid.translator.batches import in_batches
 from translucid.translator.forbidding import forbidden_tokens
 from translucid.translator.member import Member
 from translucid.translator.order import Order
+from translucid.translator.reading_back import Found, ReadingBack, all_of_the_beam
 from translucid.translator.scoring import Pair, fits, pairs_of, score_pairs, scored
 from translucid.translator.searching import Searcher, never_written
 from translucid.translator.source_language import SourceLanguages
@@ -92,6 +94,7 @@ class Translator:
         prefixes: Iterable[str] | None = None,
         forbidden: Iterable[str] = (),
         alignment: bool = False,
+        reading_back: ReadingBack | None = None,
         batch_size: int = 64,
         emit: Emit | None = None,
     ) -> list[Translation]:
@@ -102,8 +105,10 @@ class Translator:
         the source and what they must become (see `translator.terms`). `prefixes` has for each text
         what its translation must begin with, or ''; a blank text stays blank all the same.
         `forbidden` are words that no translation may have (see `translator.forbidding`).
-        `alignment` asks for what each word looked at. `batch_size` is how many sentences are
-        translated at once; it changes nothing but speed and memory.
+        `alignment` asks for what each word looked at. With `reading_back`, a network of the other
+        direction has a say in which of the hypotheses is the best (see `translator.reading_back`).
+        `batch_size` is how many sentences are translated at once; it changes nothing but speed and
+        memory.
         """
         check_batch_size(batch_size)
         order = self.order(
@@ -114,7 +119,12 @@ class Translator:
             prefixes=prefixes,
             forbidden=forbidden,
         )
-        choices = order.choices(self._find(order, batch_size, emit or silent))
+        emit = emit or silent
+        if reading_back is None:
+            found = self._find(order, batch_size, emit)
+        else:
+            found = self._find_and_read_back(order, target, reading_back, batch_size, emit)
+        choices = order.choices(found)
         weights = self._weights(order.pairs(choices), batch_size) if alignment else None
         return order.translations(choices, weights)
 
@@ -211,12 +221,15 @@ class Translator:
         check_batch_size(batch_size)
         pairs = self.pairs(sources, targets, target=target)
         flat = [pair for one in pairs for pair in one]
-        found = in_batches(
-            [pair.length for pair in flat],
+        return scored(pairs, self.log_probs(flat, batch_size), self.tokenizer)
+
+    def log_probs(self, pairs: Sequence[Pair], batch_size: int) -> list[list[float]]:
+        """Return log P of every token of each target, and last that of its end."""
+        return in_batches(
+            [pair.length for pair in pairs],
             batch_size,
-            lambda numbers: score_pairs(self.members, [flat[number] for number in numbers]),
+            lambda numbers: score_pairs(self.members, [pairs[number] for number in numbers]),
         )
-        return scored(pairs, found, self.tokenizer)
 
     def pairs(
         self, sources: Iterable[str], targets: Iterable[str], *, target: str | None = None
@@ -301,6 +314,41 @@ class Translator:
             lambda numbers: order.searcher.find([requests[number] for number in numbers], None),
             lambda done: emit(Progress("translate", done, len(requests), "sentences")),
         )
+
+    def _find_and_read_back(
+        self,
+        order: Order,
+        target: str | None,
+        reading_back: ReadingBack,
+        batch_size: int,
+        emit: Emit,
+    ) -> list[list[Hypothesis]]:
+        """Return all hypotheses of the beam for each part, scored with the help of a reader."""
+        settings = all_of_the_beam(order.searcher.settings)
+        languages = [self._direction(target, text) for text in order.texts]
+        for direction in dict.fromkeys(languages):
+            reading_back.check(*direction)
+        wide = replace(order, searcher=replace(order.searcher, settings=settings))
+        found = iter(self._find(wide, batch_size, emit))
+        parts = []
+        for (source, _), one in zip(languages, order.asked, strict=True):
+            for part in one.divided.parts:
+                hypotheses = tuple(next(found))
+                texts = tuple(self.tokenizer.decode(each.tokens) for each in hypotheses)
+                parts.append(Found(part.text, source, hypotheses, texts))
+        return reading_back.rescored(parts, settings, batch_size, emit)
+
+    def _direction(self, target: str | None, text: str) -> tuple[str, str]:
+        """Return the language that a text is in, and the one that it is translated into."""
+        into = self.target_language(target, [text])
+        sources = [source for source, other in self.directions if other == into]
+        source = sources[0] if len(sources) == 1 else self._source_language([text])
+        if source is None:
+            raise InputError(
+                f"{self.name} translates into {into} from {', '.join(sources)} and cannot tell "
+                "which of them a text is in: what it writes cannot be read back"
+            )
+        return source, into
 
     def _weights(
         self, pairs: Sequence[tuple[Tokens, Tokens]], batch_size: int

@@ -1,0 +1,136 @@
+"""Of several translations, the one from which the source can be told: against its definition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from small_tokenizers import SENTENCES
+from small_translators import sentences, write_random_model
+from translucid.decoding.penalties import score_of
+from translucid.decoding.settings import SearchConfig
+from translucid.errors import InputError
+from translucid.events import Notice
+from translucid.translator import ReadingBack, Translation, Translator, load
+from translucid.translator.reading_back import WEIGHT
+
+BACK = {"directions": [("en", "fr")], "tags": {}}
+BOTH = {"directions": [("fr", "en"), ("en", "fr")], "tags": {"en": 4, "fr": 5}}
+SEARCH = SearchConfig(beam=4, n_best=4, max_length=12, length_penalty=0.8)
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    """A network of the other direction, never trained, with another kind of tokens."""
+    folder = tmp_path_factory.mktemp("reader") / "reader"
+    return load(write_random_model(folder, kind="char", seed=5, generation=BACK))
+
+
+def by_definition(
+    found: Translation, reader: Translator, weight: float, target: str | None = None
+) -> list[tuple[str, float]]:
+    """Return the hypotheses of one sentence in the order that the definition gives."""
+    texts = [one.text for one in found.n_best]
+    read = reader.score(texts, [found.source] * len(texts), target=target)
+    pairs = [
+        (one.text, one.score + weight * score_of(back.log_prob, len(back.log_probs), SEARCH))
+        for one, back in zip(found.n_best, read, strict=True)
+    ]
+    return sorted(pairs, key=lambda pair: -pair[1])
+
+
+@pytest.mark.parametrize("weight", [0.01, 0.5, 10.0])
+def test_the_order_is_that_of_the_definition(
+    taught: Translator, reader: Translator, weight: float
+) -> None:
+    sources = [" ".join(text.split()) for text in sentences(30, seed=8)]
+    plain = taught.translate(sources, search=SEARCH)
+    read = taught.translate(sources, search=SEARCH, reading_back=ReadingBack(reader, weight))
+    for before, after in zip(plain, read, strict=True):
+        expected = by_definition(before, reader, weight)
+        assert [one.score for one in after.n_best] == pytest.approx(
+            [score for _, score in expected], abs=1e-4
+        )
+        assert sorted(one.text for one in after.n_best) == sorted(text for text, _ in expected)
+        assert after.text == after.n_best[0].text
+
+
+def test_another_order_is_found_and_fewer_may_be_asked_for(
+    taught: Translator, reader: Translator
+) -> None:
+    sources = sentences(30, seed=8)
+    back = ReadingBack(reader, 10.0)
+    whole = taught.translate(sources, search=SEARCH, reading_back=back)
+    best = taught.translate(sources, search=SEARCH.replace(n_best=1), reading_back=back)
+    assert [one.text for one in best] == [one.text for one in whole]
+    assert all(len(one.n_best) == 1 for one in best)
+    plain = taught.translate(sources, search=SEARCH)
+    assert [one.text for one in best] != [one.text for one in plain]
+
+
+def test_lines_and_blank_texts_stay_as_they_are(babbling: Translator, reader: Translator) -> None:
+    texts = ["", f"{SENTENCES[0]}\n\n  {SENTENCES[1]}  ", "   ", SENTENCES[2]]
+    search = SEARCH.replace(n_best=1)
+    plain = babbling.translate(texts, search=search)
+    read = babbling.translate(texts, search=search, reading_back=ReadingBack(reader))
+    assert [one.source for one in read] == texts
+    assert [one.text.count("\n") for one in read] == [one.text.count("\n") for one in plain]
+    assert [bool(one.text.strip()) for one in read] == [bool(text.strip()) for text in texts]
+    assert babbling.translate([], reading_back=ReadingBack(reader)) == []
+
+
+def test_a_model_of_both_directions_reads_back_itself(tmp_path: Path) -> None:
+    both = load(write_random_model(tmp_path / "both", kind="word", generation=BOTH))
+    sources = SENTENCES[:6]
+    plain = both.translate(sources, target="en", search=SEARCH)
+    read = both.translate(sources, target="en", search=SEARCH, reading_back=ReadingBack(both))
+    for before, after in zip(plain, read, strict=True):
+        expected = by_definition(before, both, WEIGHT, target="fr")
+        assert [one.score for one in after.n_best] == pytest.approx(
+            [score for _, score in expected], abs=1e-4
+        )
+
+
+def test_what_is_too_long_for_the_reader_keeps_the_order_of_the_search(
+    taught: Translator, tmp_path: Path
+) -> None:
+    short = write_random_model(
+        tmp_path / "short", kind="char", generation=BACK, positions="learned", max_positions=24
+    )
+    texts = ["chat noir", "vieux livre rouge petit maison"]
+    events: list[object] = []
+    read = taught.translate(
+        texts, search=SEARCH, reading_back=ReadingBack(load(short)), emit=events.append
+    )
+    plain = taught.translate(texts, search=SEARCH)
+    assert read[1] == plain[1]
+    assert read[0].n_best[0].score != plain[0].n_best[0].score
+    notices = [event.message for event in events if isinstance(event, Notice)]
+    assert notices == ["1 of 2 sentences were too long to be read back"]
+
+
+@pytest.mark.parametrize(
+    ("search", "what"),
+    [
+        (SearchConfig(method="greedy"), "the search is greedy"),
+        (SearchConfig(beam=1), "the search is beam of 1"),
+        (SearchConfig(method="sampling", samples=4), "the search is sampling"),
+    ],
+)
+def test_a_search_without_a_beam_has_nothing_to_choose_from(
+    taught: Translator, reader: Translator, search: SearchConfig, what: str
+) -> None:
+    with pytest.raises(InputError, match=what):
+        taught.translate(["chat"], search=search, reading_back=ReadingBack(reader))
+
+
+def test_a_reader_of_the_wrong_direction_is_refused(taught: Translator) -> None:
+    with pytest.raises(InputError, match=r"translates fr→en: .* it must translate en→fr"):
+        taught.translate(["chat"], reading_back=ReadingBack(taught))
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, 11.0, float("nan")])
+def test_a_weight_that_means_nothing_is_refused(reader: Translator, weight: float) -> None:
+    with pytest.raises(InputError, match=f"the weight of reading back is {weight}"):
+        ReadingBack(reader, weight)
