@@ -85,7 +85,7 @@ def test_the_tables_say_what_was_read_removed_and_written(prepare, tmp_path: Pat
         "removed: empty side 1 2.326%",
         "removed: identical sides 1 2.326%",
         "left 41",
-        "switched off: lower case, wrong language",
+        "switched off: wrong language",
         "train 31",
         "dev 4",
         "test 6",
@@ -155,6 +155,18 @@ def test_every_switch_reaches_the_settings(prepare, tmp_path: Path) -> None:
     assert {name: cleaning.pop(name) for name in limits} == limits
     assert cleaning.pop("check_language") is cleaning.pop("lowercase") is True
     assert set(cleaning.values()) == {False}
+
+
+def test_a_tokenizer_of_lower_case_is_taken_over_for_lower_case_only(
+    prepare, tmp_path: Path
+) -> None:
+    train = lines(tmp_path, "train", 40)
+    assert prepare(*train, *LANGUAGES, "-o", "lower", "--lowercase").code == 0
+    taken = (*train, *LANGUAGES, "-o", "more", "--tokenizer-from", "lower")
+    refused = prepare(*taken, tokenizer=None)
+    assert refused.code == 2
+    assert "knows no capitals, for it was learned from text in lower case" in refused.err
+    assert prepare(*taken, "--lowercase", tokenizer=None).code == 0
 
 
 def test_without_switches_the_settings_are_those_of_the_config(prepare, tmp_path: Path) -> None:

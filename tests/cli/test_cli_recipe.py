@@ -237,8 +237,19 @@ def test_a_teacher_of_the_other_direction_reads_back(tmp_path: Path) -> None:
     assert [command.split()[0] for command in found if reader in command] == ["evaluate"]
     with pytest.raises(InputError, match=r"forth.toml cannot read back .* for de → en"):
         commands(written(tmp_path, f'{taught}read_back = ["forth.toml"]\n'), tmp_path)
+    teacher(tmp_path, f'{corpus}prepare = ["--from", "de", "--to", "en"]\n', "again.toml")
+    two = taught.replace('"back.toml"]', '"back.toml", "again.toml"]')
+    with pytest.raises(InputError, match=r"read_back have different tokenizers"):
+        commands(written(tmp_path, f'{two}read_back = ["back.toml", "again.toml"]\n'), tmp_path)
     with pytest.raises(ConfigError, match=r"read_back: 'other.toml' is no teacher of this recipe"):
         read_recipe(written(tmp_path, f'{taught}read_back = ["other.toml"]\n'))
+
+
+def test_teacher_and_pupil_are_both_of_lower_case_or_neither(tmp_path: Path) -> None:
+    teacher(tmp_path, '[data]\ncorpus = "multi30k"\nprepare = ["--lowercase"]\n')
+    with pytest.raises(ConfigError, match=r"'teacher.toml' and this recipe must both have --lower"):
+        read_recipe(written(tmp_path, TAUGHT))
+    assert read_recipe(written(tmp_path, f'{TAUGHT}prepare = ["--lowercase"]\n')).teachers
 
 
 def test_only_a_teacher_with_the_same_tokenizer_translates_along(tmp_path: Path) -> None:

@@ -93,6 +93,17 @@ def test_translations_that_are_read_back(taught: Path, tmp_path: Path) -> None:
     assert done.stdout != run(*words, *texts).stdout
 
 
+def test_what_could_not_be_read_back_is_told_at_the_end(taught: Path, tmp_path: Path) -> None:
+    back = {"directions": [("en", "fr")], "tags": {}}
+    reader = write_random_model(
+        tmp_path / "back", kind="char", generation=back, positions="learned", max_positions=24
+    )
+    long = "vieux livre rouge petit maison"
+    done = run("-q", "-m", taught, "--read-back", reader, "chat noir", long)
+    assert done.exit_code == 0, done.output
+    assert done.stderr == "lines 1 to 2: 1 of 2 sentences were too long to be read back\n"
+
+
 def test_standard_input_and_files_give_the_same(taught: Path, tmp_path: Path) -> None:
     texts = sentences(90, seed=5)
     source, output = tmp_path / "in", tmp_path / "out"

@@ -152,13 +152,17 @@ def test_tokenised_text_is_noticed() -> None:
     assert "100 translations of ours end in ' .'" in notice.message
 
 
-def test_a_system_without_capitals_is_noticed() -> None:
-    references = [["It is.", "He was.", "so be it"]]
-    notice = case_notice("ours", ["it is.", "he was.", "so be it"], references)
+def test_capitals_on_one_side_only_are_noticed() -> None:
+    cased, lower = ["It is.", "He was.", "so be it"], ["it is.", "he was.", "so be it"]
+    notice = case_notice("ours", lower, [cased])
     assert notice is not None
-    assert "ours writes no capital letter, and 2 of 3 references" in notice.message
-    assert case_notice("ours", ["it is.", "He was.", "so be it"], references) is None
+    assert "2 references have capitals and the translations of ours none" in notice.message
+    notice = case_notice("ours", cased, [lower])
+    assert notice is not None
+    assert "2 translations of ours have capitals and the references none" in notice.message
+    assert case_notice("ours", ["it is.", "He was.", "so be it"], [cased]) is None
     assert case_notice("ours", ["it is.", "he was."], [["it is.", "He was."]]) is None
+    assert case_notice("ours", lower, [lower]) is case_notice("ours", [], [[]]) is None
 
 
 def test_the_memory_of_a_large_test() -> None:

@@ -22,6 +22,7 @@ from small_translators import (
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Event, Progress
+from translucid.text.lower_casing import LowerCasing
 from translucid.translator import Translation, Translator, load
 from translucid.translator.translator import MAX_SOURCE_TOKENS
 
@@ -344,6 +345,21 @@ def test_forbidden_words_are_not_written(taught: Translator) -> None:
     assert not {"cat", "black"} & set(without.split())
     *_, last = taught.stream("chat noir", forbidden=["cat", "black"])
     assert last.stable == without
+
+
+def test_words_that_a_model_of_lower_case_is_told_may_have_capitals(taught: Translator) -> None:
+    lower = Translator(
+        name="lower",
+        tokenizer=LowerCasing(taught.tokenizer),
+        members=taught.members,
+        generation=taught.generation.replace(lowercase=True),
+    )
+    assert lower.translate(["Chat NOIR"])[0].text == "black cat"
+    written = lower.translate(["chat noir"], forbidden=["Cat", "BLACK"])[0].text
+    assert written == taught.translate(["chat noir"], forbidden=["cat", "black"])[0].text
+    (found,) = lower.translate(["le chat"], terms={"Chat": "Dog"}, prefixes=["Old"])
+    assert found.text.startswith("old")
+    assert "dog" in found.text
 
 
 def test_a_word_that_is_no_token_cannot_be_forbidden(babbling: Translator) -> None:

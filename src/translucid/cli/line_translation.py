@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from translucid.cli.line_files import LineSource
+from translucid.cli.line_files import Line, LineSource
 from translucid.cli.resumable_output import Output
 from translucid.cli.translation_output import Form, rendered
 from translucid.cli.translation_summary import Tally
 from translucid.errors import InputError
-from translucid.events import Emit, Event, Progress
+from translucid.events import Emit, Event, Notice, Progress
 
 if TYPE_CHECKING:
     from translucid.translator import Translation
@@ -71,7 +71,7 @@ def translate_lines(way: Way, emit: Emit) -> Tally:
         if not lines:
             break
         begin = time.monotonic()
-        consume = _in_lines(tell, tally.lines, len(lines))
+        consume = _in_lines(tell, tally, lines)
         with _placed(lines[0].number, lines[-1].number):
             translations = way.translate([line.text for line in lines], consume)
         tally.seconds += time.monotonic() - begin
@@ -96,11 +96,19 @@ def _placed(first: int, last: int) -> Iterator[None]:
         ) from error
 
 
-def _in_lines(tell: Callable[[int], None], before: int, window: int) -> Emit:
-    """Return a consumer that tells how far a window has come in lines, as a share of its work."""
+def _in_lines(tell: Callable[[int], None], tally: Tally, window: Sequence[Line]) -> Emit:
+    """Return a consumer that tells how far a window has come in lines, as a share of its work.
+
+    What follows when all are translated, such as reading back, is not counted. Notices are kept
+    for the end.
+    """
+    before = tally.lines
 
     def consume(event: Event) -> None:
-        if isinstance(event, Progress) and event.total:
-            tell(before + window * event.done // event.total)
+        if isinstance(event, Notice):
+            place = f"lines {window[0].number:,} to {window[-1].number:,}"
+            tally.notices.append(f"{place}: {event.message}")
+        elif isinstance(event, Progress) and event.stage == "translate" and event.total:
+            tell(before + len(window) * event.done // event.total)
 
     return consume

@@ -9,6 +9,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from translucid.data.cleaning import Repair
+
 
 def print_report(
     console: Console, report: dict[str, Any], folder: Path, seconds: float | None
@@ -63,7 +65,11 @@ def _own_splits(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _absent(report: dict[str, Any]) -> str:
-    entries = [entry for entry in report["repaired"] + report["removed"] if not entry["pairs"]]
+    entries = [
+        entry
+        for entry in report["repaired"] + report["removed"]
+        if not entry["pairs"] and (entry["on"] or entry["name"] != Repair.LOWER_CASED)
+    ]
     lines = []
     for label, on in (("nothing to do for", True), ("switched off", False)):
         titles = [entry["title"] for entry in entries if entry["on"] is on]

@@ -126,6 +126,13 @@ def _teaching_faults(recipe: RecipeFile) -> list[str]:
         for teacher in recipe.teachers
         if teacher.data.corpus != recipe.data.corpus
     ]
+    lower = "--lowercase" in recipe.data.prepare
+    faults += [
+        f"[data] teachers: {teacher.path.name!r} and this recipe must both have --lowercase in "
+        "[data] prepare, or neither"
+        for teacher in recipe.teachers
+        if ("--lowercase" in teacher.data.prepare) != lower
+    ]
     everyone = recipe.all_teachers()
     if any(len({one.name for one in group}) < len(group) for group in (recipe.teachers, everyone)):
         faults.append("[data] teachers: two have the same name, and would share a folder")

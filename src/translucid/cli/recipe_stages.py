@@ -133,6 +133,11 @@ class _Plan:
                     f"{recipe.path}: {reader.path.name} cannot read back what is translated into "
                     f"{target}, for it was not trained for {target} → {source}"
                 )
+        if len({_first_of(reader).name for reader in readers}) > 1:
+            raise InputError(
+                f"{recipe.path}: the teachers of [result] read_back have different tokenizers and "
+                "cannot read together: name one, or some that have the same first teacher"
+            )
         return tuple(word for one in readers for word in ("--read-back", str(self._model(one))))
 
     def _place(self, one: RecipeFile) -> Path:

@@ -126,7 +126,7 @@ class Run:
             "model": fingerprint(self.models),
             "errors": self.places.errors,
             "target": str(wishes.target),
-            "read_back": json.dumps(wishes.reader.facts(), ensure_ascii=False),
+            "read_back": json.dumps(wishes.reader.identity()),
             "terms": json.dumps(wishes.terms, ensure_ascii=False),
             "forbid": json.dumps(wishes.forbid, ensure_ascii=False),
             "prefix": json.dumps(wishes.prefix, ensure_ascii=False),

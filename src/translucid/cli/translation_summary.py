@@ -25,12 +25,14 @@ class Tally:
     """Counts lines and tokens, and remembers which lines deserve a look.
 
     `seconds` are those of translating, without the time in which there was nothing to translate.
+    `notices` are what the translator said on the way.
     """
 
     def __init__(self) -> None:
         self.lines = 0
         self.tokens = 0
         self.seconds = 0.0
+        self.notices: list[str] = []
         self._flagged: dict[str, list[int]] = {flag: [] for flag in FLAGS}
 
     def add(self, lines: Sequence[Line], translations: Sequence[Translation]) -> None:
@@ -48,12 +50,13 @@ class Tally:
                     numbers.append(line.number)
 
     def warnings(self) -> list[str]:
-        """Return a line of text for each kind of flag that was raised."""
-        return [
+        """Return a line of text for each kind of flag that was raised, and all notices."""
+        flagged = [
             f"{_place(numbers)}: {FLAGS[flag][1]}"
             for flag, numbers in self._flagged.items()
             if numbers
         ]
+        return [*flagged, *self.notices]
 
     def summary(self) -> str:
         """Return the one line that is told at the end."""

@@ -2,7 +2,7 @@
 
 ::
 
-    as read ─► encoding ─► control ─► whitespace ─► case ─► NFC ─► damaged? empty? … ─► kept
+    as read ─► encoding ─► control ─► whitespace ─► NFC ─► case ─► damaged? empty? … ─► kept
                └────────────────── repairs ───────────────────┘   └── filters, the first counts
 
 Every step is a pure function of one pair that returns the pair (the very same one when there was
@@ -74,8 +74,8 @@ class Repair(StrEnum):
     ENCODING = "encoding"
     CONTROL = "control"
     WHITESPACE = "whitespace"
-    LOWER_CASED = "lower_cased"
     COMPOSED = "nfc"
+    LOWER_CASED = "lower_cased"
 
 
 class Reason(StrEnum):
@@ -99,8 +99,8 @@ REPAIR_TITLES = {
     Repair.ENCODING: "encoding repaired",
     Repair.CONTROL: "control characters removed",
     Repair.WHITESPACE: "whitespace tidied",
-    Repair.LOWER_CASED: "lower case",
     Repair.COMPOSED: "composed to NFC",
+    Repair.LOWER_CASED: "brought into lower case",
 }
 REASON_TITLES = {
     Reason.DAMAGED: "lost characters (U+FFFD)",
@@ -123,8 +123,8 @@ def switched_on(config: CleaningConfig) -> dict[Repair | Reason, bool]:
         Repair.ENCODING: config.repair_encoding,
         Repair.CONTROL: config.strip_control,
         Repair.WHITESPACE: config.tidy_whitespace,
-        Repair.LOWER_CASED: config.lowercase,
         Repair.COMPOSED: config.compose_unicode,
+        Repair.LOWER_CASED: config.lowercase,
         Reason.DAMAGED: config.drop_damaged,
         Reason.EMPTY: config.drop_empty,
         Reason.TOO_LONG: config.max_characters > 0 or config.max_words > 0,
@@ -191,8 +191,9 @@ class Cleaner:
 def _repairs(config: CleaningConfig) -> Iterator[tuple[Repair, Callable[[str], str]]]:
     """Yield the repairs that are on.
 
-    NFC comes last because taking out an invisible character can bring a letter and its accent
-    together. Surrogates are no choice: no file can hold half of a pair.
+    NFC comes after the others because taking out an invisible character can bring a letter and its
+    accent together, and before lower case, for so a model reads what it is given. Surrogates are no
+    choice: no file can hold half of a pair.
     """
     on = switched_on(config)
     for repair, make in (
@@ -200,8 +201,8 @@ def _repairs(config: CleaningConfig) -> Iterator[tuple[Repair, Callable[[str], s
         (Repair.ENCODING, encoding_repairer),
         (Repair.CONTROL, lambda: strip_control),
         (Repair.WHITESPACE, lambda: tidy_whitespace),
-        (Repair.LOWER_CASED, lambda: lower_cased),
         (Repair.COMPOSED, lambda: nfc),
+        (Repair.LOWER_CASED, lambda: lower_cased),
     ):
         if on[repair]:
             yield repair, make()

@@ -174,15 +174,21 @@ def tokenized_notice(name: str, translations: Sequence[str]) -> Notice | None:
 
 
 def case_notice(name: str, translations: Sequence[str], references: References) -> Notice | None:
-    """Warn of a system that writes no capitals where references have them, on most lines."""
-    capitals = sum(text != text.lower() for text in references[0])
-    if 2 * capitals <= len(references[0]) or any(text != text.lower() for text in translations):
+    """Warn where one side writes no capitals and most lines of the other have some."""
+    has, has_not = f"translations of {name}", "references"
+    capitals, others = (_with_capitals(texts) for texts in (translations, references[0]))
+    if capitals <= others:
+        has, has_not, capitals, others = has_not, has, others, capitals
+    if others or 2 * capitals <= len(translations):
         return None
     return Notice(
-        f"{name} writes no capital letter, and {capitals:,} of {len(references[0]):,} references "
-        "have some: BLEU and chrF take each for an error. Give references in lower case, or look "
-        "at the BLEU of --tokenized-bleu, which is of lower-cased text"
+        f"{capitals:,} {has} have capitals and the {has_not} none: BLEU and chrF take each for an "
+        "error. Give both sides as they are written, or both in lower case"
     )
+
+
+def _with_capitals(texts: Sequence[str]) -> int:
+    return sum(text != text.lower() for text in texts)
 
 
 def memory_notice(sentences: int, resamples: int, trials: int) -> Notice | None:

@@ -1,7 +1,7 @@
 """A tokenizer for text in lower case: whatever it is given, it reads in lower case.
 
 What stands around a network that was trained on such text (`translucid prepare --lowercase`) need
-not think of it: every text that is asked about comes through the tokenizer.
+not think of it: texts, prefixes and terms become tokens here.
 """
 
 from __future__ import annotations

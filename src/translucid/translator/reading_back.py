@@ -9,9 +9,10 @@ Noisy Channel Modeling for Neural Machine Translation", 2019)::
                          hypothesis 2 ─┼─ log P(source | hypothesis) ─▶ new order
                          …            ─┘
 
-    score = log P(hypothesis | source) / lp + weight · log P(source | hypothesis) / lp
+    score = score of the search + weight · log P(source | hypothesis) / lp
 
-Both are divided by the length penalty of the search, each by that of its own length.
+The search's own score is log P(hypothesis | source) / lp, and coverage where it is asked for. Both
+are divided by the length penalty of the search, each by that of its own length.
 """
 
 from __future__ import annotations
@@ -64,13 +65,18 @@ class ReadingBack:
                 f"{HIGHEST:g}; {WEIGHT} is usual"
             )
 
-    def check(self, source: str, target: str) -> None:
-        """Refuse a reader that does not translate the other way."""
+    def check(self, source: str, target: str, *, lowercase: bool) -> None:
+        """Refuse a reader that does not translate the other way, or needs capitals to read."""
         if (target, source) not in self.reader.directions:
             known = ", ".join(f"{one}→{other}" for one, other in self.reader.directions)
             raise InputError(
                 f"{self.reader.name} translates {known}: to read back what was translated from "
                 f"{source} into {target}, it must translate {target}→{source}"
+            )
+        if lowercase and not self.reader.generation.lowercase:
+            raise InputError(
+                f"{self.reader.name} was trained on text with capitals, and is to read what is all "
+                "in lower case: take a reader that was trained with --lowercase too"
             )
 
     def rescored(
@@ -110,7 +116,7 @@ class ReadingBack:
         """Return what is read: hypothesis and source of each; nothing where one is too long."""
         encode = self.reader.tokenizer.encode
         tag, source = self.reader.tag(part.language), tuple(encode(part.source))
-        pairs = [Pair((*tag, *encode(nfc(text)), EOS), source) for text in part.texts]
+        pairs = [Pair((*tag, *encode(nfc(text).strip()), EOS), source) for text in part.texts]
         longest = most_tokens(self.reader.members)
         return pairs if all(pair.length <= longest for pair in pairs) else []
 

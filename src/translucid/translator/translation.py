@@ -65,8 +65,9 @@ class Candidate:
     """One translation of a text.
 
     `log_probs` holds log P of each token, and last that of the end symbol, which only what went in
-    circles has not; `log_prob` is their sum, `score` what the search ranked by. For a text
-    translated in several parts, tokens are joined and scores are summed.
+    circles has not; `log_prob` is their sum, `score` what the search ranked by, and what a reader
+    added to it (see `translator.reading_back`). For a text translated in several parts, tokens are
+    joined and scores are summed.
     """
 
     text: str

@@ -16,7 +16,7 @@ from translucid.decoding.stepper import Hypothesis
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
 from translucid.text.interface import Tokenizer
-from translucid.text.normalize import nfc
+from translucid.text.normalize import lower_cased, nfc
 from translucid.translator.alignment import soft_alignments
 from translucid.translator.asking import (
     Wishes,
@@ -144,7 +144,8 @@ class Translator:
         """
         lines = checked_texts("texts", texts)
         begins = checked_prefixes(prefixes, lines)
-        never = forbidden_tokens(checked_texts("forbidden", forbidden), self.tokenizer)
+        words = [self._spelled(word) for word in checked_texts("forbidden", forbidden)]
+        never = forbidden_tokens(words, self.tokenizer)
         targets = []
         for number, text in enumerate(lines):
             with told_of("text", number):
@@ -257,7 +258,12 @@ class Translator:
         tag = self.tag(target)
         positions = min(member.positions for member in self.members)
         longest = min(MAX_SOURCE_TOKENS, positions - len(tag) - 1)
-        return Wishes(self.tokenizer, tag, max(1, longest), terminology(terms, self.tokenizer))
+        known = {self._spelled(source): written for source, written in (terms or {}).items()}
+        return Wishes(self.tokenizer, tag, max(1, longest), terminology(known, self.tokenizer))
+
+    def _spelled(self, word: str) -> str:
+        """Return a word as it stands in the texts that the network knows."""
+        return lower_cased(word) if self.generation.lowercase else word
 
     def target_language(self, target: str | None, texts: Sequence[str] = ()) -> str:
         """Return the language to translate into.
@@ -284,9 +290,14 @@ class Translator:
 
     def _source_language(self, texts: Sequence[str]) -> str | None:
         """Return the source language that texts together are in, if the model can tell."""
+        return self._language_of(
+            texts, list(dict.fromkeys(source for source, _ in self.directions))
+        )
+
+    def _language_of(self, texts: Sequence[str], sources: Sequence[str]) -> str | None:
+        """Return which of these source languages texts together are in, if the model can tell."""
         if self.source_languages is None or not texts:
             return None
-        sources = list(dict.fromkeys(source for source, _ in self.directions))
         letters = itertools.chain.from_iterable(f"{text} " for text in texts)
         beginning = "".join(itertools.islice(letters, CHARACTERS_TO_KNOW))
         tokens = self.tokenizer.encode(nfc(beginning))
@@ -325,28 +336,32 @@ class Translator:
     ) -> list[list[Hypothesis]]:
         """Return all hypotheses of the beam for each part, scored with the help of a reader."""
         settings = all_of_the_beam(order.searcher.settings)
-        languages = [self._direction(target, text) for text in order.texts]
-        for direction in dict.fromkeys(languages):
-            reading_back.check(*direction)
+        languages = []
+        for number, (text, one) in enumerate(zip(order.texts, order.asked, strict=True)):
+            if one.divided.parts:  # a blank text is in no language
+                with told_of("text", number):
+                    source, into = self._direction(target, text)
+                    reading_back.check(source, into, lowercase=self.generation.lowercase)
+                languages += [source] * len(one.divided.parts)
         wide = replace(order, searcher=replace(order.searcher, settings=settings))
-        found = iter(self._find(wide, batch_size, emit))
-        parts = []
-        for (source, _), one in zip(languages, order.asked, strict=True):
-            for part in one.divided.parts:
-                hypotheses = tuple(next(found))
-                texts = tuple(self.tokenizer.decode(each.tokens) for each in hypotheses)
-                parts.append(Found(part.text, source, hypotheses, texts))
+        found = self._find(wide, batch_size, emit)
+        texts = [part.text for one in order.asked for part in one.divided.parts]
+        parts = [
+            Found(text, source, tuple(each), tuple(self.tokenizer.decode(h.tokens) for h in each))
+            for text, source, each in zip(texts, languages, found, strict=True)
+        ]
         return reading_back.rescored(parts, settings, batch_size, emit)
 
     def _direction(self, target: str | None, text: str) -> tuple[str, str]:
         """Return the language that a text is in, and the one that it is translated into."""
         into = self.target_language(target, [text])
         sources = [source for source, other in self.directions if other == into]
-        source = sources[0] if len(sources) == 1 else self._source_language([text])
+        source = sources[0] if len(sources) == 1 else self._language_of([text], sources)
         if source is None:
             raise InputError(
                 f"{self.name} translates into {into} from {', '.join(sources)} and cannot tell "
-                "which of them a text is in: what it writes cannot be read back"
+                "which of them the text is in, so that its translation cannot be read back: leave "
+                "reading back out, or take a model of one source language"
             )
         return source, into
 

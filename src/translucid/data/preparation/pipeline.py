@@ -125,6 +125,11 @@ def _prepare(
     emit: Emit,
 ) -> Prepared:
     base = None if inputs.tokenizer_from is None else find_base(inputs.tokenizer_from)
+    if base is not None and base.lowercase and not config.cleaning.lowercase:
+        raise InputError(
+            f"the tokenizer of {inputs.tokenizer_from} knows no capitals, for it was learned from "
+            "text in lower case: give --lowercase too, or leave --tokenizer-from out"
+        )
     assign_slots({} if base is None else base.languages, inputs.languages)
     Cleaner(config.cleaning, *inputs.languages)  # a package that is missing is missed now
     stamps = stamps_of(inputs.corpora)

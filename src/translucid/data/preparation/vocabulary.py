@@ -33,20 +33,25 @@ _CHARACTER_SIZE = 4_000
 
 @dataclass(frozen=True)
 class Base:
-    """The tokenizer to take over, and the tag slots and tagging that belong to it."""
+    """The tokenizer to take over, and the tag slots and tagging that belong to it.
+
+    `lowercase`: it was learned from text in lower case.
+    """
 
     tokenizer: Path
     languages: Mapping[str, int]
     tagged: bool
+    lowercase: bool
 
 
 def find_base(path: Path) -> Base:
     """Find the tokenizer of a prepared data folder, or take the path for a tokenizer itself."""
     if path.is_dir():
         data = open_data(path)
-        return Base(data.tokenizer_path, data.manifest.languages, data.manifest.tagged)
+        manifest = data.manifest
+        return Base(data.tokenizer_path, manifest.languages, manifest.tagged, manifest.lowercase)
     load_tokenizer(path)
-    return Base(path, {}, tagged=False)
+    return Base(path, {}, tagged=False, lowercase=False)
 
 
 def assign_slots(known: Mapping[str, int], languages: Sequence[str]) -> dict[str, int]:
