@@ -128,6 +128,13 @@ def test_texts_of_several_languages_and_blank_ones(tmp_path: Path) -> None:
         both.translate([french, english], search=SEARCH, reading_back=ReadingBack(one_way))
 
 
+def test_a_text_whose_language_nobody_knows_cannot_be_read_back(tmp_path: Path) -> None:
+    several = {"directions": [("fr", "en"), ("de", "en")], "tags": {}}
+    translator = load(write_random_model(tmp_path / "several", generation=several))
+    with pytest.raises(InputError, match=r"text 2: .* from fr, de and cannot tell which of them"):
+        translator.translate(["", "Le chat"], search=SEARCH, reading_back=ReadingBack(translator))
+
+
 def test_prefixes_and_terms_hold_when_read_back(taught: Translator, reader: Translator) -> None:
     found = taught.translate(
         ["chat noir", "chat noir"],
