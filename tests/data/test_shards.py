@@ -354,6 +354,15 @@ def test_unknown_splits_languages_and_pairs_are_refused(data: PreparedData) -> N
 # ------------------------------------------------------------------------------ manifest
 
 
+def test_lower_case_stands_in_the_manifest_of_such_text_only(data: PreparedData) -> None:
+    """A run knows its data by this text: folders from before there was such text keep theirs."""
+    before = data.manifest.to_json()
+    assert "lowercase" not in before
+    lower = dataclasses.replace(data.manifest, lowercase=True)
+    assert json.loads(lower.to_json()) == {**json.loads(before), "lowercase": True}
+    assert Manifest.from_json(lower.to_json(), Path("manifest.json")) == lower
+
+
 def test_the_manifest_comes_back_from_its_json(data: PreparedData) -> None:
     text = data.manifest.to_json()
     assert Manifest.from_json(text, Path("manifest.json")) == data.manifest

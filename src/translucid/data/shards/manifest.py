@@ -90,8 +90,15 @@ class Manifest:
         return Layout((self.source_lang, self.target_lang), self.tokenizer.vocab_size)
 
     def to_json(self) -> str:
-        """Return the content of manifest.json."""
-        return json.dumps(dataclasses.asdict(self), ensure_ascii=False, indent=2) + "\n"
+        """Return the content of manifest.json.
+
+        `lowercase` is only there where it is true: a run knows its data by these bytes, and one
+        that was begun before there was such text goes on.
+        """
+        values = dataclasses.asdict(self)
+        if not self.lowercase:
+            del values["lowercase"]
+        return json.dumps(values, ensure_ascii=False, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str, path: Path) -> Manifest:
