@@ -55,7 +55,10 @@ Rows = list[list[int]]
 
 def network(preset: str, vocab_size: int, model: Path | None) -> Transformer:
     if model is not None:
-        return load_model(model)
+        found = load_model(model)
+        if found.config.source_vocab_size != found.config.target_vocab_size:
+            raise SystemExit(f"{model} writes fewer pieces than it reads, which peers here cannot")
+        return found
     torch.manual_seed(0)
     config = find_preset(preset).config(vocab_size)
     return Transformer(

@@ -71,7 +71,8 @@ class PeerRun:
         strength, typed = settings.subword_sampling, settings.typed_source
         sampling = None
         if strength or typed:
-            sampling = Sampling(self.tokenizer, strength, typed, batches.max_tokens)
+            writer = self.tokenizer.within(self.data.manifest.tokenizer.sizes[1])
+            sampling = Sampling(self.tokenizer, writer, strength, typed, batches.max_tokens)
         return Loader(batches, sampling, ahead=4, pin=False)
 
     def train(self, until: float) -> None:

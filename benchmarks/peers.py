@@ -26,7 +26,7 @@ class PlainTransformer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(config.target_vocab_size, config.d_model)
+        self.embedding = nn.Embedding(config.source_vocab_size, config.d_model)
         nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
         self.dropout = nn.Dropout(config.dropout)
         self.transformer = nn.Transformer(
@@ -106,7 +106,7 @@ def marian_model(config: ModelConfig, **more: Any) -> Any:
 
     return MarianMTModel(
         MarianConfig(
-            vocab_size=config.target_vocab_size,
+            vocab_size=config.source_vocab_size,
             d_model=config.d_model,
             encoder_layers=config.encoder_layers,
             decoder_layers=config.decoder_layers,

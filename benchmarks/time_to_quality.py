@@ -18,8 +18,10 @@ All have the same corpus, tokenizer and number of cores, and float32. The optimi
 PyTorch's fused Adam, or our Muon if the recipe asks for it (torch.nn.Transformer packs W^Q, W^K and
 W^V into one matrix, which Muon then takes as one). Ours cuts a step into a part for each thread,
 unless the recipe says how; a plain loop computes it at once, with all threads, and would take
-longer for the parts one after another. All search greedily; the peers, which keep no keys and
-values, may write 15 tokens more than the source has, ours 50.
+longer for the parts one after another. Where the recipe asks for `--target-pieces-only`, ours has
+logits for these pieces alone; a plain loop has not got that, and computes them all. All search
+greedily; the peers, which keep no keys and values, may write 15 tokens more than the source has,
+ours 50.
 
 Each trains for five minutes, then the next one does, until all had an hour or took all their steps:
 so a slow hour of the machine meets them alike. With `--cores 1` each has a core to itself, and two
@@ -157,7 +159,7 @@ def our_course(run: Path) -> Course:
 
 def peer_turn(turn: Turn) -> None:
     data = open_data(turn.folder / "data")
-    recipe = recipe_of(turn.name, turn.recipe, data.manifest.tokenizer.vocab_size)
+    recipe = recipe_of(turn.name, turn.recipe, data.manifest.tokenizer.sizes)
     run = PeerRun(turn.name, PEERS[turn.name], data, recipe, turn.own / "state.pt")
     run.train(turn.until)
     for course in run.courses:
@@ -181,17 +183,17 @@ def prepared(corpus: Path, folder: Path, recipe: Path) -> None:
         raise SystemExit(f"{recipe} has several directions; this compares one")
 
 
-def recipe_of(name: str, recipe: Path, vocab_size: int) -> Recipe:
+def recipe_of(name: str, recipe: Path, sizes: tuple[int, int]) -> Recipe:
     """Return the settings of a system; what a plain loop cannot do is refused."""
     told = of_file(recipe)
-    of_ours = complete([of_preset(find_preset(told.preset or "tiny")), told], vocab_size)
+    of_ours = complete([of_preset(find_preset(told.preset or "tiny")), told], sizes)
     given = of_ours.model.model_dump() | of_ours.training.model_dump()
     head = of_ours.model.d_model // of_ours.model.heads
     plain = PLAIN_ONLY | {"d_k": head, "d_v": head}
     if other := [f"{key} = {given[key]}" for key, value in plain.items() if given[key] != value]:
         raise SystemExit(f"{recipe}: a plain loop here has not {', '.join(other)}")
     if name == MARIAN:
-        return complete([of_preset(find_preset(PUBLISHED_SIZES)), PUBLISHED], vocab_size)
+        return complete([of_preset(find_preset(PUBLISHED_SIZES)), PUBLISHED], sizes)
     return of_ours
 
 

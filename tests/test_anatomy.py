@@ -80,6 +80,15 @@ def test_parameters(norm: str, tying: str, positions: str, bias: bool) -> None:
     assert sum(block.parameters for block in anatomy(config, 1)) == count
 
 
+@pytest.mark.parametrize("tying", ["all", "decoder", "none"])
+def test_parameters_where_fewer_tokens_are_written(tying: str) -> None:
+    config = small_config(target_vocab_size=20, tying=tying)
+    count = sum(p.numel() for p in Transformer(config).parameters())
+    blocks = anatomy(config, 1)
+    assert sum(block.parameters for block in blocks) == count
+    assert blocks[-1].shapes == "32 → 20"
+
+
 def test_a_length_of_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="length = 0"):
         anatomy(small_config(), 0)

@@ -41,7 +41,7 @@ def test_the_default_is_the_papers_base_model() -> None:
         ({"d_k": 3, "positions": "rotary"}, "d_k = 3 is odd: rotary"),
         ({"positions": "sinusoid"}, "positions = 'sinusoid': must be one of 'sinusoidal', "),
         ({"norm": "Pre"}, "norm = 'Pre': must be one of 'post' or 'pre'"),
-        ({"target_vocab_size": 99}, "tying = 'all' shares one matrix.*100.*99.*make them equal"),
+        ({"target_vocab_size": 101}, "tying = 'all' shares one matrix.*100.*101.*make them equal"),
         ({"padding_id": 100}, "padding_id = 100 is outside the vocabulary of 100 tokens: 0 to 99"),
         ({"heads": "8"}, "heads = '8': should be a valid integer"),
         ({"encoder_layers": 0}, "encoder_layers = 0: should be greater than or equal to 1"),

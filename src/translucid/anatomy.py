@@ -53,7 +53,7 @@ def anatomy(config: ModelConfig, length: int) -> list[Block]:
 def _embeddings(config: ModelConfig) -> list[Block]:
     d, source, target = config.d_model, config.source_vocab_size, config.target_vocab_size
     if config.tying == "all":
-        return [Block("embedding (all three)", 1, f"{target} × {d}", target * d, Cost())]
+        return [Block("embedding (all three)", 1, f"{source} × {d}", source * d, Cost())]
     shared = " (and output)" if config.tying == "decoder" else ""
     return [
         Block("source embedding", 1, f"{source} × {d}", source * d, Cost()),

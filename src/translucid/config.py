@@ -132,10 +132,10 @@ def _rotary_needs_pairs(values: Mapping[str, Any]) -> str | None:
 
 def _tying_needs_one_vocabulary(values: Mapping[str, Any]) -> str | None:
     source, target = values["source_vocab_size"], values["target_vocab_size"]
-    if values["tying"] == "all" and source != target:
+    if values["tying"] == "all" and source < target:
         return (
-            f"tying = 'all' shares one matrix, but source_vocab_size = {source} and "
-            f"target_vocab_size = {target}: make them equal, or tie 'decoder' or 'none'"
+            f"tying = 'all' shares one matrix, which source_vocab_size = {source} makes too small "
+            f"for target_vocab_size = {target}: make them equal, or tie 'decoder' or 'none'"
         )
     return None
 
@@ -165,7 +165,9 @@ class ModelConfig(Config):
     """The hyper-parameters of the network; the defaults are the paper's base model (table 3)."""
 
     source_vocab_size: Count = Field(description="number of tokens on the source side")
-    target_vocab_size: Count = Field(description="number of tokens on the target side")
+    target_vocab_size: Count = Field(
+        description="number of tokens on the target side; of one vocabulary, so many of the first"
+    )
     encoder_layers: Count = Field(6, description="N of the encoder (section 3.1)")
     decoder_layers: Count = Field(6, description="N of the decoder (section 3.1)")
     d_model: Count = Field(512, description="width of the residual stream")

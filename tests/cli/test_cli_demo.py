@@ -68,6 +68,6 @@ def test_the_whole_way(tmp_path: Path) -> None:
 
 def test_the_real_recipe_is_valid() -> None:
     layers = [of_preset(find_preset(demo.PRESET)), Settings(demo.MODEL, demo.TRAINING)]
-    recipe = complete(layers, demo.VOCABULARY)
+    recipe = complete(layers, (demo.VOCABULARY, demo.VOCABULARY))
     assert recipe.training.max_steps % recipe.training.validate_every == 0
     assert demo.SENTENCES[0] == "je suis étudiant"

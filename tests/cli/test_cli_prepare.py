@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import sys
@@ -55,6 +56,7 @@ def test_help_has_examples_and_every_filter(prepare) -> None:
     assert "translucid prepare train.fr train.en --from fr --to en -o data --dev" in done.out
     for option in (
         *("--dev", "--test", "--split", "--vocab-size", "--tokenizer-from", "--both", "--fields"),
+        "--target-pieces-only",
         *("--no-repair-encoding", "--no-strip-control", "--no-tidy-whitespace", "--no-nfc"),
         *(
             "--lowercase",
@@ -169,11 +171,47 @@ def test_a_tokenizer_of_lower_case_is_taken_over_for_lower_case_only(
     assert prepare(*taken, "--lowercase", tokenizer=None).code == 0
 
 
+def test_target_pieces_are_told_and_taken_over(prepare, tmp_path: Path) -> None:
+    train = lines(tmp_path, "train", 400)
+    only = "--target-pieces-only"
+    syllables = ["".join(pair) for pair in itertools.product("bdgkmnpt", "aeiou")]
+    words = ["".join(pair) for pair in itertools.product(syllables, syllables)][:400]
+    Path(train[0]).write_text("".join(f"{word} {word[::-1]} {word}\n" for word in words))
+    first = prepare(*train, *LANGUAGES, "-o", "first", only, tokenizer=None)
+    assert first.code == 0, first.err
+    entry = open_data(tmp_path / "first").manifest.tokenizer
+    assert entry.target_pieces is not None
+    assert entry.target_pieces < entry.vocab_size
+    told = f"{entry.vocab_size:,} pieces (bpe), {entry.target_pieces:,} of them in the target"
+    assert told in first.err
+    report = tmp_path / "first" / "report.json"
+    report.write_text(report.read_text().replace('"target_pieces"', '"unknown_to_older_ones"'))
+    again = prepare(*train, *LANGUAGES, "-o", "first", only, tokenizer=None)
+    assert (again.code, "of them in the target" in again.err) == (0, False)
+    taken = (*train, *LANGUAGES, "--tokenizer-from", "first")
+    assert prepare(*taken, "-o", "more", only, tokenizer=None).code == 0
+    assert open_data(tmp_path / "more").manifest.tokenizer == entry
+    assert prepare(*taken, "-o", "all", tokenizer=None).code == 0
+    assert open_data(tmp_path / "all").manifest.tokenizer.target_pieces is None
+    turned = (*reversed(train), "--from", "en", "--to", "fr", "--tokenizer-from", "first")
+    refused = prepare(*turned, "-o", "turned", only, tokenizer=None)
+    assert refused.code == 2
+    assert "does not tell which pieces text in 'fr' has: take the tokenizer of" in refused.err
+    refused = prepare(*train, *LANGUAGES, "-o", "both", only, "--both", tokenizer=None)
+    assert refused.code == 2
+    assert "--both trains both directions, so all pieces are written" in refused.err
+    refused = prepare(*train, *LANGUAGES, "-o", "words", only, tokenizer="word")
+    assert refused.code == 2
+    assert "--target-pieces-only needs --tokenizer bpe, the default; word cannot" in refused.err
+
+
 def test_without_switches_the_settings_are_those_of_the_config(prepare, tmp_path: Path) -> None:
     done = prepare(*lines(tmp_path, "train", 40), *LANGUAGES, "-o", "data", tokenizer=None)
     assert done.code == 0, done.err
     settings = open_data(tmp_path / "data").manifest.settings
     defaults = PrepareConfig().model_dump(mode="json")
+    assert defaults.pop("target_pieces_only") is False
+    assert "target_pieces_only" not in settings  # it is the same data as before there was this
     assert {name: settings[name] for name in defaults} == defaults
 
 

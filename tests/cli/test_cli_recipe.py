@@ -252,6 +252,32 @@ def test_teacher_and_pupil_are_both_of_lower_case_or_neither(tmp_path: Path) -> 
     assert read_recipe(written(tmp_path, f'{TAUGHT}prepare = ["--lowercase"]\n')).teachers
 
 
+def test_who_computes_together_writes_the_same_pieces(tmp_path: Path) -> None:
+    """What would fail after hours of training is refused before it begins."""
+    corpus, only = '[data]\ncorpus = "multi30k"\n', '"--target-pieces-only"'
+    german = '"--from", "de", "--to", "en"'
+    teacher(tmp_path, corpus, "teacher.toml")
+    with pytest.raises(InputError, match=r"and --target-pieces-only too; teacher.toml has not"):
+        commands(written(tmp_path, f"{TAUGHT}prepare = [{only}]\n"), tmp_path)
+    teacher(tmp_path, f"{corpus}prepare = [{only}, {german}]\n", "teacher.toml")
+    with pytest.raises(InputError, match=r"must have the same direction .*teacher.toml has not"):
+        commands(written(tmp_path, f"{TAUGHT}prepare = [{only}]\n"), tmp_path)
+    teacher(tmp_path, f"{corpus}prepare = [{only}]\n", "teacher.toml")
+    beside = '[result]\nbeside = ["teacher.toml"]\n'
+    with pytest.raises(InputError, match=r"teacher.toml has --target-pieces-only in .* has not"):
+        commands(written(tmp_path, f"{TAUGHT}{beside}"), tmp_path)
+    assert commands(written(tmp_path, f"{TAUGHT}prepare = [{only}]\n{beside}"), tmp_path)
+    teacher(tmp_path, f"{corpus}prepare = [{german}]\n", "back.toml")
+    pupil = f'{corpus}teachers = ["back.toml"]\nprepare = [{german}]\n'
+    teacher(tmp_path, pupil, "again.toml")
+    two = '[data]\ncorpus = "multi30k"\nteachers = ["teacher.toml", "back.toml", "again.toml"]\n'
+    both = '[result]\nread_back = ["back.toml", "again.toml"]\n'
+    assert commands(written(tmp_path, f"{two}{both}"), tmp_path)
+    teacher(tmp_path, f"{corpus}prepare = [{only}, {german}]\n", "back.toml")
+    with pytest.raises(InputError, match=r"back.toml has --target.* and again.toml has not"):
+        commands(written(tmp_path, f"{two}{both}"), tmp_path)
+
+
 def test_only_a_teacher_with_the_same_tokenizer_translates_along(tmp_path: Path) -> None:
     for name in ("teacher.toml", "other.toml"):
         teacher(tmp_path, '[data]\ncorpus = "multi30k"\n', name)

@@ -56,9 +56,8 @@ def loader_of(data: PreparedData, max_tokens: int = 200, strength: float | None 
     batches = Batches(examples_of(data, "train"), max_tokens=max_tokens, seed=3)
     sampling = None
     if strength is not None:
-        sampling = Sampling(
-            load_tokenizer(data.tokenizer_path), strength, typed=0.0, longest=10_000
-        )
+        tokenizer = load_tokenizer(data.tokenizer_path)
+        sampling = Sampling(tokenizer, tokenizer, strength, typed=0.0, longest=10_000)
     return Loader(batches, sampling=sampling, ahead=2, pin=False)
 
 

@@ -61,6 +61,31 @@ def test_shards_hold_the_pairs_in_order_as_the_tokenizer_encodes_them(
     assert report["splits"]["train"]["tokens"] == data.manifest.splits["train"].tokens
 
 
+TARGETS_ONLY = PrepareConfig(vocab_size=500, target_pieces_only=True)
+
+
+def test_targets_have_the_first_pieces_only(tmp_path: Path) -> None:
+    train = sentences(300)
+    dev = [(source, f"{target} élève forêt été") for source, target in sentences(20, seed=1)]
+    data, report = prepare_pairs(tmp_path, train, TARGETS_ONLY, dev=dev)
+    size, written = data.manifest.tokenizer.sizes
+    assert (report["tokenizer"]["vocab_size"], report["tokenizer"]["target_pieces"]) == (
+        *(size, written),
+    )
+    assert written < size
+    tokenizer = load_tokenizer(data.tokenizer_path)
+    writer = tokenizer.within(written)
+    for name, pairs in (("train", train), ("dev", dev)):
+        split = data.split(name)
+        for i, (source, target) in enumerate(pairs):
+            assert split.tokens("fr", i).tolist() == tokenizer.encode(source)
+            assert split.tokens("en", i).tolist() == writer.encode(target)
+    sources = max(int(data.split("train").tokens("fr", i).max()) for i in range(len(train)))
+    assert sources >= written
+    # Words of the source among the target's are spelled by smaller pieces, and come back.
+    assert writer.decode(data.split("dev").tokens("en", 0).tolist()) == dev[0][1]
+
+
 def test_every_pair_is_accounted_for(tmp_path: Path) -> None:
     good = sentences(100)
     bad = [

@@ -135,6 +135,18 @@ def test_kill_9_at_every_stage_and_going_on_gives_the_same_bytes(
     assert files(data) == undisturbed
 
 
+def test_kill_9_while_target_pieces_are_put_first_gives_the_same_bytes(command: Command) -> None:
+    only = ("--target-pieces-only", "--workers", "1")
+    assert command.run("whole", *only).returncode == 0
+    data = command.folder / "killed-first"
+    for moment in ("tokenizer.first", "target_pieces.json", "tokenizer.model"):
+        with command.start("killed-first", *only) as process:
+            wait_for(process, (data / "unfinished" / moment).exists)
+            process.kill()
+    assert command.run("killed-first", *only).returncode == 0
+    assert files(data) == files(command.folder / "whole")
+
+
 def test_kill_9_at_random_moments_gives_the_same_bytes(
     command: Command, undisturbed: dict[str, bytes]
 ) -> None:

@@ -39,7 +39,18 @@ def one_sentence(
 @pytest.fixture(scope="module")
 def sampler(tmp_path_factory: pytest.TempPathFactory) -> tuple[Batches, Sampling]:
     batches, tokenizer = one_sentence(tmp_path_factory.mktemp("sampling"), [TEXT] * 3, TEXT, 330)
-    return batches, Sampling(tokenizer, 0.3, typed=0.0, longest=10_000)
+    return batches, Sampling(tokenizer, tokenizer, 0.3, typed=0.0, longest=10_000)
+
+
+def test_targets_are_sampled_from_their_own_pieces(tmp_path: Path) -> None:
+    batches, tokenizer = one_sentence(tmp_path, [TEXT] * 3, TEXT, 330)
+    writer = tokenizer.within(300)
+    sampling = Sampling(tokenizer, writer, 0.3, typed=0.0, longest=10_000)
+    seen = [segmentations(batches, sampling, epoch, 0) for epoch in range(20)]
+    sources = {token for first, second, *_ in seen for token in (*first, *second)}
+    targets = {token for *_, third, fourth in seen for token in (*third, *fourth)}
+    assert max(targets) < 300 <= max(sources)
+    assert {writer.decode(row) for *_, third, fourth in seen for row in (third, fourth)} == {TEXT}
 
 
 def segmentations(
@@ -95,7 +106,7 @@ CAPITALS = "BOSTON"
 def typing(folder: Path, known: list[str], text: str) -> tuple[Batches, Sampling]:
     """One sentence, half of the time as people type it."""
     batches, tokenizer = one_sentence(folder, known, text, 290)
-    return batches, Sampling(tokenizer, 0.0, typed=0.5, longest=10_000)
+    return batches, Sampling(tokenizer, tokenizer, 0.0, typed=0.5, longest=10_000)
 
 
 def spellings(batches: Batches, sampling: Sampling, rows: int = 200) -> tuple[list[str], list[str]]:

@@ -363,6 +363,26 @@ def test_lower_case_stands_in_the_manifest_of_such_text_only(data: PreparedData)
     assert Manifest.from_json(lower.to_json(), Path("manifest.json")) == lower
 
 
+def test_target_pieces_stand_in_the_manifest_where_there_are_fewer(data: PreparedData) -> None:
+    before, entry = data.manifest.to_json(), data.manifest.tokenizer
+    assert "target_pieces" not in before
+    assert entry.sizes == (entry.vocab_size, entry.vocab_size)
+    fewer = dataclasses.replace(
+        data.manifest, tokenizer=dataclasses.replace(entry, target_pieces=280)
+    )
+    assert Manifest.from_json(fewer.to_json(), Path("manifest.json")) == fewer
+    assert fewer.tokenizer.sizes == (entry.vocab_size, 280)
+    both = dataclasses.replace(fewer, directions=(("fr", "en"), ("en", "fr")))
+    with pytest.raises(DataError, match=r"target_pieces: only BPE and data of one"):
+        Manifest.from_json(both.to_json(), Path("manifest.json"))
+    for size in (275, entry.vocab_size + 1):
+        text = fewer.to_json().replace('"target_pieces": 280', f'"target_pieces": {size}')
+        with pytest.raises(
+            DataError, match=rf"must be from 276 to the vocabulary's .*, not {size}"
+        ):
+            Manifest.from_json(text, Path("manifest.json"))
+
+
 def test_the_manifest_comes_back_from_its_json(data: PreparedData) -> None:
     text = data.manifest.to_json()
     assert Manifest.from_json(text, Path("manifest.json")) == data.manifest

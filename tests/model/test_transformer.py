@@ -41,6 +41,16 @@ def test_tying_shares_one_matrix(tying: str, same: set[str]) -> None:
     assert count == 4 - max(1, len(same))
 
 
+def test_fewer_tokens_are_written_by_the_first_rows_of_the_shared_matrix() -> None:
+    fewer, every = small_network(target_vocab_size=20), small_network()
+    every.load_state_dict(fewer.state_dict())
+    source, target = ragged(3, 8, seed=1), ragged(3, 6, seed=2, vocab=20)
+    assert source.max() >= 20
+    torch.testing.assert_close(fewer(source, target), every(source, target)[..., :20])
+    with pytest.raises(InputError, match="target holds the id 20, outside the vocabulary of 20"):
+        fewer(source, torch.full_like(target, 20))
+
+
 def test_embeddings_are_scaled_by_the_root_of_d_model() -> None:
     model = small_network()
     ids = torch.tensor([[1, 5]])

@@ -34,6 +34,15 @@ def test_stepping_equals_the_full_pass(positions: str, norm: str, tying: str) ->
     assert torch.allclose(stepped, full(model, source, target), rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("tying", TYINGS)
+def test_stepping_equals_the_full_pass_where_fewer_tokens_are_written(tying: str) -> None:
+    model = small_network(target_vocab_size=20, tying=tying)
+    source, target = ragged(4, 9, seed=1), torch.randint(1, 20, (4, STEPS))
+    stepped = walk(model.start(source), target)
+    assert stepped.shape == (4, STEPS, 20)
+    assert torch.allclose(stepped, full(model, source, target), rtol=0, atol=1e-5)
+
+
 def test_tables_end_and_stepping_goes_on() -> None:
     for positions in ("sinusoidal", "sinusoidal-halves", "rotary", "relative"):
         short = small_network(positions=positions, max_positions=5)

@@ -114,7 +114,7 @@ def test_two_in_a_row_stop(data: PreparedData, tmp_path: Path) -> None:
 
 def test_a_network_that_cannot_read_the_data_is_refused(data: PreparedData, tmp_path: Path) -> None:
     small = initial_model(toy_config(data, source_vocab_size=99, target_vocab_size=99), seed=1)
-    with pytest.raises(InputError, match="vocabulary has 99 tokens, and the tokenizer of"):
+    with pytest.raises(InputError, match="source vocabulary has 99 tokens, and source text of"):
         make_trainer(data, toy_settings(), tmp_path / "RUN", model=small)
     short = initial_model(toy_config(data, positions="learned", max_positions=5), seed=1)
     with pytest.raises(InputError, match=r"has \d+ tokens, and the network 5 learned positions"):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
-from networks import ragged, small_network
+from networks import VOCAB, ragged, small_network
 from translucid.training import loss as loss_module
 from translucid.training.loss import Objective, projected_loss, target_entropy
 
@@ -42,6 +42,25 @@ def example(rows: int, vocab: int, size: int, seed: int) -> tuple[Tensor, Tensor
     states = torch.randn(rows, size, generator=generator)
     weight = torch.randn(vocab, size, generator=generator) * size**-0.5  # logits of unit variance
     return states, weight, torch.randint(vocab, (rows,), generator=generator)
+
+
+def test_tokens_that_no_target_has_are_as_if_they_were_forbidden() -> None:
+    """Fewer rows of the shared matrix: the loss of a softmax over the others, all gradients too."""
+    fewer, full = (small_network(target_vocab_size=size) for size in (20, VOCAB))
+    full.load_state_dict(fewer.state_dict())
+    source, target = ragged(3, 7, seed=0), ragged(3, 6, seed=1, vocab=20)
+    labels = target.roll(-1, dims=1)
+    ours, _ = Objective(fewer, 0.1, 0.0)(source, target, labels)
+    ours.backward()
+    logits = full(source, target)[..., :20].flatten(0, 1)
+    log_p, counts = logits.log_softmax(-1), labels.flatten() != 0
+    q = F.one_hot(labels.flatten(), 20) * 0.9 + 0.1 / 20
+    theirs = ((torch.xlogy(q, q) - q * log_p).sum(-1) * counts).sum()
+    theirs.backward()
+    torch.testing.assert_close(ours, theirs)
+    found = {name: p.grad for name, p in fewer.named_parameters()}
+    wanted = {name: p.grad for name, p in full.named_parameters()}
+    torch.testing.assert_close(found, wanted)
 
 
 @given(

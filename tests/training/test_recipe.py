@@ -34,7 +34,7 @@ def test_what_comes_later_wins(tmp_path: Path) -> None:
         of_assignments(["model.norm=pre", "warmup_steps=9", "metric = bleu", "compile=true"]),
         Settings(training={"warmup_steps": 11}),
     ]
-    recipe = complete(layers, vocab_size=123)
+    recipe = complete(layers, sizes=(123, 123))
     assert recipe.model.d_model == 128  # the preset
     assert recipe.model.dropout == 0.3  # the file
     assert recipe.model.norm == "pre"  # --set, which wins over the file
@@ -48,14 +48,14 @@ def test_what_comes_later_wins(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_a_complete_recipe(name: str) -> None:
     preset = find_preset(name)
-    recipe = complete([of_preset(preset)], vocab_size=100)
+    recipe = complete([of_preset(preset)], sizes=(100, 100))
     assert recipe.model == preset.config(100)
     assert recipe.training.label_smoothing == preset.label_smoothing
     assert (recipe.training.schedule == "paper") == (preset.published is not None)
 
 
 def test_the_papers_presets_train_as_the_paper_did() -> None:
-    training = complete([of_preset(find_preset("big"))], vocab_size=100).training
+    training = complete([of_preset(find_preset("big"))], sizes=(100, 100)).training
     assert (training.max_steps, training.warmup_steps) == (300_000, 4000)
     assert (training.batch_tokens, training.learning_rate) == (25_000, 1.0)
 
@@ -63,11 +63,11 @@ def test_the_papers_presets_train_as_the_paper_did() -> None:
 def test_all_mistakes_of_a_run_are_told_together() -> None:
     layers = [of_assignments(["model.dropout=2", "training.warmup=1", "model.target_vocab_size=9"])]
     with pytest.raises(ConfigError) as caught:
-        complete(layers, vocab_size=100)
+        complete(layers, sizes=(100, 100))
     message = str(caught.value)
     assert "[model] dropout = 2" in message
     assert "[training] unknown key 'warmup' (value 1); did you mean 'warmup_steps'?" in message
-    assert "model.target_vocab_size = 9: the data has a vocabulary of 100" in message
+    assert "model.target_vocab_size = 9: that of the data is 100; leave it out" in message
     assert len(caught.value.faults) == 3
 
 

@@ -17,18 +17,18 @@ def test_every_row_of_the_papers_table_has_a_counterpart() -> None:
 
 def test_every_row_changes_something_and_is_a_network() -> None:
     study = table_3()
-    base = study.recipe(study.rows[0], [], VOCABULARY)
+    base = study.recipe(study.rows[0], [], (VOCABULARY, VOCABULARY))
     assert study.rows[0].name == BASE
-    assert base == complete([of_preset(PRESETS["tiny"])], VOCABULARY)
-    recipes = [study.recipe(row, [], VOCABULARY) for row in study.rows]
+    assert base == complete([of_preset(PRESETS["tiny"])], (VOCABULARY, VOCABULARY))
+    recipes = [study.recipe(row, [], (VOCABULARY, VOCABULARY)) for row in study.rows]
     assert len({repr(recipe) for recipe in recipes}) == len(study.rows)
 
 
 def test_rows_change_only_what_they_name() -> None:
     study = table_3()
-    base = study.recipe(study.rows[0], [], VOCABULARY)
+    base = study.recipe(study.rows[0], [], (VOCABULARY, VOCABULARY))
     for row in study.rows:
-        found = study.recipe(row, [], VOCABULARY)
+        found = study.recipe(row, [], (VOCABULARY, VOCABULARY))
         changed = {
             key
             for key, value in found.model.model_dump().items()

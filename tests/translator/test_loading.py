@@ -49,6 +49,23 @@ def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
         assert small_tokenizer(kind).fingerprint[:12] in str(caught.value)
 
 
+def test_networks_that_write_different_pieces_are_no_ensemble(tmp_path: Path) -> None:
+    first = write_random_model(tmp_path / "first")
+    fewer = write_random_model(tmp_path / "fewer", target_vocab_size=340)
+    with pytest.raises(InputError, match=r"write different numbers of pieces \(.*first: .*r: 340"):
+        load(first, fewer)
+    other = write_random_model(tmp_path / "other", target_vocab_size=340, seed=1)
+    assert load(fewer, other).writer.vocab_size == 340
+
+
+def test_a_network_that_writes_fewer_pieces_than_its_tokenizer_can_spell_with_is_refused(
+    tmp_path: Path,
+) -> None:
+    folder = write_random_model(tmp_path / "words", kind="word", target_vocab_size=30)
+    with pytest.raises(DataError, match=r"source and 30 target tokens, its tokenizer"):
+        load(folder)
+
+
 def test_a_network_of_another_size_than_its_tokenizer_is_refused(tmp_path: Path) -> None:
     folder = write_random_model(tmp_path / "mixed", kind="bpe")
     small_tokenizer("char").save(folder / "tokenizer.model")

@@ -127,7 +127,7 @@ def _trained(data: PreparedData, run: Path) -> Stopped:
     from translucid.training.recipe import Settings, complete, of_preset
 
     layers = [of_preset(find_preset(PRESET)), Settings(MODEL, TRAINING)]
-    recipe = complete(layers, data.manifest.tokenizer.vocab_size)
+    recipe = complete(layers, data.manifest.tokenizer.sizes)
     session = Session(
         recipe=recipe,
         data=data,

@@ -95,8 +95,11 @@ def _splits_table(report: dict[str, Any]) -> Table:
 def _closing(report: dict[str, Any], folder: Path, seconds: float | None) -> str:
     tokenizer, padding = report["tokenizer"], report["padding"]
     share = "not known" if padding["share"] is None else f"{padding['share']:.1%}"
+    size = tokenizer["vocab_size"]
+    written = tokenizer.get("target_pieces", size)  # older reports do not say, and have all
+    of_them = f", {written:,} of them in the target" if written < size else ""
     lines = [
-        f"vocabulary  {tokenizer['vocab_size']:,} pieces ({tokenizer['kind']})",
+        f"vocabulary  {size:,} pieces ({tokenizer['kind']}){of_them}",
         f"padding     {share} in batches of {padding['batch_tokens']:,} tokens",
         f"on disk     {report['bytes_on_disk'] / 1e6:,.1f} MB in {folder}",
     ]

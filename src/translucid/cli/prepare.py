@@ -95,6 +95,13 @@ TokenizerFrom = Annotated[
         help="Take over tokenizer and language tags of another DATA folder, or a tokenizer file.",
     ),
 ]
+TargetPiecesOnly = Annotated[
+    bool,
+    typer.Option(
+        "--target-pieces-only",
+        help="Let the network write only pieces that target text has: faster, for bpe.",
+    ),
+]
 Both = Annotated[
     bool, typer.Option("--both", help="Train both directions, with target-language tags.")
 ]
@@ -169,6 +176,7 @@ def prepare(
     tokenizer: TokenizerKind = None,
     vocab_size: VocabSize = None,
     tokenizer_from: TokenizerFrom = None,
+    target_pieces_only: TargetPiecesOnly = False,
     both: Both = False,
     tags: Tags = False,
     fields: Fields = None,
@@ -229,6 +237,7 @@ def prepare(
         vocab_size=vocab_size,
         split_dev=split_dev,
         split_test=split_test,
+        target_pieces_only=target_pieces_only,
         both=both,
         tags=tags,
         seed=seed,

@@ -20,6 +20,7 @@ BUILT_IN: dict[str, Words] = {
     **dict.fromkeys(("copy", "reverse", "sort"), (*_TASK, "--split", "500,500")),
 }
 _LANGUAGES = ("--from", "--to")
+_ONLY = "--target-pieces-only"
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,7 @@ class _Plan:
                 f"{recipe.path}: the teachers of [result] read_back have different tokenizers and "
                 "cannot read together: name one, or some that have the same first teacher"
             )
+        _check_written(recipe, readers)
         return tuple(word for one in readers for word in ("--read-back", str(self._model(one))))
 
     def _place(self, one: RecipeFile) -> Path:
@@ -158,6 +160,14 @@ class _Plan:
             return given
         if len(self._directions(one)) != 1:
             raise InputError(f"{one.path}: a recipe with teachers is of one direction, not --both")
+        first = one.teachers[0]
+        if _ONLY in one.data.prepare and (
+            _ONLY not in first.data.prepare or self._directions(first) != self._directions(one)
+        ):
+            raise InputError(
+                f"{one.path}: with {_ONLY}, its first teacher, whose tokenizer it takes over, must "
+                f"have the same direction and {_ONLY} too; {first.path.name} has not"
+            )
         added = [
             str(made) for teacher in one.teachers for made in self._translations(teacher).values()
         ]
@@ -186,6 +196,7 @@ class _Plan:
                     f"{one.path}: {other.path.name} cannot translate along with it, for it has "
                     "another tokenizer. A recipe takes over that of its first teacher"
                 )
+        _check_written(one, [one, *along])
         return [self._model(each) for each in (one, *along)]
 
     def _model(self, one: RecipeFile) -> Path:
@@ -213,6 +224,16 @@ def directions_of(words: Words) -> list[Direction]:
     given = dict(itertools.pairwise(words))
     source, target = (given[option] for option in _LANGUAGES)
     return [(source, target), *([(target, source)] if "--both" in words else [])]
+
+
+def _check_written(recipe: RecipeFile, together: list[RecipeFile]) -> None:
+    """Refuse networks that would compute together and write different pieces."""
+    names = {_ONLY in one.data.prepare: one.path.name for one in together}
+    if len(names) > 1:
+        raise InputError(
+            f"{recipe.path}: {names[True]} has {_ONLY} in [data] prepare and {names[False]} has "
+            "not, so they cannot compute together: all must have it, or none"
+        )
 
 
 def _first_of(one: RecipeFile) -> RecipeFile:

@@ -22,7 +22,7 @@ class Setting(NamedTuple):
 
 def settings_of(preset: Preset) -> list[Setting]:
     """Return the settings of network and training, in the order of their tables."""
-    model, training = complete([of_preset(preset)], PAPER_VOCABULARY)
+    model, training = complete([of_preset(preset)], (PAPER_VOCABULARY, PAPER_VOCABULARY))
     return [*_settings("model", model), *_settings("training", training)]
 
 

@@ -110,7 +110,7 @@ def _trials(
         for seed in seeds:
             usual = Settings(training={"validation_sample": dev, "keep_checkpoints": 1})
             layers = [usual, *over, Settings(training={"seed": seed})]
-            recipe = chosen.recipe(row, layers, data.manifest.tokenizer.vocab_size)
+            recipe = chosen.recipe(row, layers, data.manifest.tokenizer.sizes)
             yield Trial(row, recipe, output / "runs" / folder_name(row.name) / f"seed-{seed}")
 
 

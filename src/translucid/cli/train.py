@@ -157,7 +157,7 @@ def _recipe(
     below = [] if earlier is None else [earlier]
     if named or earlier is None:
         below.append(of_preset(find_preset(named or DEFAULT_PRESET)))
-    return complete([*below, *layers], data.manifest.tokenizer.vocab_size)
+    return complete([*below, *layers], data.manifest.tokenizer.sizes)
 
 
 def _as_begun(recipe: Recipe, earlier: Settings | None, fit_memory: bool) -> Recipe:

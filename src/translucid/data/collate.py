@@ -96,8 +96,8 @@ def _joined(parts: Sequence[Rows]) -> Rows:
 
 def collate(batch: MicroBatch, sources: Rows, targets: Rows, examples: Examples) -> Batch:
     """Return the tensors of a micro-batch from the tokens of its rows."""
-    for rows in (sources, targets):
-        _check(rows, batch, examples)
+    for rows, size in zip((sources, targets), examples.sizes, strict=True):
+        _check(rows, size, batch, examples)
     tags = [examples.tags[direction] for direction in batch.directions.tolist()]
     starts = None if None in tags else np.array(tags)
     begins = np.full(len(tags), BOS)
@@ -125,14 +125,13 @@ def _padded(rows: Rows, *, begin: NDArray[np.int64] | None, end: int | None) -> 
     return torch.from_numpy(block)
 
 
-def _check(rows: Rows, batch: MicroBatch, examples: Examples) -> None:
+def _check(rows: Rows, size: int, batch: MicroBatch, examples: Examples) -> None:
     """Refuse a batch without rows, and tokens that are padding or in no vocabulary."""
     if len(rows.lengths) == 0 or len(rows.lengths) != len(batch.pairs):
         raise InputError(
             f"a batch of {len(batch.pairs)} examples cannot be made of {len(rows.lengths)} rows; "
             "there must be as many rows as examples, and at least one"
         )
-    size = examples.split.layout.vocab_size
     wrong = np.flatnonzero((rows.tokens <= PAD) | (rows.tokens >= size))
     if wrong.size:
         row = int(np.searchsorted(np.cumsum(rows.lengths), wrong[0], side="right"))

@@ -26,12 +26,14 @@ class Examples:
     """The examples of a split; an example is a sentence pair in one direction.
 
     `tags` holds, for each direction, the token that the source begins with, or None without tags.
-    `weights` says by corpus number how often a pair comes an epoch; None: each pair once.
+    Source and target tokens are below `sizes`. `weights` says by corpus number how often a pair
+    comes an epoch; None: each pair once.
     """
 
     split: Split
     directions: tuple[tuple[str, str], ...]
     tags: tuple[int | None, ...]
+    sizes: tuple[int, int]
     corpora: tuple[CorpusEntry, ...]
     weights: tuple[float, ...] | None
 
@@ -63,6 +65,7 @@ def examples_of(data: PreparedData, split: str) -> Examples:
             tag_id(manifest.languages[target]) if manifest.tagged else None
             for _, target in manifest.directions
         ),
+        sizes=manifest.tokenizer.sizes,
         corpora=manifest.corpora,
         weights=weights if split == "train" and any(w != 1 for w in weights) else None,
     )

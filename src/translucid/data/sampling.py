@@ -34,12 +34,14 @@ _LOTS = 2**63  # `derive` gives one of these numbers
 
 @dataclass(frozen=True)
 class Sampling:
-    """The tokenizer, how strongly it samples, and the share of sources that is read as typed.
+    """The tokenizers, how strongly they sample, and the share of sources that is read as typed.
 
+    `tokenizer` is that of sources and `writer` that of targets, which may have fewer pieces.
     `longest` is the most tokens of a row, symbols counted, that the network can read.
     """
 
     tokenizer: Tokenizer
+    writer: Tokenizer
     strength: float
     typed: float
     longest: int
@@ -70,7 +72,7 @@ def _sampled_side(
     batch: MicroBatch, batches: Batches, sampling: Sampling, *, side: int
 ) -> list[list[int]]:
     """Return the sampled tokens of every row on one side."""
-    examples = batches.examples
+    examples, tokenizer = batches.examples, sampling.writer if side else sampling.tokenizer
     longest = min(batches.max_tokens, sampling.longest)
     rows = []
     for row, (pair, direction) in enumerate(
@@ -86,9 +88,9 @@ def _sampled_side(
         tokens = stored = examples.split.tokens(lang, pair).tolist()
         if sampling.strength:
             seed = derive(batches.seed, batch.epoch, _SAMPLING, *place, side)
-            tokens = sampling.tokenizer.sample(text, seed=seed, strength=sampling.strength)
+            tokens = tokenizer.sample(text, seed=seed, strength=sampling.strength)
         elif text != written:
-            tokens = sampling.tokenizer.encode(text)
+            tokens = tokenizer.encode(text)
         specials = 2 if side == 0 and examples.tags[direction] is not None else 1
         rows.append(tokens if len(tokens) + specials <= longest else stored)
     return rows

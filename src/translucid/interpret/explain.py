@@ -172,7 +172,7 @@ def _found(
             f"given = {given!r} is a whole translation, so its beginning cannot be forced as well "
             f"(prefix = {list(forced)}): leave one of them out"
         )
-    written = (*translator.tokenizer.encode(one_line("given translation", given)), EOS)
+    written = (*translator.writer.encode(one_line("given translation", given)), EOS)
     return _whole(written, positions)
 
 

@@ -16,7 +16,7 @@ def forced_prefix(translator: Translator, prefix: Sequence[int]) -> Tokens:
 
     It can have the tokens of text, without line breaks, and at the end the end symbol.
     """
-    tokenizer, size = translator.tokenizer, translator.tokenizer.vocab_size
+    tokenizer, size = translator.writer, translator.writer.vocab_size
     never = frozenset(translator.searcher(None).forbidden)
     for place, token in enumerate(prefix):
         if isinstance(token, bool) or not isinstance(token, int) or not 0 <= token < size:
@@ -37,7 +37,7 @@ def forced_prefix(translator: Translator, prefix: Sequence[int]) -> Tokens:
 def prefix_of_text(translator: Translator, text: str) -> Tokens:
     """Return the tokens of a text that a translation is to begin with."""
     line = nfc(text).strip()
-    tokens = tuple(translator.tokenizer.encode(line))
+    tokens = tuple(translator.writer.encode(line))
     if "\n" in line or UNK in tokens:
         raise InputError(
             f"the prefix {line!r} cannot begin a translation: it has several lines, or characters "

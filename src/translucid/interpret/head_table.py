@@ -100,10 +100,15 @@ def measurable_pairs(
 
     Blank and very long lines are left out, and told; that nothing is left is an error.
     """
-    encode, tag = translator.tokenizer.encode, translator.tag(target)
+    read, write = translator.tokenizer.encode, translator.writer.encode
+    tag = translator.tag(target)
     longest = min(MAX_SOURCE_TOKENS, translator.members[0].positions - len(tag) - 1)
     pairs = [(nfc(s).strip(), nfc(t).strip()) for s, t in zip(sources, targets, strict=True)]
-    usable = [pair for pair in pairs if all(0 < len(encode(text)) <= longest for text in pair)]
+    usable = [
+        (source, written)
+        for source, written in pairs
+        if all(0 < len(ids) <= longest for ids in (read(source), write(written)))
+    ]
     if not usable:
         raise InputError(
             f"none of {len(pairs)} lines can be measured: blank ones and those of more than "
@@ -123,8 +128,9 @@ def _encoded(
     translator: Translator, pairs: Sequence[tuple[str, str]], language: str | None
 ) -> list[_Sentence]:
     """Return the tokens of pairs, with the links between them."""
-    encode, tag = translator.tokenizer.encode, translator.tag(language)
-    usable = [(tuple(encode(source)), tuple(encode(written))) for source, written in pairs]
+    read, write = translator.tokenizer.encode, translator.writer.encode
+    tag = translator.tag(language)
+    usable = [(tuple(read(source)), tuple(write(written))) for source, written in pairs]
     links: list[list[tuple[int, int]]] = [[] for _ in usable]
     some = usable[:MOST_LINKED]
     for link in sure_links([source for source, _ in some], [written for _, written in some]):

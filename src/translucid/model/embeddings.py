@@ -3,7 +3,7 @@
 "We share the same weight matrix between the two embedding layers and the pre-softmax linear
 transformation": that is ``tying = "all"``; ``"decoder"`` shares the target's two; ``"none"`` none.
 
-Shapes: B batch, L positions, D d_model, V vocabulary.
+Shapes: B batch, L positions, D d_model, V target vocabulary.
 """
 
 from __future__ import annotations
@@ -34,29 +34,33 @@ class TokenEmbedding(nn.Module):
 class OutputProjection(nn.Module):
     """The linear map from the decoder's output to a logit for each token (section 3.4)."""
 
-    def __init__(self, weight_VD: nn.Parameter) -> None:
+    def __init__(self, weight: nn.Parameter, tokens: int) -> None:
         super().__init__()
-        self.weight = weight_VD
+        self.weight, self.tokens = weight, tokens
+
+    @property
+    def rows(self) -> Tensor:
+        """The rows of the target's tokens: all of the matrix, or its first ones."""
+        return self.weight if len(self.weight) == self.tokens else self.weight[: self.tokens]
 
     def forward(self, x_BLD: Tensor) -> Tensor:
         """Return the logits; (B, L, D) → (B, L, V)."""
-        return F.linear(x_BLD, self.weight)
+        return F.linear(x_BLD, self.rows)
 
     def into(self, logits_NV: Tensor, x_ND: Tensor) -> Tensor:
         """Write the logits into given memory, and return it."""
-        return torch.mm(x_ND, self.weight.t(), out=logits_NV)
+        return torch.mm(x_ND, self.rows.t(), out=logits_NV)
 
 
 def make_embeddings(config: ModelConfig) -> tuple[TokenEmbedding, TokenEmbedding, OutputProjection]:
     """Return source and target embedding and output projection, tied or not (section 3.4)."""
-    target = TokenEmbedding(config.target_vocab_size, config.d_model)
     source = TokenEmbedding(config.source_vocab_size, config.d_model)
-    if config.tying == "all":
-        source.weight = target.weight
-    if config.tying == "none":
-        weight_VD = nn.Parameter(torch.empty(config.target_vocab_size, config.d_model))
-        return source, target, OutputProjection(weight_VD)
-    return source, target, OutputProjection(target.weight)
+    target = TokenEmbedding(config.target_vocab_size, config.d_model)
+    if config.tying == "all":  # a target with fewer tokens has the first rows
+        target.weight = source.weight
+    tied = config.tying != "none"
+    weight = target.weight if tied else nn.Parameter(torch.empty_like(target.weight))
+    return source, target, OutputProjection(weight, config.target_vocab_size)
 
 
 def check_ids(name: str, ids: Tensor, vocab_size: int, dimensions: int) -> None:

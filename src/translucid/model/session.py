@@ -85,7 +85,7 @@ class DecodingSession:
         """Return log P in memory that every step uses again, as fresh memory takes time to get."""
         project = self._model.output_projection
         if self._scratch_2NV is None or self._scratch_2NV.size(1) < self.rows:
-            self._scratch_2NV = states_ND.new_empty(2, self.rows, project.weight.size(0))
+            self._scratch_2NV = states_ND.new_empty(2, self.rows, project.tokens)
         logits_NV, log_probs_NV = self._scratch_2NV[:, : self.rows]
         return torch.log_softmax(project.into(logits_NV, states_ND), dim=-1, out=log_probs_NV)
 

@@ -36,8 +36,7 @@ class Transformer(nn.Module):
         self.source_embedding, self.target_embedding, self.output_projection = make_embeddings(
             config
         )
-        self.encoder = Encoder(config)
-        self.decoder = Decoder(config)
+        self.encoder, self.decoder = Encoder(config), Decoder(config)
         initialize(self)
 
     def forward(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:

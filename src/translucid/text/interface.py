@@ -61,7 +61,8 @@ class Encoding(NamedTuple):
 class Tokenizer(ABC):
     """Turns text into ids and ids into text; never changes once made, and can be pickled.
 
-    It is made from the bytes of its file alone.
+    It is made from the bytes of its file, of which `fingerprint` is the hash, and from how many of
+    its pieces it is to have (`within`).
 
     ``encode`` adds neither ``<s>`` nor ``</s>`` nor a tag, and no text, whatever it spells,
     becomes one of them. The text should be normalised (:func:`translucid.text.normalize.nfc`)
@@ -113,6 +114,18 @@ class Tokenizer(ABC):
         ``encode`` cannot, show as U+FFFD.
         """
 
+    def within(self, size: int) -> Tokenizer:
+        """Return a tokenizer that has the first `size` ids only, and spells every text with them.
+
+        That is what a network needs whose target side has fewer pieces than its source side.
+        """
+        if size == self.vocab_size:
+            return self
+        raise InputError(
+            f"a tokenizer of kind {self.kind} cannot do with {size:,} of its {self.vocab_size:,} "
+            "pieces; one of kind bpe can"
+        )
+
     def sample(self, text: str, *, seed: int, strength: float) -> list[int]:  # noqa: ARG002
         """Return the ids of one random segmentation, a pure function of the arguments.
 
@@ -136,6 +149,9 @@ class Tokenizer(ABC):
                 f"  The ids come from another tokenizer than this one ({self.kind}, fingerprint "
                 f"{self.fingerprint[:12]})."
             )
+
+
+Tokenizers = tuple[Tokenizer, Tokenizer]  # of sources and of targets, which may have fewer pieces
 
 
 class BrokenFileError(ValueError):

@@ -42,6 +42,10 @@ class LowerCasing(Tokenizer):
         """Return the text of ids."""
         return self._inner.decode(ids)
 
+    def within(self, size: int) -> Tokenizer:
+        """Return a tokenizer for lower case that has the first `size` ids only."""
+        return LowerCasing(self._inner.within(size))
+
     def sample(self, text: str, *, seed: int, strength: float) -> list[int]:
         """Return the ids of one random segmentation of a text in lower case."""
         return self._inner.sample(lower_cased(text), seed=seed, strength=strength)

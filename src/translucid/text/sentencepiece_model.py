@@ -17,7 +17,7 @@ neither the kind of a model nor how it normalises; hence this reader.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -81,6 +81,20 @@ def read_model(data: bytes) -> SentencePieceModel:
     return SentencePieceModel(_MODEL_KINDS[model_type], tuple(pieces), tuple(scores))
 
 
+def with_first(data: bytes, first: Container[int]) -> bytes:
+    """Return a sentencepiece file in which the pieces with these ids come before the others.
+
+    Symbols and bytes stay where they are, and both groups keep their order. Which pieces a text is
+    made of depends on their scores alone, so it stays the same too.
+    """
+    pieces: list[bytes] = []
+    rest: list[bytes] = []
+    for number, _, field in _whole_fields(data):
+        (pieces if number == 1 else rest).append(field)
+    order = sorted(range(len(pieces)), key=lambda i: i >= FIRST_SUBWORD and i not in first)
+    return b"".join([*(pieces[i] for i in order), *rest])
+
+
 def _check_vocabulary(pieces: list[str], types: list[int]) -> None:
     """Refuse a model with another layout of ids, or whose pieces cross the border of a word."""
     head, head_types = tuple(pieces[:FIRST_SUBWORD]), tuple(types[:FIRST_SUBWORD])
@@ -108,22 +122,29 @@ def _check_normalizer(spec: dict[int, int | float | bytes]) -> None:
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | float | bytes]]:
     """Yield (number, value) of each field of a protocol buffer message."""
+    return ((number, value) for number, value, _ in _whole_fields(data))
+
+
+def _whole_fields(data: bytes) -> Iterator[tuple[int, int | float | bytes, bytes]]:
+    """Yield (number, value, all its bytes) of each field of a protocol buffer message."""
     position = 0
+    value: int | float | bytes
     while position < len(data):
+        start = position
         tag, position = _varint(data, position)
         match tag & 7:
             case 0:
                 value, position = _varint(data, position)
-                yield tag >> 3, value
             case 2:
                 length, position = _varint(data, position)
-                yield tag >> 3, _cut(data, position, length)
+                value = _cut(data, position, length)
                 position += length
             case 5:
-                yield tag >> 3, struct.unpack("<f", _cut(data, position, 4))[0]
+                value = struct.unpack("<f", _cut(data, position, 4))[0]
                 position += 4
             case _:
                 raise BrokenFileError("it is no sentencepiece model")
+        yield tag >> 3, value, data[start:position]
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:

@@ -7,12 +7,17 @@ text. Two things need care:
   ``decode`` takes it off again.
 - sentencepiece writes a space as U+2581 (▁) and would read a ▁ of the text as a space. Such a ▁
   is encoded as its three bytes, which sentencepiece too decodes as ▁.
+
+A BPE tokenizer can do without its last pieces (`within`). Where one of them would stand, its merge
+is undone, and so on until only known pieces are left: the vocabulary filter of Sennrich et al.,
+"Edinburgh Neural Machine Translation Systems for WMT 16" (2016). A lacking character is its bytes.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -35,6 +40,7 @@ from translucid.text.sentencepiece_model import (
     SPACE_MARK,
     SentencePieceModel,
     read_model,
+    with_first,
 )
 from translucid.text.subword_sampling import (
     bpe_segmentation,
@@ -51,31 +57,64 @@ VARIANTS = 64
 MEMORY = 1 << 17  # segmentations kept, about 40 MB
 LONGEST_REMEMBERED = 32  # characters; a longer word hardly ever comes again
 
+ROUND = 64  # a number of pieces that is a multiple of it is a round one
+
 
 class SentencePieceTokenizer(Tokenizer):
     """A sentencepiece model of kind ``bpe`` or ``unigram``."""
 
     kind: Literal["bpe", "unigram"]
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, size: int | None = None) -> None:
         model = read_model(data)
-        super().__init__(data, model.pieces)
+        super().__init__(data, model.pieces[:size])
         self.kind = model.kind
         self._processor = _load(data)
         self._surfaces = _surfaces(model)
-        self._ids = {piece: i for i, piece in enumerate(_learned(model), FIRST_SUBWORD)}
-        self._scores = dict(zip(_learned(model), model.scores[FIRST_SUBWORD:], strict=True))
+        self._learned = _learned(model)
+        self._ids = dict(zip(self._learned, range(FIRST_SUBWORD, self.vocab_size), strict=False))
+        self._scores = dict(zip(self._learned, model.scores[FIRST_SUBWORD:], strict=True))
         self._unknown = unknown_score(self._scores)
         self._longest = max(map(len, self._scores))
         self._alphabet = frozenset("".join(self._scores))
         self._remembered = functools.lru_cache(maxsize=MEMORY)(self._sample_word)
+        self._undone = functools.cache(self._undo)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self._data, self.vocab_size)
+
+    def within(self, size: int) -> Tokenizer:
+        """Return a tokenizer of the same kind that has the first `size` ids only."""
+        if self.kind != "bpe" or size == self.vocab_size:
+            return super().within(size)
+        if not FIRST_SUBWORD <= size < self.vocab_size:
+            raise InputError(
+                f"a BPE tokenizer cannot do with {size:,} of its {self.vocab_size:,} pieces: it "
+                f"needs at least the {FIRST_SUBWORD} that are symbols and bytes"
+            )
+        return SentencePieceTokenizer(self._data, size)
+
+    def target_first(self, targets: Iterable[Sequence[str]]) -> tuple[SentencePieceTokenizer, int]:
+        """Return this tokenizer with the pieces of target texts, in batches, first; and how many.
+
+        Symbols, bytes and all characters of the texts are among them, since other texts may need
+        them; and a few pieces more, as products of matrices are faster with a round number of rows.
+        """
+        seen, characters = set(range(FIRST_SUBWORD)), {" "}
+        for texts in targets:
+            characters.update(*texts)
+            seen.update(*self.encode_batch(texts))
+        seen.update(self._ids[one] for one in characters if one in self._ids)
+        others = (token for token in range(self.vocab_size) if token not in seen)
+        seen.update(list(itertools.islice(others, -len(seen) % ROUND)))  # a list: `others` reads it
+        return SentencePieceTokenizer(with_first(self._data, seen)), len(seen)
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text; the empty text has none."""
         if SPACE_MARK in text:
             return self.encode_batch([text])[0]
         ids: list[int] = self._processor.encode(utf8(text), out_type=int)
-        return ids
+        return self._known(ids)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each text, in one call of sentencepiece."""
@@ -88,7 +127,7 @@ class SentencePieceTokenizer(Tokenizer):
         batch: list[list[int]] = self._processor.encode(plain, out_type=int, num_threads=1)
         for row, stand_in in stand_ins.items():
             batch[row] = _replace_run(batch[row], _byte_ids(stand_in), _byte_ids(SPACE_MARK))
-        return batch
+        return [self._known(ids) for ids in batch]
 
     def encode_with_offsets(self, text: str) -> Encoding:
         """Return ids, pieces and the span of the text that each piece stands for."""
@@ -144,11 +183,31 @@ class SentencePieceTokenizer(Tokenizer):
         else:
             lattice = unigram_lattice(word, self._scores, self._longest, self._unknown)
             pieces = unigram_segmentation(word, lattice, strength, uniform)
-        ids: list[int] = []
-        for piece in pieces:
-            known = self._ids.get(piece)
-            ids += _byte_ids(piece) if known is None else [known]
-        return tuple(ids)
+        return tuple(token for piece in pieces for token in self._undone(piece))
+
+    def _known(self, ids: list[int]) -> list[int]:
+        """Return ids with those that this tokenizer does not have spelled by others."""
+        if max(ids, default=0) < self.vocab_size:
+            return ids
+        spelled = (
+            self._undone(self._learned[token - FIRST_SUBWORD])
+            if token >= self.vocab_size
+            else (token,)
+            for token in ids
+        )
+        return list(itertools.chain.from_iterable(spelled))
+
+    def _undo(self, piece: str) -> tuple[int, ...]:
+        """Return the ids of a piece: its own, or those of the pieces it was merged of, or bytes."""
+        known = self._ids.get(piece)
+        if known is not None:
+            return (known,)
+        if len(piece) == 1:
+            return tuple(_byte_ids(piece))
+        parts = {piece[i:j] for i in range(len(piece)) for j in range(i + 1, len(piece) + 1)}
+        scores = {p: self._scores[p] for p in parts if p in self._scores and p != piece}
+        merged = bpe_segmentation(piece, scores, 0.0, uniform=float)
+        return tuple(token for part in merged for token in self._undone(part))
 
     def _stand_in(self, text: str) -> str:
         """Return a character that neither the text nor the vocabulary has, to encode as bytes."""

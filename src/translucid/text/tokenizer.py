@@ -33,6 +33,7 @@ from translucid.text.interface import (
     Encoding,
     Kind,
     Tokenizer,
+    Tokenizers,
     tag_id,
 )
 from translucid.text.piece_list import PieceListTokenizer, read_pieces
@@ -51,6 +52,7 @@ __all__ = [
     "Encoding",
     "Kind",
     "Tokenizer",
+    "Tokenizers",
     "load_tokenizer",
     "tag_id",
     "train_tokenizer",

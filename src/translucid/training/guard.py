@@ -22,13 +22,14 @@ class DivergedError(TranslucidError):
 
 def refuse_unfit(model: Transformer, data: PreparedData) -> None:
     """Raise InputError for a network that cannot read the data."""
-    config, needed = model.config, data.manifest.tokenizer.vocab_size
-    smallest = min(config.source_vocab_size, config.target_vocab_size)
-    if smallest < needed:
-        raise InputError(
-            f"the network's vocabulary has {smallest:,} tokens, and the tokenizer of "
-            f"{data.folder} has {needed:,}: give the network at least as many"
-        )
+    config = model.config
+    sizes = {"source": config.source_vocab_size, "target": config.target_vocab_size}
+    for (side, size), needed in zip(sizes.items(), data.manifest.tokenizer.sizes, strict=True):
+        if size < needed:
+            raise InputError(
+                f"the network's {side} vocabulary has {size:,} tokens, and {side} text of "
+                f"{data.folder} has {needed:,}: give the network at least as many"
+            )
     if config.positions == "learned":
         read = [name for name in ("train", "dev") if name in data.manifest.splits]
         most = max(longest(examples_of(data, name)) for name in read)

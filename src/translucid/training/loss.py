@@ -61,7 +61,7 @@ class Objective(nn.Module):
         counts_R = (labels_BT != model.config.padding_id).flatten().nonzero().squeeze(1)
         return projected_loss(
             states_BTD.flatten(0, 1).index_select(0, counts_R),
-            model.output_projection.weight,
+            model.output_projection.rows,
             labels_BT.flatten()[counts_R],
             self.label_smoothing,
             self.agreement,

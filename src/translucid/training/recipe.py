@@ -140,10 +140,11 @@ def of_assignments(assignments: Sequence[str]) -> Settings:
     return Settings(areas["model"], areas["training"])
 
 
-def complete(layers: Sequence[Settings], vocab_size: int) -> Recipe:
+def complete(layers: Sequence[Settings], sizes: tuple[int, int]) -> Recipe:
     """Put settings on top of each other, and return them complete and checked.
 
-    The size of the vocabulary is that of the data. One ConfigError lists all that is wrong.
+    The sizes of source and target vocabulary are those of the data. One ConfigError lists all that
+    is wrong.
     """
     model: dict[str, Any] = {}
     training: dict[str, Any] = {}
@@ -151,11 +152,11 @@ def complete(layers: Sequence[Settings], vocab_size: int) -> Recipe:
         model |= layer.model
         training |= layer.training
     faults = [
-        f"model.{name} = {model[name]!r}: the data has a vocabulary of {vocab_size}; leave it out"
-        for name in FROM_DATA
-        if model.get(name, vocab_size) != vocab_size
+        f"model.{name} = {model[name]!r}: that of the data is {size}; leave it out"
+        for name, size in zip(FROM_DATA, sizes, strict=True)
+        if model.get(name, size) != size
     ]
-    model |= dict.fromkeys(FROM_DATA, vocab_size)
+    model |= zip(FROM_DATA, sizes, strict=True)
     built: list[Any] = []
     for area, values in (("model", model), ("training", training)):
         try:

@@ -51,10 +51,10 @@ class Study:
     common: Settings
     rows: tuple[Row, ...]
 
-    def recipe(self, row: Row, over: Sequence[Settings], vocab_size: int) -> Recipe:
+    def recipe(self, row: Row, over: Sequence[Settings], sizes: tuple[int, int]) -> Recipe:
         """Return the complete settings of a row; `over` are settings that count for all rows."""
         preset = of_preset(find_preset(self.common.preset or "tiny"))
-        return complete([preset, self.common, *over, row.changes], vocab_size)
+        return complete([preset, self.common, *over, row.changes], sizes)
 
     def only(self, names: Sequence[str]) -> Study:
         """Return the study with the base and these rows alone; without names, all of it."""

@@ -372,8 +372,10 @@ class Trainer:
         settings, config = self.settings, self._model.config
         sampling = None
         if settings.subword_sampling or settings.typed_source:
+            tokenizer = load_tokenizer(self._data.tokenizer_path)
             sampling = Sampling(
-                load_tokenizer(self._data.tokenizer_path),
+                tokenizer,
+                tokenizer.within(self._data.manifest.tokenizer.sizes[1]),
                 settings.subword_sampling,
                 settings.typed_source,
                 config.max_positions if config.positions == "learned" else self._batches.max_tokens,

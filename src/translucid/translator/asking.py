@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -25,9 +25,13 @@ class Asked:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What holds for all texts: how a source begins, how long it may be, and the terminology."""
+    """What holds for all texts: how a source begins, how long it may be, and the terminology.
+
+    Sources become tokens by `tokenizer`, what is to be written by `writer`.
+    """
 
     tokenizer: Tokenizer
+    writer: Tokenizer
     tag: Tokens
     longest: int
     terms: Terminology
@@ -36,7 +40,7 @@ class Wishes:
         """Return what is asked for one text; `number` is its place, for messages."""
         with told_of("text", number):
             parts = divided(text, self.tokenizer.encode, self.longest)
-        begin = _prefix(prefix, self.tokenizer.encode)
+        begin = _prefix(prefix, self.writer.encode)
         requests = tuple(
             Request(
                 source=(*self.tag, *part.tokens, EOS),
@@ -110,8 +114,3 @@ def check_batch_size(batch_size: int) -> None:
     """Refuse batches of nothing."""
     if batch_size < 1:
         raise InputError(f"batch_size = {batch_size}: a batch has at least 1 sentence")
-
-
-def terminology(terms: Mapping[str, str] | None, tokenizer: Tokenizer) -> Terminology:
-    """Return the terminology of a mapping from source words to target words."""
-    return Terminology(terms or {}, tokenizer.encode)

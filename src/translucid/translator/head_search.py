@@ -72,11 +72,13 @@ def find_alignment_heads(
 
 def _encoded(translator: Translator, pairs: Sequence[tuple[str, str]], tags: int) -> list[_Pair]:
     """Return the tokens of the first pairs that are neither blank nor too long."""
-    encode = translator.tokenizer.encode
+    encoders = translator.tokenizer.encode, translator.writer.encode
     longest = min(MAX_SOURCE_TOKENS, translator.members[0].positions - tags - 1)
     found: list[_Pair] = []
     for texts in pairs:
-        source, target = (tuple(encode(nfc(text).strip())) for text in texts)
+        source, target = (
+            tuple(encode(nfc(text).strip())) for encode, text in zip(encoders, texts, strict=True)
+        )
         if source and target and max(len(source), len(target)) <= longest:
             found.append(_Pair(source, target))
         if len(found) == MOST_PAIRS:

@@ -48,6 +48,7 @@ def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translat
         _check_size(folder, model.config, tokenizer)
         heads = read_alignment_heads(folder, model.config)
         members.append(Member(model, heads))
+    _check_written(members, folders)
     generation = _common(generations, folders)
     sources = list(dict.fromkeys(source for source, _ in generation.directions))
     known = (read_source_languages(folder, sources, tokenizer.vocab_size) for folder in folders)
@@ -131,13 +132,29 @@ def _check_vocabulary(folder: Path, first: Path, tokenizer: Tokenizer) -> None:
 
 
 def _check_size(folder: Path, config: ModelConfig, tokenizer: Tokenizer) -> None:
+    """Refuse a tokenizer that cannot read what the network reads, or write what it writes."""
     sizes = (config.source_vocab_size, config.target_vocab_size)
-    if sizes != (tokenizer.vocab_size, tokenizer.vocab_size):
+    try:
+        fits = sizes[0] == tokenizer.vocab_size and tokenizer.within(sizes[1])
+    except InputError:
+        fits = False
+    if not fits:
         raise DataError(
             folder,
             f"the network has {sizes[0]} source and {sizes[1]} target tokens, its tokenizer "
             f"{tokenizer.vocab_size}",
             remedy=f"{TOKENIZER} belongs to another model: copy the directory again.",
+        )
+
+
+def _check_written(members: Sequence[Member], folders: Sequence[Path]) -> None:
+    """Refuse networks that write different pieces: there would be no mean of what they hold."""
+    written = [member.model.config.target_vocab_size for member in members]
+    if len(set(written)) > 1:
+        each = ", ".join(f"{folder}: {n}" for folder, n in zip(folders, written, strict=True))
+        raise InputError(
+            f"these models cannot translate together, for they write different numbers of pieces "
+            f"({each}): prepare the data of all with --target-pieces-only, or of none"
         )
 
 

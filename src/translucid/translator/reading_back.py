@@ -115,7 +115,7 @@ class ReadingBack:
     def _pairs(self, part: Found) -> list[Pair]:
         """Return what is read: hypothesis and source of each; nothing where one is too long."""
         encode = self.reader.tokenizer.encode
-        tag, source = self.reader.tag(part.language), tuple(encode(part.source))
+        tag, source = self.reader.tag(part.language), tuple(self.reader.writer.encode(part.source))
         pairs = [Pair((*tag, *encode(nfc(text).strip()), EOS), source) for text in part.texts]
         longest = most_tokens(self.reader.members)
         return pairs if all(pair.length <= longest for pair in pairs) else []

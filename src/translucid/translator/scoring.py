@@ -16,7 +16,7 @@ from torch import Tensor
 from translucid.decoding.ensemble import log_mean
 from translucid.decoding.job import Tokens
 from translucid.errors import InputError
-from translucid.text.interface import BOS, EOS, PAD, Tokenizer
+from translucid.text.interface import BOS, EOS, PAD, Tokenizer, Tokenizers
 from translucid.text.normalize import nfc
 from translucid.translator.member import Member, padded
 from translucid.translator.translation import Scored
@@ -40,13 +40,13 @@ class Pair:
 
 def pairs_of(
     members: Sequence[Member],
-    tokenizer: Tokenizer,
+    tokenizers: Tokenizers,
     tags: Sequence[Tokens],
     texts: Sequence[tuple[str, str]],
 ) -> list[list[Pair]]:
     """Return the lines of each source and target, to be scored one by one; each has its tag."""
     each = [
-        _pairs(number, *pair, tokenizer, tag)
+        _pairs(number, *pair, tokenizers, tag)
         for number, (pair, tag) in enumerate(zip(texts, tags, strict=True), start=1)
     ]
     longest = most_tokens(members)
@@ -70,18 +70,21 @@ def most_tokens(members: Sequence[Member]) -> int:
 
 
 def fits(
-    members: Sequence[Member], tokenizer: Tokenizer, tag: Tokens, source: str, target: str
+    members: Sequence[Member], tokenizers: Tokenizers, tag: Tokens, source: str, target: str
 ) -> bool:
     """Tell whether no line of a text and its translation is too long to be scored."""
     longest = most_tokens(members)
-    return all(p.length <= longest for p in _pairs(1, source, target, tokenizer, tag))
+    return all(p.length <= longest for p in _pairs(1, source, target, tokenizers, tag))
 
 
-def _pairs(number: int, source: str, target: str, tokenizer: Tokenizer, tag: Tokens) -> list[Pair]:
+def _pairs(
+    number: int, source: str, target: str, tokenizers: Tokenizers, tag: Tokens
+) -> list[Pair]:
     """Return the lines of a text with their translations; blank ones that are blank too have none.
 
     A translator translates line by line, and puts white space back; so it is not scored.
     """
+    tokenizer, writer = tokenizers
     lines = [nfc(text).split("\n") for text in (source, target)]
     if len(lines[0]) != len(lines[1]):
         raise InputError(
@@ -90,7 +93,7 @@ def _pairs(number: int, source: str, target: str, tokenizer: Tokenizer, tag: Tok
         )
     stripped = [(s.strip(), t.strip()) for s, t in zip(*lines, strict=True)]
     return [
-        Pair((*tag, *tokenizer.encode(s), EOS), tuple(tokenizer.encode(t)))
+        Pair((*tag, *tokenizer.encode(s), EOS), tuple(writer.encode(t)))
         for s, t in stripped
         if s or t
     ]

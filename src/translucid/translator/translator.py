@@ -15,7 +15,7 @@ from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import Hypothesis
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
-from translucid.text.interface import Tokenizer
+from translucid.text.interface import Tokenizer, Tokenizers
 from translucid.text.normalize import lower_cased, nfc
 from translucid.translator.alignment import soft_alignments
 from translucid.translator.asking import (
@@ -24,7 +24,6 @@ from translucid.translator.asking import (
     checked_pairs,
     checked_prefixes,
     checked_texts,
-    terminology,
     told_of,
 )
 from translucid.translator.batches import in_batches
@@ -36,6 +35,7 @@ from translucid.translator.scoring import Pair, fits, pairs_of, score_pairs, sco
 from translucid.translator.searching import Searcher, never_written
 from translucid.translator.source_language import SourceLanguages
 from translucid.translator.streaming import grow, in_background
+from translucid.translator.terms import Terminology
 from translucid.translator.translation import Partial, Scored, Translation
 
 CHARACTERS_TO_KNOW = 4000  # of texts, from which their language is known
@@ -63,6 +63,14 @@ class Translator:
         self.members = members
         self.generation = generation
         self.source_languages = source_languages
+
+    @cached_property
+    def writer(self) -> Tokenizer:
+        """The tokenizer of translations: it has the pieces that the network can write, no others.
+
+        Those are all, unless its data was prepared with --target-pieces-only.
+        """
+        return self.tokenizer.within(self.members[0].model.config.target_vocab_size)
 
     @property
     def directions(self) -> tuple[tuple[str, str], ...]:
@@ -145,7 +153,7 @@ class Translator:
         lines = checked_texts("texts", texts)
         begins = checked_prefixes(prefixes, lines)
         words = [self._spelled(word) for word in checked_texts("forbidden", forbidden)]
-        never = forbidden_tokens(words, self.tokenizer)
+        never = forbidden_tokens(words, self.writer)
         targets = []
         for number, text in enumerate(lines):
             with told_of("text", number):
@@ -165,7 +173,7 @@ class Translator:
 
     def _refuse_forbidden_terms(self, terms: Mapping[str, str], never: set[int]) -> None:
         for source, written in terms.items():
-            if never.intersection(self.tokenizer.encode(nfc(written).strip())):
+            if never.intersection(self.writer.encode(nfc(written).strip())):
                 raise InputError(
                     f"the term {source!r} must become {written!r}, and a word of that is "
                     "forbidden: leave one of the two out"
@@ -241,12 +249,16 @@ class Translator:
         for number, (source, _) in enumerate(texts):
             with told_of("pair", number):
                 tags.append(self.tag(target, [source]))
-        return pairs_of(self.members, self.tokenizer, tags, texts)
+        return pairs_of(self.members, self._tokenizers, tags, texts)
 
     def can_score(self, source: str, translation: str, *, target: str | None = None) -> bool:
         """Tell whether a pair is short enough for `score`, which refuses longer ones."""
         tag = self.tag(target, [source])
-        return fits(self.members, self.tokenizer, tag, source, translation)
+        return fits(self.members, self._tokenizers, tag, source, translation)
+
+    @property
+    def _tokenizers(self) -> Tokenizers:
+        return self.tokenizer, self.writer
 
     def tag(self, target: str | None, texts: Sequence[str] = ()) -> Tokens:
         """Return what a source begins with to be translated into a language."""
@@ -259,7 +271,8 @@ class Translator:
         positions = min(member.positions for member in self.members)
         longest = min(MAX_SOURCE_TOKENS, positions - len(tag) - 1)
         known = {self._spelled(source): written for source, written in (terms or {}).items()}
-        return Wishes(self.tokenizer, tag, max(1, longest), terminology(known, self.tokenizer))
+        terminology = Terminology(known, self.writer.encode)
+        return Wishes(*self._tokenizers, tag, max(1, longest), terminology)
 
     def _spelled(self, word: str) -> str:
         """Return a word as it stands in the texts that the network knows."""
@@ -314,7 +327,7 @@ class Translator:
 
     @cached_property
     def _never_written(self) -> Tokens:
-        return never_written(self.tokenizer)
+        return never_written(self.writer)
 
     def _find(self, order: Order, batch_size: int, emit: Emit) -> list[list[Hypothesis]]:
         """Return the hypotheses found for each part."""

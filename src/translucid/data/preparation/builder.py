@@ -50,7 +50,7 @@ from translucid.data.shards import (
 from translucid.data.splits import sentence_hashes
 from translucid.errors import DataError
 from translucid.events import Emit, Notice
-from translucid.text.tokenizer import Tokenizer, load_tokenizer
+from translucid.text.tokenizer import Tokenizers, load_tokenizer
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ class Build:
         )
         _refuse_changed(self.inputs.corpora, self.stamps)
         selection = self._select(cleaned, given)
-        tokenizer = self._tokenizer(selection)
-        splits, encoding = self._shards(selection, given, tokenizer)
-        manifest = self._manifest(tokenizer, splits)
+        tokenizers = self._tokenizers(selection)
+        splits, encoding = self._shards(selection, given, tokenizers)
+        manifest = self._manifest(tokenizers, splits)
         facts = Facts(
             inputs=self.inputs,
             cleaning=self.config.cleaning,
@@ -147,30 +147,34 @@ class Build:
             np.save(file, selection.fates)
         return selection
 
-    def _tokenizer(self, selection: Selection) -> Tokenizer:
-        path = self.work.output / TOKENIZER
+    def _tokenizers(self, selection: Selection) -> Tokenizers:
+        """Return the tokenizer of sources and that of targets, which may have fewer pieces."""
         if self.base is None:
-            tokenizer = make_tokenizer(
+            tokenizers = make_tokenizer(
                 selection,
                 self.work,
                 kind=self.config.tokenizer,
                 vocab_size=self.config.vocab_size,
+                target_first=self.config.target_pieces_only,
                 workers=self.workers,
                 emit=self.emit,
             )
         else:
             tokenizer = load_tokenizer(self.base.tokenizer)
-        tokenizer.save(path)
-        return tokenizer
+            size = self.base.target_pieces if self.config.target_pieces_only else None
+            tokenizers = tokenizer, tokenizer.within(size or tokenizer.vocab_size)
+        tokenizers[0].save(self.work.output / TOKENIZER)
+        return tokenizers
 
     def _shards(
-        self, selection: Selection, given: Mapping[str, HeldOut], tokenizer: Tokenizer
+        self, selection: Selection, given: Mapping[str, HeldOut], tokenizers: Tokenizers
     ) -> tuple[dict[str, SplitEntry], dict[str, EncodingReport]]:
         """Write all splits; only training pairs are held to the limit of tokens."""
-        output = self.work.output
+        output, (tokenizer, of_targets) = self.work.output, tokenizers
         job = EncodingJob(
             tokenizer=output / TOKENIZER,
             fingerprint=tokenizer.fingerprint,
+            target_pieces=of_targets.vocab_size,
             layout=Layout(self.inputs.languages, tokenizer.vocab_size),
             max_tokens=self.config.cleaning.max_tokens,
         )
@@ -188,7 +192,7 @@ class Build:
         reports = {"train": report}
         for name, rows in self._held_out_rows(selection, given).items():
             reports[name] = EncodingReport()
-            records = encoded(rows, tokenizer, replace(job, max_tokens=0), reports[name])
+            records = encoded(rows, tokenizers, replace(job, max_tokens=0), reports[name])
             splits[name] = write_part(output / name, records, job.layout)
         return splits, reports
 
@@ -206,8 +210,9 @@ class Build:
                 rows[name] = rows_of(selection, fate)
         return rows
 
-    def _manifest(self, tokenizer: Tokenizer, splits: dict[str, SplitEntry]) -> Manifest:
+    def _manifest(self, tokenizers: Tokenizers, splits: dict[str, SplitEntry]) -> Manifest:
         source, target = self.inputs.languages
+        tokenizer, of_targets = tokenizers
         base_languages = {} if self.base is None else self.base.languages
         base_tagged = self.base is not None and self.base.tagged
         manifest = Manifest(
@@ -219,7 +224,12 @@ class Build:
             if self.config.both
             else ((source, target),),
             tagged=self.config.both or self.config.tags or base_tagged,
-            tokenizer=TokenizerEntry(tokenizer.kind, tokenizer.vocab_size, tokenizer.fingerprint),
+            tokenizer=TokenizerEntry(
+                tokenizer.kind,
+                tokenizer.vocab_size,
+                tokenizer.fingerprint,
+                of_targets.vocab_size if self.config.target_pieces_only else None,
+            ),
             corpora=tuple(
                 CorpusEntry(paths_of(corpus), corpus.weight, 0) for corpus in self.inputs.corpora
             ),

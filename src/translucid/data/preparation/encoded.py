@@ -21,7 +21,7 @@ from translucid.data.preparation.workspace import Workspace, drafted_file, read_
 from translucid.data.report import Findings, PairExample
 from translucid.data.shards import Layout, Record, write_part
 from translucid.events import Emit, Progress
-from translucid.text.tokenizer import UNK, Tokenizer, load_tokenizer
+from translucid.text.tokenizer import UNK, Tokenizers, load_tokenizer
 
 _ROWS_AT_A_TIME = 2_000
 
@@ -51,23 +51,28 @@ class EncodingReport:
 
 @dataclass(frozen=True)
 class EncodingJob:
-    """What encoding depends on beside the pairs; `max_tokens` is 0 where any number will do."""
+    """What encoding depends on beside the pairs; `max_tokens` is 0 where any number will do.
+
+    Targets are encoded with the first `target_pieces` of the vocabulary.
+    """
 
     tokenizer: Path
     fingerprint: str
+    target_pieces: int
     layout: Layout
     max_tokens: int
 
 
 def encoded(
-    rows: Iterable[Row], tokenizer: Tokenizer, job: EncodingJob, report: EncodingReport
+    rows: Iterable[Row], tokenizers: Tokenizers, job: EncodingJob, report: EncodingReport
 ) -> Iterator[Record]:
     """Yield the rows with their tokens; what is too long goes to the report instead."""
     source_lang, target_lang = job.layout.languages
+    of_sources, of_targets = tokenizers
     remaining = iter(rows)
     while block := list(itertools.islice(remaining, _ROWS_AT_A_TIME)):
-        sources = tokenizer.encode_batch([row.source for row in block])
-        targets = tokenizer.encode_batch([row.target for row in block])
+        sources = of_sources.encode_batch([row.source for row in block])
+        targets = of_targets.encode_batch([row.target for row in block])
         for row, source, target in zip(block, sources, targets, strict=True):
             if job.max_tokens and max(len(source), len(target)) > job.max_tokens:
                 example = PairExample.of(row.corpus, row.line, (row.source, row.target), None)
@@ -113,9 +118,10 @@ def _encode(task: _Task) -> dict[str, Any]:
     report_path = task.part.with_suffix(".json")
     if not task.part.is_dir():
         report = EncodingReport()
-        tokenizer = _tokenizer(task.job.tokenizer, task.job.fingerprint)
+        job = task.job
+        tokenizers = _tokenizers(job.tokenizer, job.fingerprint, job.target_pieces)
         draft = unique_draft(task.drafts)
-        write_part(draft, encoded(_rows(task), tokenizer, task.job, report), task.job.layout)
+        write_part(draft, encoded(_rows(task), tokenizers, job, report), job.layout)
         with drafted_file(task.drafts, report_path) as file:
             file.write(json.dumps(report.to_json()).encode())
         draft.rename(task.part)
@@ -132,8 +138,8 @@ def _rows(task: _Task) -> Iterator[Row]:
 
 
 @functools.lru_cache(maxsize=1)
-def _tokenizer(path: Path, fingerprint: str) -> Tokenizer:
+def _tokenizers(path: Path, fingerprint: str, target_pieces: int) -> Tokenizers:
     """Load the tokenizer once a process; the fingerprint tells two files of one path apart."""
     tokenizer = load_tokenizer(path)
     assert tokenizer.fingerprint == fingerprint, "the tokenizer changed while it was in use"
-    return tokenizer
+    return tokenizer, tokenizer.within(target_pieces)

@@ -23,7 +23,7 @@ from translucid.data.preparation.settings import (
     stamps_of,
 )
 from translucid.data.preparation.summary import REPORT
-from translucid.data.preparation.vocabulary import assign_slots, find_base
+from translucid.data.preparation.vocabulary import assign_slots, check_target_pieces, find_base
 from translucid.data.preparation.workers import Workers
 from translucid.data.preparation.workspace import UNFINISHED, Workspace, read_json
 from translucid.data.shards import Manifest, open_data, write_manifest
@@ -130,6 +130,8 @@ def _prepare(
             f"the tokenizer of {inputs.tokenizer_from} knows no capitals, for it was learned from "
             "text in lower case: give --lowercase too, or leave --tokenizer-from out"
         )
+    if base is not None and config.target_pieces_only:
+        check_target_pieces(base, inputs.languages[1])
     assign_slots({} if base is None else base.languages, inputs.languages)
     Cleaner(config.cleaning, *inputs.languages)  # a package that is missing is missed now
     stamps = stamps_of(inputs.corpora)

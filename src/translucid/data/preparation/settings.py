@@ -43,6 +43,9 @@ class PrepareConfig(Config):
     )
     split_dev: Count = Field(default=0, description="pairs to hold out from the corpora for dev")
     split_test: Count = Field(default=0, description="pairs to hold out from the corpora for test")
+    target_pieces_only: bool = Field(
+        default=False, description="let the network write only pieces that target text has"
+    )
     both: bool = Field(
         default=False, description="train both directions, with a target-language tag"
     )
@@ -100,6 +103,16 @@ def check(inputs: Inputs, config: PrepareConfig) -> None:
                 f"--{name} gives a {name} set and --split asks for another of {wanted:,} pairs; "
                 f"leave --{name} out, or write 0 for {name} in --split (dev,test)"
             )
+    if config.target_pieces_only and config.both:
+        raise InputError(
+            "--both trains both directions, so all pieces are written: leave --target-pieces-only "
+            "out"
+        )
+    if config.target_pieces_only and inputs.tokenizer_from is None and config.tokenizer != "bpe":
+        raise InputError(
+            f"--target-pieces-only needs --tokenizer bpe, the default; {config.tokenizer} cannot "
+            "spell a word without one of its pieces"
+        )
     if inputs.tokenizer_from is not None and config.vocab_size is not None:
         raise InputError(
             f"--tokenizer-from takes over a vocabulary as it is; it cannot have --vocab-size "
@@ -121,6 +134,8 @@ def describe(inputs: Inputs, config: PrepareConfig, tokenizer: Path | None) -> d
         "tokenizer_from": None if tokenizer is None else sha256_of(tokenizer),
         **config.model_dump(mode="json"),
     }
+    if not config.target_pieces_only:
+        del settings["target_pieces_only"]  # data from before there was this is the same data
     plain: dict[str, Any] = json.loads(json.dumps(settings))
     return plain
 

@@ -74,6 +74,7 @@ def build_report(facts: Facts, output: Path) -> dict[str, Any]:
         "tokenizer": {
             "kind": manifest.tokenizer.kind,
             "vocab_size": manifest.tokenizer.vocab_size,
+            "target_pieces": manifest.tokenizer.sizes[1],
         },
         "padding": {
             "batch_tokens": manifest.settings["batch_tokens"],

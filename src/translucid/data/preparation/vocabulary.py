@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +12,13 @@ import numpy as np
 from translucid.data.preparation.chunks import load_chunk, load_pair_hashes
 from translucid.data.preparation.selection import Fate, Selection, have_fate
 from translucid.data.preparation.workers import Workers
-from translucid.data.preparation.workspace import Workspace
+from translucid.data.preparation.workspace import Workspace, read_json, write_json
 from translucid.data.shards import open_data
 from translucid.data.shuffle import scramble
 from translucid.errors import InputError
 from translucid.events import Emit, Notice, Progress
-from translucid.text.tokenizer import TAG_SLOTS, Tokenizer, load_tokenizer, train_tokenizer
+from translucid.text.sentencepiece_tokenizer import SentencePieceTokenizer
+from translucid.text.tokenizer import TAG_SLOTS, Tokenizers, load_tokenizer, train_tokenizer
 
 # A vocabulary does not get better with more text than this, but training it would need more memory:
 # BPE takes about 4 bytes for a byte of text and unigram 24, so that neither needs more than 1 GB.
@@ -29,19 +31,23 @@ _SUBWORD_SIZES = ((20_000, 4_000), (1_000_000, 8_000), (10_000_000, 16_000))
 _LARGEST_SUBWORD_SIZE = 32_000
 _WORD_SIZE = 32_000
 _CHARACTER_SIZE = 4_000
+_SENTENCES_AT_A_TIME = 2_000
 
 
 @dataclass(frozen=True)
 class Base:
     """The tokenizer to take over, and the tag slots and tagging that belong to it.
 
-    `lowercase`: it was learned from text in lower case.
+    `lowercase`: it was learned from text in lower case. `target_pieces`: that many of its pieces,
+    the first ones, are those of text in `target_lang`; None where it was not ordered so.
     """
 
     tokenizer: Path
     languages: Mapping[str, int]
     tagged: bool
     lowercase: bool
+    target_lang: str | None = None
+    target_pieces: int | None = None
 
 
 def find_base(path: Path) -> Base:
@@ -49,9 +55,26 @@ def find_base(path: Path) -> Base:
     if path.is_dir():
         data = open_data(path)
         manifest = data.manifest
-        return Base(data.tokenizer_path, manifest.languages, manifest.tagged, manifest.lowercase)
+        return Base(
+            data.tokenizer_path,
+            manifest.languages,
+            manifest.tagged,
+            manifest.lowercase,
+            manifest.target_lang,
+            manifest.tokenizer.target_pieces,
+        )
     load_tokenizer(path)
     return Base(path, {}, tagged=False, lowercase=False)
+
+
+def check_target_pieces(base: Base, target_lang: str) -> None:
+    """Refuse to let a network write target pieces only where the base does not tell them."""
+    if base.target_pieces is None or base.target_lang != target_lang:
+        raise InputError(
+            f"{base.tokenizer} does not tell which pieces text in {target_lang!r} has: take the "
+            f"tokenizer of a data folder that was prepared --to {target_lang} with "
+            "--target-pieces-only, or leave the option out here"
+        )
 
 
 def assign_slots(known: Mapping[str, int], languages: Sequence[str]) -> dict[str, int]:
@@ -93,6 +116,7 @@ class _Training:
     selection: Path
     share: float
     path: Path
+    target_pieces: Path | None
 
 
 def sample_share(kind: str, pairs: int, text_bytes: int) -> float:
@@ -106,10 +130,14 @@ def make_tokenizer(
     *,
     kind: str,
     vocab_size: int | None,
+    target_first: bool,
     workers: Workers,
     emit: Emit,
-) -> Tokenizer:
-    """Learn the tokenizer from the training pairs of the selection, or find that this was done."""
+) -> Tokenizers:
+    """Learn the tokenizer from the training pairs of the selection, or find that this was done.
+
+    Return it as sources need it, and as targets do; they differ with `target_first`.
+    """
     pairs = selection.count(Fate.TRAIN)
     size = vocab_size or automatic_size(kind, pairs)
     if not work.tokenizer.is_file():
@@ -122,6 +150,7 @@ def make_tokenizer(
             selection=work.selection,
             share=sample_share(kind, pairs, sum(chunk.text_bytes for chunk in selection.chunks)),
             path=work.tokenizer,
+            target_pieces=work.target_pieces if target_first else None,
         )
         workers.apart(_train, training)
     tokenizer = load_tokenizer(work.tokenizer)
@@ -133,17 +162,32 @@ def make_tokenizer(
                 f"vocabulary has these instead of {size:,}."
             )
         )
-    return tokenizer
+    size = read_json(work.target_pieces) if target_first else tokenizer.vocab_size
+    return tokenizer, tokenizer.within(size)
 
 
 def _train(training: _Training) -> None:
-    train_tokenizer(
-        _sentences(training), kind=training.kind, vocab_size=training.vocab_size, path=training.path
+    """Learn the vocabulary; the tokenizer's file, which comes last, tells that all is done."""
+    sentences = (sentence for pair in _pairs(training) for sentence in pair)
+    path = training.path if training.target_pieces is None else training.path.with_suffix(".first")
+    tokenizer = train_tokenizer(
+        sentences, kind=training.kind, vocab_size=training.vocab_size, path=path
     )
+    if training.target_pieces is not None:
+        assert isinstance(tokenizer, SentencePieceTokenizer), "other kinds are refused before"
+        targets = (target for _, target in _pairs(training))
+        ordered, count = tokenizer.target_first(_batches(targets))
+        write_json(training.target_pieces, count)
+        ordered.save(training.path)
 
 
-def _sentences(training: _Training) -> Iterator[str]:
-    """Yield the sentences of the training pairs, or of a share of them chosen by hash."""
+def _batches(sentences: Iterator[str]) -> Iterator[list[str]]:
+    while batch := list(itertools.islice(sentences, _SENTENCES_AT_A_TIME)):
+        yield batch
+
+
+def _pairs(training: _Training) -> Iterator[tuple[str, str]]:
+    """Yield the training pairs, or a share of them chosen by hash."""
     fates = np.load(training.selection, mmap_mode="r")
     limit = np.uint64(min(int(training.share * 2.0**64), (1 << 64) - 1))
     for path, start in zip(training.chunks, training.starts, strict=True):
@@ -151,5 +195,4 @@ def _sentences(training: _Training) -> Iterator[str]:
         chosen = have_fate(fates[start : start + len(hashes)], Fate.TRAIN) & (hashes <= limit)
         chunk = load_chunk(path)
         for index in np.flatnonzero(chosen).tolist():
-            yield chunk.sources[index]
-            yield chunk.targets[index]
+            yield chunk.sources[index], chunk.targets[index]

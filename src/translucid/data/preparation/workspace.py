@@ -8,6 +8,9 @@
     DATA/unfinished/cleaned/00000.npz chunks of cleaned pairs with their hashes (see chunks)
     DATA/unfinished/cleaned.json      all chunks are there
     DATA/unfinished/selection.npy     for each cleaned pair: training, dev, test, or why not
+    DATA/unfinished/tokenizer.first   the vocabulary in the order in which it was learned, and
+    DATA/unfinished/target_pieces.json  how many pieces target text has, where that is asked
+    DATA/unfinished/tokenizer.model   the vocabulary
     DATA/unfinished/encoded/00000/    training pairs of a chunk as shards
     DATA/unfinished/output/           what will be moved into DATA
     DATA/unfinished/finished.json     the output is whole and can be moved; the coming manifest
@@ -50,6 +53,7 @@ class Workspace:
         self.all_cleaned = self.root / "cleaned.json"
         self.selection = self.root / "selection.npy"
         self.tokenizer = self.root / "tokenizer.model"
+        self.target_pieces = self.root / "target_pieces.json"
         self.encoded = self.root / "encoded"
         self.output = self.root / "output"
         self.finished = self.root / "finished.json"

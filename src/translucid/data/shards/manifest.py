@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from translucid.errors import DataError
+from translucid.text.sentencepiece_model import FIRST_SUBWORD
 from translucid.text.tokenizer import TAG_SLOTS
 
 MANIFEST = "manifest.json"
@@ -37,11 +38,20 @@ class Layout:
 
 @dataclass(frozen=True)
 class TokenizerEntry:
-    """Which tokenizer made the ids; the fingerprint is the SHA-256 of tokenizer.model."""
+    """Which tokenizer made the ids; the fingerprint is the SHA-256 of tokenizer.model.
+
+    `target_pieces`: targets have ids below it only; None where they may have any.
+    """
 
     kind: str
     vocab_size: int
     fingerprint: str
+    target_pieces: int | None = None
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many ids sources and targets can have."""
+        return self.vocab_size, self.target_pieces or self.vocab_size
 
 
 @dataclass(frozen=True)
@@ -92,12 +102,14 @@ class Manifest:
     def to_json(self) -> str:
         """Return the content of manifest.json.
 
-        `lowercase` is only there where it is true: a run knows its data by these bytes, and one
-        that was begun before there was such text goes on.
+        `lowercase` is only there where it is true, and `target_pieces` where it is a number: a run
+        knows its data by these bytes, and one that was begun before there was such data goes on.
         """
         values = dataclasses.asdict(self)
         if not self.lowercase:
             del values["lowercase"]
+        if self.tokenizer.target_pieces is None:
+            del values["tokenizer"]["target_pieces"]
         return json.dumps(values, ensure_ascii=False, indent=2) + "\n"
 
     @classmethod
@@ -147,6 +159,14 @@ def _faults(manifest: Manifest) -> Iterator[str]:
     slots = list(manifest.languages.values())
     if len(set(slots)) < len(slots) or not all(0 <= slot < TAG_SLOTS for slot in slots):
         yield f"languages: tag slots must be different and from 0 to {TAG_SLOTS - 1}, not {slots}"
+    size, written = manifest.tokenizer.sizes
+    if not min(FIRST_SUBWORD, size) <= written <= size:
+        yield (
+            f"tokenizer.target_pieces: must be from {FIRST_SUBWORD} to the vocabulary's {size}, "
+            f"not {written}"
+        )
+    if written != size and (len(manifest.directions) > 1 or manifest.tokenizer.kind != "bpe"):
+        yield "tokenizer.target_pieces: only BPE and data of one direction can have it"
     for direction in manifest.directions:
         if set(direction) != set(sides):
             yield f"directions: {direction!r} does not join {sides[0]!r} and {sides[1]!r}"
