@@ -24,11 +24,12 @@ greedily; the peers, which keep no keys and values, may write 15 tokens more tha
 ours 50.
 
 Each trains for five minutes, then the next one does, until all had an hour or took all their steps:
-so a slow hour of the machine meets them alike. With `--cores 1` each has a core to itself, and two
-train side by side, in all pairs by turns; one that validates longer, or whose neighbour has taken
-all its steps, has the machine to itself then. The learning rate falls by steps, so a slower loop
-has not come as far down when the hour ends. The clock runs while they load and train and stands
-while they start, save and are validated: all dev sentences, sacreBLEU.
+so a slow hour of the machine meets them alike, minute by minute; not so where one comes to a score
+rounds after another, so look at steps and minutes both. With `--cores 1` each has a core to itself,
+and two train side by side, in all pairs by turns; one that validates longer, or whose neighbour has
+taken all its steps, has the machine to itself then. The learning rate falls by steps, so a slower
+loop has not come as far down when the hour ends. The clock runs while they load and train and
+stands while they start, save and are validated: all dev sentences, sacreBLEU.
 
 Leave the machine to it. Stopped at any moment, the same command goes on with the turn that was
 under way, from its last validation. The table and the figure in FOLDER are made anew after every
