@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from translucid.cli.main import app
 from translucid.cli.recipe import run_to_its_end
 from translucid.cli.recipe_file import read_recipe
-from translucid.cli.recipe_stages import Stage, directions_of, stages
+from translucid.cli.recipe_stages import Stage, directions_of, models_of, stages
 from translucid.data.shards import open_data
 from translucid.errors import ConfigError, InputError
 from translucid.training.run_folder import read_record
@@ -223,8 +223,62 @@ def test_only_a_teacher_of_the_same_direction_translates_along(tmp_path: Path) -
     beside = f'{TAUGHT}[result]\nbeside = ["teacher.toml"]\n'
     with pytest.raises(InputError, match=r"teacher.toml cannot translate along .* direction"):
         commands(written(tmp_path, beside), tmp_path)
-    with pytest.raises(ConfigError, match=r"beside: 'other.toml' is no teacher of this recipe"):
-        read_recipe(written(tmp_path, beside.replace('beside = ["teacher', 'beside = ["other')))
+
+
+LONE = '[data]\ncorpus = "multi30k"\n'
+
+
+def test_companions_learn_the_same_data_and_translate_along(tmp_path: Path) -> None:
+    other = teacher(tmp_path, f"{LONE}[training]\nseed = 2\n[result]\naverage = 3\n", "other.toml")
+    third = teacher(tmp_path, f'{LONE}[result]\nbeside = ["recipe.toml"]\n', "third.toml")
+    path = written(tmp_path, f'{LONE}[result]\nbeside = ["other.toml", "third.toml"]\n')
+    found = commands(path, Path("out"))
+    kinds = [command.split()[0] for command in found]
+    assert kinds == ["fetch", "prepare", "train", "train", "average", "train", "evaluate"]
+    beside = "out/beside"
+    assert found[2] == f"train out/data -o out/run -c {path} --resume"
+    assert found[3] == f"train out/data -o {beside}/other/run -c {other} --resume"
+    assert found[4] == f"average {beside}/other/run --last 3 -o {beside}/other/model"
+    assert found[5] == f"train out/data -o {beside}/third/run -c {third} --resume"
+    models = ("out/run/best", f"{beside}/other/model", f"{beside}/third/run/best")
+    assert found[6].startswith(f"evaluate -m {' -m '.join(models)} --data out/data")
+    assert models_of(read_recipe(path), Path("out")) == [Path(model) for model in models]
+    seeds = [word for command in commands(path, Path("out"), seed=5) for word in command.split()]
+    assert [word for word in seeds if word.startswith("training.seed=")] == [
+        f"training.seed={seed}" for seed in (5, 6, 7)
+    ]
+
+
+def test_a_teacher_translates_together_with_its_companion(tmp_path: Path) -> None:
+    teacher(tmp_path, f'{LONE}[result]\nbeside = ["other.toml"]\n')
+    teacher(tmp_path, LONE, "other.toml")
+    found = commands(written(tmp_path, TAUGHT), Path("out"))
+    place = "out/teachers/teacher"
+    trained = [command.split()[3] for command in found if command.startswith("train ")]
+    assert trained == [f"{place}/run", f"{place}/beside/other/run", "out/run"]
+    (translate,) = (command for command in found if command.startswith("translate"))
+    models = f"-m {place}/run/best -m {place}/beside/other/run/best"
+    assert translate.startswith(f"translate {models} -i")
+
+
+@pytest.mark.parametrize(
+    ("beside", "message"),
+    [
+        ('"other.toml"', r"'other.toml' is no teacher .* same \[data\]"),
+        ('"recipe.toml"', r"translates along with others, not with itself"),
+        ('"twin.toml", "./twin.toml"', r"beside: two have the same name"),
+    ],
+)
+def test_companions_that_are_refused(tmp_path: Path, beside: str, message: str) -> None:
+    teacher(tmp_path, f'{LONE}prepare = ["--vocab-size", "900"]\n', "other.toml")
+    teacher(tmp_path, LONE, "twin.toml")
+    with pytest.raises(ConfigError, match=message):
+        read_recipe(written(tmp_path, f"{LONE}[result]\nbeside = [{beside}]\n"))
+
+
+def test_a_companion_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.toml"):
+        read_recipe(written(tmp_path, f'{LONE}[result]\nbeside = ["none.toml"]\n'))
 
 
 def test_a_teacher_of_the_other_direction_reads_back(tmp_path: Path) -> None:

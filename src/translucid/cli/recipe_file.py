@@ -16,7 +16,7 @@
     [result]
     average = 8                              # newest checkpoints; 0: the best network of the run
     half = true                              # weights of 16 bits
-    beside = ["first.toml"]                  # teachers that translate along, as an ensemble
+    beside = ["first.toml"]                  # networks that translate along, as an ensemble
     read_back = ["second.toml"]              # teachers of the other direction, that read back
     evaluate = ["--beam", "5"]
     translate = ["--beam", "4"]              # where it is itself a teacher
@@ -67,7 +67,7 @@ class ResultTable(Config):
     )
     half: bool = Field(default=False, description="write weights of 16 bits")
     beside: Strings = Field(
-        default=(), description="teachers whose networks translate along, as an ensemble"
+        default=(), description="recipes whose networks translate along, as an ensemble"
     )
     read_back: Strings = Field(
         default=(), description="teachers of the other direction that read translations back"
@@ -80,7 +80,11 @@ class ResultTable(Config):
 
 @dataclass(frozen=True)
 class RecipeFile:
-    """A recipe as its file says it."""
+    """A recipe as its file says it.
+
+    `companions` are those of [result] beside that teach nobody: they learn the same data as this
+    one, only to translate along.
+    """
 
     path: Path
     about: str
@@ -88,6 +92,7 @@ class RecipeFile:
     result: ResultTable
     expected: dict[str, str]
     teachers: tuple[RecipeFile, ...] = ()
+    companions: tuple[RecipeFile, ...] = ()
 
     @property
     def name(self) -> str:
@@ -104,18 +109,22 @@ class RecipeFile:
 
 
 def read_recipe(path: Path) -> RecipeFile:
-    """Read a recipe and those of all its teachers; a ConfigError lists what is wrong with one."""
+    """Read a recipe and all that belong to it; a ConfigError lists what is wrong with one."""
     return _read(path, pupils=())
 
 
 def _read(path: Path, pupils: tuple[Path, ...]) -> RecipeFile:
-    recipe = _without_teachers(path)
+    recipe = _alone(path)
     pupils = (*pupils, path.resolve())
     files = [path.parent / name for name in recipe.data.teachers]
     if any(file.resolve() in pupils for file in files):
         raise ConfigError(f"{path}", ["[data] teachers: a recipe cannot be its own teacher"])
     recipe = replace(recipe, teachers=tuple(_read(file, pupils) for file in files))
-    if faults := _teaching_faults(recipe):
+    teaching = {teacher.path.name for teacher in recipe.all_teachers()}
+    others = [path.parent / name for name in recipe.result.beside if name not in teaching]
+    companions = (replace(_alone(other), teachers=recipe.teachers) for other in others)
+    recipe = replace(recipe, companions=tuple(companions))
+    if faults := [*_teaching_faults(recipe), *_companion_faults(recipe)]:
         raise ConfigError(f"{path}", faults)
     return recipe
 
@@ -138,15 +147,28 @@ def _teaching_faults(recipe: RecipeFile) -> list[str]:
         faults.append("[data] teachers: two have the same name, and would share a folder")
     known = {teacher.path.name for teacher in everyone}
     faults += [
-        f"[result] {key}: {name!r} is no teacher of this recipe, nor a teacher's teacher"
-        for key in ("beside", "read_back")
-        for name in getattr(recipe.result, key)
+        f"[result] read_back: {name!r} is no teacher of this recipe, nor a teacher's teacher"
+        for name in recipe.result.read_back
         if name not in known
     ]
     return faults
 
 
-def _without_teachers(path: Path) -> RecipeFile:
+def _companion_faults(recipe: RecipeFile) -> list[str]:
+    faults = [
+        f"[result] beside: {one.path.name!r} is no teacher of this recipe, so it must have the "
+        "same [data], which both learn"
+        for one in recipe.companions
+        if one.data != recipe.data
+    ]
+    if any(one.path.resolve() == recipe.path.resolve() for one in recipe.companions):
+        faults.append("[result] beside: a recipe translates along with others, not with itself")
+    if len({one.name for one in recipe.companions}) < len(recipe.companions):
+        faults.append("[result] beside: two have the same name, and would share a folder")
+    return faults
+
+
+def _alone(path: Path) -> RecipeFile:
     of_file(path)  # refuses what is no TOML, and tables that no recipe has
     values = read_toml(path)
     faults: list[str] = []

@@ -52,6 +52,7 @@ def stages(
     sentences of what people wrote (Sennrich et al., "Improving Neural Machine Translation Models
     with Monolingual Data", 2016). Several are better than one, and a pupil may teach in turn
     (Nguyen et al., "Data Diversification", 2020). The first teacher's tokenizer is taken over.
+    Companions, which learn the same data as a recipe only to translate along, come after it.
     """
     plan = _Plan(recipe, folder, seed)
     found = [] if recipe.data.corpus in BUILT_IN else [_fetched(recipe, folder, mirror)]
@@ -74,20 +75,16 @@ class _Plan:
     seed: int | None
 
     def trained(self, one: RecipeFile) -> list[Stage]:
-        """Return the commands from the corpus to a network."""
-        data, run = self._place(one) / "data", self._place(one) / "run"
+        """Return the commands from the corpus to a network, and to those of its companions."""
+        place = self._place(one)
+        data = place / "data"
         whose = "" if one is self.recipe else f" the teacher {one.name}"
-        seeded = () if self.seed is None else ("--set", f"training.seed={self.seed}")
-        words = ("train", str(data), "-o", str(run), "-c", str(one.path), *seeded, "--resume")
-        found = [
-            Stage(f"prepare{whose}", ("prepare", *self._given(one), "-o", str(data))),
-            Stage(f"train{whose}", words),
-        ]
-        if one.result.average:
-            half = ("--half",) if one.result.half else ()
-            last = ("--last", str(one.result.average))
-            model = str(self._model(one))
-            found.append(Stage(f"average{whose}", ("average", str(run), *last, *half, "-o", model)))
+        prepare = Stage(f"prepare{whose}", ("prepare", *self._given(one), "-o", str(data)))
+        found = [prepare, *_learned(one, data, place, whose, self.seed)]
+        for number, companion in enumerate(one.companions, start=1):
+            beside = place / "beside" / companion.name
+            seed = None if self.seed is None else self.seed + number  # none is trained twice
+            found += _learned(companion, data, beside, f" {companion.name}", seed)
         return found
 
     def translated(self, teacher: RecipeFile) -> list[Stage]:
@@ -140,7 +137,8 @@ class _Plan:
                 "cannot read together: name one, or some that have the same first teacher"
             )
         _check_written(recipe, readers)
-        return tuple(word for one in readers for word in ("--read-back", str(self._model(one))))
+        models = [_model(one, self._place(one)) for one in readers]
+        return tuple(word for model in models for word in ("--read-back", str(model)))
 
     def _place(self, one: RecipeFile) -> Path:
         return self.folder if one is self.recipe else self.folder / "teachers" / one.name
@@ -183,7 +181,7 @@ class _Plan:
         }
 
     def models(self, one: RecipeFile) -> list[Path]:
-        """Return its model directory, and those of the teachers that translate along with it."""
+        """Return its model directory, and those of the networks that translate along with it."""
         along = [other for other in one.all_teachers() if other.path.name in one.result.beside]
         for other in along:
             if set(self._directions(one)) - set(self._directions(other)):
@@ -197,11 +195,11 @@ class _Plan:
                     "another tokenizer. A recipe takes over that of its first teacher"
                 )
         _check_written(one, [one, *along])
-        return [self._model(each) for each in (one, *along)]
-
-    def _model(self, one: RecipeFile) -> Path:
-        place = self._place(one)
-        return place / "model" if one.result.average else place / "run" / "best"
+        beside = self._place(one) / "beside"
+        return [
+            *(_model(each, self._place(each)) for each in (one, *along)),
+            *(_model(each, beside / each.name) for each in one.companions),
+        ]
 
     def _named(self, one: RecipeFile) -> Words:
         return tuple(word for model in self.models(one) for word in ("-m", str(model)))
@@ -224,6 +222,24 @@ def directions_of(words: Words) -> list[Direction]:
     given = dict(itertools.pairwise(words))
     source, target = (given[option] for option in _LANGUAGES)
     return [(source, target), *([(target, source)] if "--both" in words else [])]
+
+
+def _learned(one: RecipeFile, data: Path, place: Path, whose: str, seed: int | None) -> list[Stage]:
+    """Return the commands from prepared data to a network."""
+    run = str(place / "run")
+    seeded = () if seed is None else ("--set", f"training.seed={seed}")
+    words = ("train", str(data), "-o", run, "-c", str(one.path), *seeded, "--resume")
+    found = [Stage(f"train{whose}", words)]
+    if one.result.average:
+        half = ("--half",) if one.result.half else ()
+        last = ("--last", str(one.result.average))
+        model = str(_model(one, place))
+        found.append(Stage(f"average{whose}", ("average", run, *last, *half, "-o", model)))
+    return found
+
+
+def _model(one: RecipeFile, place: Path) -> Path:
+    return place / "model" if one.result.average else place / "run" / "best"
 
 
 def _check_written(recipe: RecipeFile, together: list[RecipeFile]) -> None:
