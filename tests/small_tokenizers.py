@@ -7,7 +7,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from translucid.text.sentencepiece_model import FIRST_SUBWORD, read_model
+from translucid.text.sentencepiece_model import FEWEST_PIECES, read_model
 from translucid.text.tokenizer import KINDS, Tokenizer, train_tokenizer
 
 ALL_KINDS = KINDS
@@ -50,5 +50,5 @@ def learned_scores(kind: str) -> dict[str, float]:
         path = Path(folder) / "tokenizer.model"
         small_tokenizer(kind).save(path)
         model = read_model(path.read_bytes())
-    learned = zip(model.pieces[FIRST_SUBWORD:], model.scores[FIRST_SUBWORD:], strict=True)
+    learned = zip(model.pieces[FEWEST_PIECES:], model.scores[FEWEST_PIECES:], strict=True)
     return {piece.replace("▁", " "): score for piece, score in learned}

@@ -19,7 +19,7 @@ from small_tokenizers import (
 )
 from translucid.errors import InputError
 from translucid.text.interface import FIRST_PIECE, UNK
-from translucid.text.sentencepiece_model import FIRST_BYTE, FIRST_SUBWORD
+from translucid.text.sentencepiece_model import FEWEST_PIECES
 from translucid.text.subword_sampling import (
     bpe_segmentation,
     uniforms,
@@ -49,7 +49,7 @@ def test_any_text_comes_back_exactly_and_nothing_is_unknown(kind: str, text: str
     tokenizer = small_tokenizer(kind)
     ids = tokenizer.encode(text)
     assert tokenizer.decode(ids) == text
-    assert all(token >= FIRST_BYTE for token in ids)
+    assert all(token >= FIRST_PIECE for token in ids)
 
 
 @every_kind
@@ -73,7 +73,7 @@ def test_the_spans_cover_the_text_in_order(kind: str, text: str) -> None:
     assert all(start < end for start, end in spans[1:])
     for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
         if token >= FIRST_PIECE and not (
-            kind in SUBWORD_KINDS and FIRST_BYTE <= token < FIRST_SUBWORD
+            kind in SUBWORD_KINDS and FIRST_PIECE <= token < FEWEST_PIECES
         ):
             surface = tokenizer.piece(token)
             surface = surface.replace("▁", " ") if kind in SUBWORD_KINDS else surface
@@ -89,8 +89,8 @@ def test_the_bytes_of_a_character_share_its_span(kind: str, text: str) -> None:
     )
     for (start, end), items in by_span:
         ids = [token for _, token in items]
-        if FIRST_BYTE <= ids[0] < FIRST_SUBWORD:
-            assert bytes(token - FIRST_BYTE for token in ids) == text[start:end].encode()
+        if FIRST_PIECE <= ids[0] < FEWEST_PIECES:
+            assert bytes(token - FIRST_PIECE for token in ids) == text[start:end].encode()
 
 
 @every_kind
@@ -108,7 +108,7 @@ def test_every_segmentation_spells_the_text(
     tokenizer = small_tokenizer(kind)
     ids = tokenizer.sample(text, seed=seed, strength=strength)
     assert tokenizer.decode(ids) == text
-    assert all(token >= FIRST_BYTE for token in ids)
+    assert all(token >= FIRST_PIECE for token in ids)
     assert ids == tokenizer.sample(text, seed=seed, strength=strength)
     assert tokenizer.sample(text, seed=seed, strength=0) == tokenizer.encode(text)
 
@@ -123,8 +123,8 @@ def test_half_a_character_is_refused(kind: str, before: str, surrogate: str, aft
 def spelled(piece: str, scores: Mapping[str, float]) -> list[int]:
     """Return the ids of a piece; what is not in the vocabulary is spelled in bytes."""
     if piece in scores:
-        return [FIRST_SUBWORD + list(scores).index(piece)]
-    return [FIRST_BYTE + byte for byte in piece.encode()]
+        return [FEWEST_PIECES + list(scores).index(piece)]
+    return [FIRST_PIECE + byte for byte in piece.encode()]
 
 
 @given(text=TEXTS)

@@ -14,7 +14,7 @@ from small_tokenizers import SENTENCES, small_tokenizer
 from translucid.errors import InputError
 from translucid.text import sentencepiece_model
 from translucid.text.lower_casing import LowerCasing
-from translucid.text.sentencepiece_model import FIRST_SUBWORD, read_model, with_first
+from translucid.text.sentencepiece_model import FEWEST_PIECES, read_model, with_first
 from translucid.text.sentencepiece_tokenizer import ROUND, SentencePieceTokenizer
 from translucid.text.tokenizer import Tokenizer
 
@@ -47,7 +47,7 @@ def with_unused(data: bytes, first: int) -> bytes:
     return found
 
 
-@given(text=st.text() | st.sampled_from(SENTENCES), size=st.integers(FIRST_SUBWORD, 420))
+@given(text=st.text() | st.sampled_from(SENTENCES), size=st.integers(FEWEST_PIECES, 420))
 def test_every_text_comes_back_from_the_first_pieces_alone(text: str, size: int) -> None:
     tokenizer = bpe()
     fewer = tokenizer.within(min(size, tokenizer.vocab_size))
@@ -70,10 +70,10 @@ def test_merges_are_undone_as_sentencepiece_undoes_them(share: float, tmp_path: 
     data = saved(bpe(), tmp_path)
     pieces = read_model(data).pieces
     single = [i for i, piece in enumerate(pieces) if len(piece) == 1]
-    longer = [i for i in range(FIRST_SUBWORD, len(pieces)) if len(pieces[i]) > 1]
+    longer = [i for i in range(FEWEST_PIECES, len(pieces)) if len(pieces[i]) > 1]
     kept = {*single, *longer[:: 3 if share == 0.3 else 1][: int(share * len(longer))]}
     ordered = with_first(data, kept)
-    size = FIRST_SUBWORD + len(kept)
+    size = FEWEST_PIECES + len(kept)
     theirs = sentencepiece.SentencePieceProcessor(model_proto=with_unused(ordered, size))
     ours = SentencePieceTokenizer(ordered).within(size)
     for text in [*SENTENCES, "untracat verloading ununun"]:
@@ -97,8 +97,8 @@ def test_all_characters_of_the_targets_can_be_written_as_such() -> None:
     """Also those that stand in longer pieces only: another text may have them elsewhere."""
     ordered, count = bpe().target_first([ENGLISH])
     writer = ordered.within(count)
-    known = {ordered.piece(token) for token in range(FIRST_SUBWORD, ordered.vocab_size)}
-    written = {writer.piece(token) for token in range(FIRST_SUBWORD, count)}
+    known = {ordered.piece(token) for token in range(FEWEST_PIECES, ordered.vocab_size)}
+    written = {writer.piece(token) for token in range(FEWEST_PIECES, count)}
     characters = {*"".join(ENGLISH).replace(" ", ""), "▁"} & known
     inside = characters - {bpe().piece(t) for text in ENGLISH for t in bpe().encode(text)}
     assert inside
@@ -113,18 +113,18 @@ def test_no_more_pieces_are_first_than_there_are(monkeypatch: pytest.MonkeyPatch
 
 
 def test_it_goes_through_pickle_and_keeps_its_file(tmp_path: Path) -> None:
-    fewer = bpe().within(FIRST_SUBWORD + 20)
+    fewer = bpe().within(FEWEST_PIECES + 20)
     again = pickle.loads(pickle.dumps(fewer))
-    assert again.vocab_size == FIRST_SUBWORD + 20
+    assert again.vocab_size == FEWEST_PIECES + 20
     assert again.encode(FRENCH[0]) == fewer.encode(FRENCH[0])
     assert saved(fewer, tmp_path) == saved(bpe(), tmp_path)
     with pytest.raises(InputError, match="is not in the vocabulary; ids run from 0 to"):
-        fewer.decode([FIRST_SUBWORD + 20])
+        fewer.decode([FEWEST_PIECES + 20])
 
 
 def test_text_in_lower_case_has_the_first_pieces_too() -> None:
-    fewer = LowerCasing(bpe()).within(FIRST_SUBWORD + 20)
-    assert fewer.encode("THE CAT") == bpe().within(FIRST_SUBWORD + 20).encode("the cat")
+    fewer = LowerCasing(bpe()).within(FEWEST_PIECES + 20)
+    assert fewer.encode("THE CAT") == bpe().within(FEWEST_PIECES + 20).encode("the cat")
 
 
 @pytest.mark.parametrize("kind", ["unigram", "word", "char"])
@@ -135,7 +135,7 @@ def test_other_kinds_need_all_their_pieces(kind: str) -> None:
         tokenizer.within(tokenizer.vocab_size - 1)
 
 
-@pytest.mark.parametrize("size", [0, FIRST_SUBWORD - 1, 421])
+@pytest.mark.parametrize("size", [0, FEWEST_PIECES - 1, 421])
 def test_symbols_and_bytes_are_always_needed(size: int) -> None:
     with pytest.raises(InputError, match=f"cannot do with {size} of its"):
         bpe().within(size)

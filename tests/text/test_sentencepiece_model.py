@@ -9,7 +9,7 @@ import sentencepiece
 
 from small_tokenizers import SENTENCES, SUBWORD_KINDS, small_tokenizer
 from translucid.errors import DataError
-from translucid.text.sentencepiece_model import FIRST_SUBWORD, read_model
+from translucid.text.sentencepiece_model import FEWEST_PIECES, read_model
 from translucid.text.tokenizer import load_tokenizer
 
 subwords = pytest.mark.parametrize("kind", SUBWORD_KINDS)
@@ -62,7 +62,7 @@ def test_the_model_says_what_sentencepiece_says(kind: str, tmp_path: Path) -> No
     assert model.kind == kind
     assert list(model.pieces) == [processor.id_to_piece(token) for token in ids]
     assert list(model.scores) == [processor.get_score(token) for token in ids]
-    assert [processor.is_byte(token) for token in ids].index(False, 20) == FIRST_SUBWORD
+    assert [processor.is_byte(token) for token in ids].index(False, 20) == FEWEST_PIECES
 
 
 def test_a_model_with_our_layout_made_elsewhere_is_welcome(tmp_path: Path) -> None:

@@ -59,6 +59,10 @@ class GenerationConfig(Config):
     lowercase: bool = Field(
         default=False, description="whether it reads and writes lower case only"
     )
+    plain_typography: bool = Field(
+        default=False,
+        description="whether it reads and writes the apostrophes and quotes of a keyboard only",
+    )
     beam: Count = Field(default=4, description="hypotheses followed side by side")
     length_penalty: Annotated[float, Field(ge=0, le=10)] = Field(
         default=0.6, description="α in ((5 + length) / 6)^α"

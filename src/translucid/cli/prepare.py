@@ -121,6 +121,22 @@ Lowercase = Annotated[
     bool,
     typer.Option("--lowercase", help="Bring all text into lower case; the model will do so too."),
 ]
+PlainTypography = Annotated[
+    bool, typer.Option(help="Apostrophes, quotes and spaces of a keyboard; so will the model.")
+]
+Placeholders = Annotated[
+    float,
+    typer.Option(
+        metavar="SHARE",
+        help="Share of pairs that get placeholders for what is not translated; 0: none.",
+    ),
+]
+Capitals = Annotated[
+    float,
+    typer.Option(
+        metavar="SHARE", help="Share of pairs that the vocabulary learns in capitals too."
+    ),
+]
 Nfc = Annotated[bool, typer.Option(help="Bring text into Unicode's composed form.")]
 DropDamaged = Annotated[
     bool, typer.Option("--drop-damaged/--keep-damaged", help="Remove pairs with lost characters.")
@@ -177,12 +193,15 @@ def prepare(
     vocab_size: VocabSize = None,
     tokenizer_from: TokenizerFrom = None,
     target_pieces_only: TargetPiecesOnly = False,
+    placeholders: Placeholders = 0.1,
+    capitals: Capitals = 0.0,
     both: Both = False,
     tags: Tags = False,
     fields: Fields = None,
     repair_encoding: RepairEncoding = True,
     strip_control: StripControl = True,
     tidy_whitespace: TidyWhitespace = True,
+    plain_typography: PlainTypography = True,
     lowercase: Lowercase = False,
     nfc: Nfc = True,
     drop_damaged: DropDamaged = True,
@@ -238,6 +257,8 @@ def prepare(
         split_dev=split_dev,
         split_test=split_test,
         target_pieces_only=target_pieces_only,
+        placeholders=placeholders,
+        capitals=capitals,
         both=both,
         tags=tags,
         seed=seed,
@@ -246,6 +267,7 @@ def prepare(
             repair_encoding=repair_encoding,
             strip_control=strip_control,
             tidy_whitespace=tidy_whitespace,
+            plain_typography=plain_typography,
             lowercase=lowercase,
             compose_unicode=nfc,
             drop_damaged=drop_damaged,

@@ -2,8 +2,8 @@
 
 ::
 
-    as read ─► encoding ─► control ─► whitespace ─► NFC ─► case ─► damaged? empty? … ─► kept
-               └────────────────── repairs ───────────────────┘   └── filters, the first counts
+    as read ─► encoding ─► control ─► whitespace ─► NFC ─► typography ─► case ─► damaged? … ─► kept
+               └───────────────────────── repairs ──────────────────────────┘   └─ filters
 
 Every step is a pure function of one pair that returns the pair (the very same one when there was
 nothing to do) or the reason why it is removed. Filters that need to see more than one pair or its
@@ -25,7 +25,7 @@ from pydantic import Field
 
 from translucid.config import Config
 from translucid.errors import InputError, optional
-from translucid.text.normalize import lower_cased, nfc
+from translucid.text.normalize import has_typography, lower_cased, nfc, plain_typography
 
 Limit = Annotated[int, Field(ge=0)]
 
@@ -39,6 +39,11 @@ class CleaningConfig(Config):
     strip_control: bool = Field(default=True, description="remove control and invisible characters")
     tidy_whitespace: bool = Field(
         default=True, description="one plain space between words, none outside"
+    )
+    plain_typography: bool = Field(
+        default=True,
+        description="write apostrophes, quotes, ellipses and spaces as keyboards do; so will the "
+        "model",
     )
     lowercase: bool = Field(
         default=False, description="bring text into lower case; the model will do so too"
@@ -75,6 +80,7 @@ class Repair(StrEnum):
     CONTROL = "control"
     WHITESPACE = "whitespace"
     COMPOSED = "nfc"
+    TYPOGRAPHY = "typography"
     LOWER_CASED = "lower_cased"
 
 
@@ -100,6 +106,7 @@ REPAIR_TITLES = {
     Repair.CONTROL: "control characters removed",
     Repair.WHITESPACE: "whitespace tidied",
     Repair.COMPOSED: "composed to NFC",
+    Repair.TYPOGRAPHY: "typography made plain",
     Repair.LOWER_CASED: "brought into lower case",
 }
 REASON_TITLES = {
@@ -124,6 +131,7 @@ def switched_on(config: CleaningConfig) -> dict[Repair | Reason, bool]:
         Repair.CONTROL: config.strip_control,
         Repair.WHITESPACE: config.tidy_whitespace,
         Repair.COMPOSED: config.compose_unicode,
+        Repair.TYPOGRAPHY: config.plain_typography,
         Repair.LOWER_CASED: config.lowercase,
         Reason.DAMAGED: config.drop_damaged,
         Reason.EMPTY: config.drop_empty,
@@ -177,7 +185,7 @@ class Cleaner:
 
     def _repaired(self, sides: Sides) -> tuple[Sides, tuple[Repair, ...]]:
         done: tuple[Repair, ...] = ()
-        if self._keeps_case and is_sound(sides.source) and is_sound(sides.target):
+        if self._keeps_case and all(is_sound(s) and not has_typography(s) for s in sides):
             return sides, done
         for name, repair in self._repairs:
             source, target = repair(sides.source), repair(sides.target)
@@ -202,6 +210,7 @@ def _repairs(config: CleaningConfig) -> Iterator[tuple[Repair, Callable[[str], s
         (Repair.CONTROL, lambda: strip_control),
         (Repair.WHITESPACE, lambda: tidy_whitespace),
         (Repair.COMPOSED, lambda: nfc),
+        (Repair.TYPOGRAPHY, lambda: plain_typography),
         (Repair.LOWER_CASED, lambda: lower_cased),
     ):
         if on[repair]:

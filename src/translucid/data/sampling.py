@@ -1,7 +1,8 @@
 """Sampling at training time: a sentence is read otherwise every time.
 
 Subword sampling gives it another segmentation. A share of the source sentences is read as people
-type them (`translucid.text.as_typed`), to the same target.
+type them (`translucid.text.noise`), or without accents, to the same target; a share of the pairs is
+read in capitals, or with a capital for every word, on both sides.
 
 A sampled row may be longer than the stored one by which its micro-batch was planned. Where the
 token budget would be exceeded, the micro-batch is computed in several pieces, each within the
@@ -25,16 +26,22 @@ from translucid.data.batching import Batches, MicroBatch
 from translucid.data.collate import Rows
 from translucid.data.packing import Cells, cut
 from translucid.data.shuffle import derive
-from translucid.text.as_typed import FORMS, as_typed
+from translucid.text.noise import FORMS, as_typed, title_case, upper_case
+from translucid.text.normalize import plain_typography, without_accents
 from translucid.text.tokenizer import Tokenizer
 
-_SAMPLING, _TYPING = 3, 4  # what numbers are drawn for: `batching` draws for 0 to 2
+# What numbers are drawn for: `batching` draws for 0 to 2.
+_SAMPLING, _TYPING, _CASING, _ACCENTS = 3, 4, 5, 6
 _LOTS = 2**63  # `derive` gives one of these numbers
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """The tokenizers, how strongly they sample, and the share of sources that is read as typed.
+    """The tokenizers, how strongly they sample, and the shares of noise.
+
+    `typed` sources are read as people type them and `accents` sources without accents; `casing`
+    pairs in other case, two in three of them in capitals. With `plain_typography` no text has
+    curly apostrophes, as the translator would take them away too.
 
     `tokenizer` is that of sources and `writer` that of targets, which may have fewer pieces.
     `longest` is the most tokens of a row, symbols counted, that the network can read.
@@ -44,6 +51,9 @@ class Sampling:
     writer: Tokenizer
     strength: float
     typed: float
+    casing: float
+    accents: float
+    plain_typography: bool
     longest: int
 
 
@@ -81,10 +91,7 @@ def _sampled_side(
         lang = examples.directions[direction][side]
         place = (batch.index, row)
         written = examples.split.text(lang, pair)
-        text = written
-        if side == 0 and sampling.typed:
-            lot = derive(batches.seed, batch.epoch, _TYPING, *place)
-            text = as_typed(written, lot % FORMS) if lot < sampling.typed * _LOTS else written
+        text = _noisy(written, side, sampling, (batches.seed, batch.epoch), place)
         tokens = stored = examples.split.tokens(lang, pair).tolist()
         if sampling.strength:
             seed = derive(batches.seed, batch.epoch, _SAMPLING, *place, side)
@@ -94,3 +101,28 @@ def _sampled_side(
         specials = 2 if side == 0 and examples.tags[direction] is not None else 1
         rows.append(tokens if len(tokens) + specials <= longest else stored)
     return rows
+
+
+def _noisy(
+    text: str, side: int, sampling: Sampling, epoch: tuple[int, int], place: tuple[int, int]
+) -> str:
+    """Return one side of a pair as it is read this time; `place` is its batch and row."""
+
+    def lot(purpose: int, share: float) -> int | None:
+        """Return a number where the lot falls on this row, None where it does not."""
+        if not share:
+            return None
+        drawn = derive(*epoch, purpose, *place)
+        return drawn if drawn < share * _LOTS else None
+
+    if side == 0:
+        if lot(_ACCENTS, sampling.accents) is not None:
+            text = without_accents(text)
+        form = lot(_TYPING, sampling.typed)
+        if form is not None:
+            text = as_typed(text, form % FORMS)
+            text = plain_typography(text) if sampling.plain_typography else text
+    case = lot(_CASING, sampling.casing)
+    if case is None:
+        return text
+    return title_case(text) if case % 3 == 0 else upper_case(text)

@@ -26,12 +26,12 @@ from translucid.interpret.trace import Side
 from translucid.model import Transformer, spelled_out
 from translucid.model.attention import PLAIN, Kernel
 from translucid.text.interface import BOS, EOS
+from translucid.text.lexical import sure_links
 from translucid.text.normalize import nfc
 from translucid.translator import Translator
 from translucid.translator.alignment_heads import Row
 from translucid.translator.asking import check_batch_size, checked_pairs, checked_texts
 from translucid.translator.batches import batches
-from translucid.translator.lexical import sure_links
 from translucid.translator.member import padded
 from translucid.translator.translator import MAX_SOURCE_TOKENS
 

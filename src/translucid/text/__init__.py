@@ -10,7 +10,9 @@
     sentencepiece_model.py       the file that sentencepiece writes, read and checked
     subword_sampling.py          BPE-dropout and unigram sampling as pure functions
     lower_casing.py              a tokenizer that reads all text in lower case
-    as_typed.py                  a sentence as people type it: no capitals, no mark at its end
+    noise.py                     a sentence as people type it: no capitals, no accents, no marks
+    spans.py                     what is not translated, and the placeholders that stand for it
+    lexical.py                   which words translate which: IBM model 1
     piece_list.py                a vocabulary that is a plain list, kept as readable JSON
     word.py, character.py        whole words; single characters
 """

@@ -3,10 +3,19 @@
 ::
 
     id      0      1      2     3      4 … 19              20 …
-    piece   <pad>  <unk>  <s>   </s>   <tag0> … <tag15>    what the tokenizer has learned
+    piece   <pad>  <unk>  <s>   </s>   <tag0> … <tag15>    placeholders, then what was learned
 
 Which tag means which language is recorded beside the data, so another language can be added
 later without training the tokenizer again.
+
+A placeholder stands for a span of text that is not translated, such as an address or a tag (see
+`translucid.text.spans`). In text it is one private-use character; in the vocabularies that have
+placeholders, it is one piece. There are four families, eight of each::
+
+    word    <word0> … <word7>      read as a word: an address, a file name, a number, ``%s``
+    open    <open0> … <open7>      the opening one of a pair of tags, as in ``<b>now</b>``
+    close   <close0> … <close7>    the closing one of the same number
+    mark    <mark0> … <mark7>      a mark that stands alone: an emoji, ``<br/>``
 """
 
 from __future__ import annotations
@@ -28,6 +37,13 @@ FIRST_PIECE = FIRST_TAG + TAG_SLOTS  # the first id that stands for text
 CORE_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
 TAG_PIECES = tuple(f"<tag{slot}>" for slot in range(TAG_SLOTS))
 SPECIAL_PIECES = CORE_PIECES + TAG_PIECES
+
+PLACEHOLDER_FAMILIES = ("word", "open", "close", "mark")
+FAMILY_SIZE = 8
+PLACEHOLDER_PIECES = tuple(
+    f"<{family}{slot}>" for family in PLACEHOLDER_FAMILIES for slot in range(FAMILY_SIZE)
+)
+PLACEHOLDERS = "".join(chr(0xFF100 + number) for number in range(len(PLACEHOLDER_PIECES)))
 
 UNKNOWN_TEXT = "⁇"  # how decode shows UNK, so that an unknown word does not vanish in silence
 
@@ -65,7 +81,8 @@ class Tokenizer(ABC):
     its pieces it is to have (`within`).
 
     ``encode`` adds neither ``<s>`` nor ``</s>`` nor a tag, and no text, whatever it spells,
-    becomes one of them. The text should be normalised (:func:`translucid.text.normalize.nfc`)
+    becomes one of them; a character of `PLACEHOLDERS` becomes a placeholder where the vocabulary
+    has them. The text should be normalised (:func:`translucid.text.normalize.nfc`)
     as the training text was; the tokenizer itself changes nothing.
     """
 
@@ -83,6 +100,11 @@ class Tokenizer(ABC):
     def vocab_size(self) -> int:
         """The number of ids, special ones included."""
         return len(self._pieces)
+
+    @property
+    def has_placeholders(self) -> bool:
+        """Whether the vocabulary has placeholders, from id FIRST_PIECE on."""
+        return self._pieces[FIRST_PIECE : FIRST_PIECE + 1] == PLACEHOLDER_PIECES[:1]
 
     def piece(self, token: int) -> str:
         """Return the piece of an id as the vocabulary holds it, e.g. ``▁the`` or ``</s>``."""

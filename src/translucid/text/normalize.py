@@ -6,11 +6,46 @@ import re
 import unicodedata
 
 _BREAK = re.compile(r"\r\n|\r|\n")
+_GUILLEMETS = re.compile(r"«[ \u00a0\u202f]?|[ \u00a0\u202f]?»")
+_TYPOGRAPHIC = re.compile("[‘’‚‛ʼ“”„‟‹›…\u00a0\u2007\u2009\u202f\u2010\u2011«»]")
+_PLAIN = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛ʼ‹›", "'"),
+        **dict.fromkeys("“”„‟", '"'),
+        **dict.fromkeys("\u00a0\u2007\u2009\u202f", " "),  # spaces that do not break, thin ones
+        **dict.fromkeys("\u2010\u2011", "-"),  # hyphens
+        "…": "...",
+    }
+)
 
 
 def nfc(text: str) -> str:
     """Return the text in Unicode's composed form (NFC), so that é is always one character."""
     return unicodedata.normalize("NFC", text)
+
+
+def has_typography(text: str) -> bool:
+    """Tell whether `plain_typography` would change the text."""
+    return not text.isascii() and _TYPOGRAPHIC.search(text) is not None
+
+
+def plain_typography(text: str) -> str:
+    """Return the text with the apostrophes, quotes, ellipses and spaces of a keyboard.
+
+    >>> plain_typography("« L’été… » dit-elle\u00a0: “oui”")
+    '"L\'été..." dit-elle : "oui"'
+    """
+    if not has_typography(text):
+        return text
+    return _GUILLEMETS.sub('"', text).translate(_PLAIN)
+
+
+def without_accents(text: str) -> str:
+    """Return the text without the accents of its letters: ``étés`` is ``etes``."""
+    if text.isascii():
+        return text
+    parts = unicodedata.normalize("NFD", text)
+    return nfc("".join(part for part in parts if unicodedata.category(part) != "Mn"))
 
 
 def lower_cased(text: str) -> str:

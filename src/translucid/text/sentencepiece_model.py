@@ -24,6 +24,7 @@ from typing import Literal, TypeVar
 from translucid.text.interface import (
     CORE_PIECES,
     FIRST_PIECE,
+    PLACEHOLDERS,
     SPECIAL_PIECES,
     UNK,
     BrokenFileError,
@@ -33,25 +34,29 @@ _T = TypeVar("_T")
 
 SPACE_MARK = "▁"  # U+2581, which stands for a space in sentencepiece's pieces
 BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))
-FIRST_BYTE = FIRST_PIECE
-FIRST_SUBWORD = FIRST_BYTE + len(BYTE_PIECES)
+FEWEST_PIECES = FIRST_PIECE + len(BYTE_PIECES)  # symbols and bytes
 
-_NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6
 _MODEL_KINDS: dict[int, Literal["bpe", "unigram"]] = {1: "unigram", 2: "bpe"}
-_LAYOUT = SPECIAL_PIECES + BYTE_PIECES
-_LAYOUT_TYPES = tuple(
-    _BYTE if index >= FIRST_BYTE else _UNKNOWN if index == UNK else _CONTROL
-    for index in range(FIRST_SUBWORD)
-)
 
 
 @dataclass(frozen=True)
 class SentencePieceModel:
-    """What a sentencepiece file says of its vocabulary: id = position."""
+    """What a sentencepiece file says of its vocabulary: id = position.
+
+    Bytes begin at id `first_byte`: behind the symbols, or behind the placeholders where there are
+    any. What was learned begins at `first_subword`.
+    """
 
     kind: Literal["bpe", "unigram"]
     pieces: tuple[str, ...]
     scores: tuple[float, ...]
+    first_byte: int
+
+    @property
+    def first_subword(self) -> int:
+        """The first id whose piece was learned from text."""
+        return self.first_byte + len(BYTE_PIECES)
 
 
 def read_model(data: bytes) -> SentencePieceModel:
@@ -73,12 +78,13 @@ def read_model(data: bytes) -> SentencePieceModel:
     announced = _expect(specs[2].get(4, 0), int)
     if announced != len(pieces):
         raise BrokenFileError(f"it announces {announced} pieces and holds {len(pieces)}")
-    _check_vocabulary(pieces, types)
+    first_byte = FIRST_PIECE + _placeholders_in(pieces)
+    _check_vocabulary(pieces, types, first_byte)
     _check_normalizer(specs[3])
     model_type = _expect(specs[2].get(3, 1), int)
     if model_type not in _MODEL_KINDS:
         raise BrokenFileError("it is a sentencepiece model of neither BPE nor unigram")
-    return SentencePieceModel(_MODEL_KINDS[model_type], tuple(pieces), tuple(scores))
+    return SentencePieceModel(_MODEL_KINDS[model_type], tuple(pieces), tuple(scores), first_byte)
 
 
 def with_first(data: bytes, first: Container[int]) -> bytes:
@@ -91,20 +97,32 @@ def with_first(data: bytes, first: Container[int]) -> bytes:
     rest: list[bytes] = []
     for number, _, field in _whole_fields(data):
         (pieces if number == 1 else rest).append(field)
-    order = sorted(range(len(pieces)), key=lambda i: i >= FIRST_SUBWORD and i not in first)
+    first_subword = read_model(data).first_subword
+    order = sorted(range(len(pieces)), key=lambda i: i >= first_subword and i not in first)
     return b"".join([*(pieces[i] for i in order), *rest])
 
 
-def _check_vocabulary(pieces: list[str], types: list[int]) -> None:
+def _placeholders_in(pieces: list[str]) -> int:
+    """Return how many placeholders stand behind the tags: all of them, or none."""
+    there = "".join(pieces[FIRST_PIECE : FIRST_PIECE + len(PLACEHOLDERS)]) == PLACEHOLDERS
+    return len(PLACEHOLDERS) if there else 0
+
+
+def _check_vocabulary(pieces: list[str], types: list[int], first_byte: int) -> None:
     """Refuse a model with another layout of ids, or whose pieces cross the border of a word."""
-    head, head_types = tuple(pieces[:FIRST_SUBWORD]), tuple(types[:FIRST_SUBWORD])
-    if head != _LAYOUT or head_types != _LAYOUT_TYPES:
+    placeholders = PLACEHOLDERS[: first_byte - FIRST_PIECE]
+    layout = [*SPECIAL_PIECES, *placeholders, *BYTE_PIECES]
+    symbols = [_CONTROL] * FIRST_PIECE
+    symbols[UNK] = _UNKNOWN
+    layout_types = [*symbols, *[_USER_DEFINED] * len(placeholders), *[_BYTE] * len(BYTE_PIECES)]
+    first_subword = len(layout)
+    if pieces[:first_subword] != layout or types[:first_subword] != layout_types:
         raise BrokenFileError(
             f"its first ids are not {', '.join(CORE_PIECES)}, 16 tags and 256 bytes; "
             f"it was trained by another program"
         )
-    learned = pieces[FIRST_SUBWORD:]
-    if any(kind != _NORMAL for kind in types[FIRST_SUBWORD:]):
+    learned = pieces[first_subword:]
+    if any(kind != _NORMAL for kind in types[first_subword:]):
         raise BrokenFileError("it has user-defined pieces; it was trained by another program")
     if any(SPACE_MARK in piece[1:] for piece in learned) or "" in learned:
         raise BrokenFileError("it has pieces that cross a space; it was trained by another program")

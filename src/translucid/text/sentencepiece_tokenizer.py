@@ -27,6 +27,7 @@ import sentencepiece
 from translucid.errors import InputError
 from translucid.text.interface import (
     FIRST_PIECE,
+    PLACEHOLDER_PIECES,
     UNK,
     UNKNOWN_TEXT,
     BrokenFileError,
@@ -35,8 +36,6 @@ from translucid.text.interface import (
     utf8,
 )
 from translucid.text.sentencepiece_model import (
-    FIRST_BYTE,
-    FIRST_SUBWORD,
     SPACE_MARK,
     SentencePieceModel,
     read_model,
@@ -67,16 +66,22 @@ class SentencePieceTokenizer(Tokenizer):
 
     def __init__(self, data: bytes, size: int | None = None) -> None:
         model = read_model(data)
-        super().__init__(data, model.pieces[:size])
+        super().__init__(data, _named(model)[:size])
         self.kind = model.kind
+        self._first_byte, self._first_subword = model.first_byte, model.first_subword
         self._processor = _load(data)
         self._surfaces = _surfaces(model)
         self._learned = _learned(model)
-        self._ids = dict(zip(self._learned, range(FIRST_SUBWORD, self.vocab_size), strict=False))
-        self._scores = dict(zip(self._learned, model.scores[FIRST_SUBWORD:], strict=True))
+        self._ids = dict(
+            zip(self._learned, range(self._first_subword, self.vocab_size), strict=False)
+        )
+        self._scores = dict(zip(self._learned, model.scores[self._first_subword :], strict=True))
         self._unknown = unknown_score(self._scores)
         self._longest = max(map(len, self._scores))
         self._alphabet = frozenset("".join(self._scores))
+        self._ids.update(
+            {model.pieces[token]: token for token in range(FIRST_PIECE, self._first_byte)}
+        )
         self._remembered = functools.lru_cache(maxsize=MEMORY)(self._sample_word)
         self._undone = functools.cache(self._undo)
 
@@ -87,10 +92,10 @@ class SentencePieceTokenizer(Tokenizer):
         """Return a tokenizer of the same kind that has the first `size` ids only."""
         if self.kind != "bpe" or size == self.vocab_size:
             return super().within(size)
-        if not FIRST_SUBWORD <= size < self.vocab_size:
+        if not self._first_subword <= size < self.vocab_size:
             raise InputError(
                 f"a BPE tokenizer cannot do with {size:,} of its {self.vocab_size:,} pieces: it "
-                f"needs at least the {FIRST_SUBWORD} that are symbols and bytes"
+                f"needs at least the {self._first_subword} that are symbols and bytes"
             )
         return SentencePieceTokenizer(self._data, size)
 
@@ -100,7 +105,7 @@ class SentencePieceTokenizer(Tokenizer):
         Symbols, bytes and all characters of the texts are among them, since other texts may need
         them; and a few pieces more, as products of matrices are faster with a round number of rows.
         """
-        seen, characters = set(range(FIRST_SUBWORD)), {" "}
+        seen, characters = set(range(self._first_subword)), {" "}
         for texts in targets:
             characters.update(*texts)
             seen.update(*self.encode_batch(texts))
@@ -126,7 +131,9 @@ class SentencePieceTokenizer(Tokenizer):
             plain[row] = utf8(texts[row].replace(SPACE_MARK, stand_in))
         batch: list[list[int]] = self._processor.encode(plain, out_type=int, num_threads=1)
         for row, stand_in in stand_ins.items():
-            batch[row] = _replace_run(batch[row], _byte_ids(stand_in), _byte_ids(SPACE_MARK))
+            batch[row] = _replace_run(
+                batch[row], self._byte_ids(stand_in), self._byte_ids(SPACE_MARK)
+            )
         return [self._known(ids) for ids in batch]
 
     def encode_with_offsets(self, text: str) -> Encoding:
@@ -136,13 +143,13 @@ class SentencePieceTokenizer(Tokenizer):
         position = -1  # the space assumed before the text
         for token in ids:
             surface = self._surfaces[token]
-            if FIRST_BYTE <= token < FIRST_SUBWORD:
+            if self._first_byte <= token < self._first_subword:
                 if surface[0] & 0xC0 == 0x80:  # a continuation byte belongs to the last character
                     offsets.append(offsets[-1])
                     continue
                 length = 1
             else:
-                length = len(self._pieces[token])
+                length = len(surface.decode())
             offsets.append((max(position, 0), position + length))
             position += length
         return Encoding(ids, [self._pieces[token] for token in ids], offsets)
@@ -190,7 +197,7 @@ class SentencePieceTokenizer(Tokenizer):
         if max(ids, default=0) < self.vocab_size:
             return ids
         spelled = (
-            self._undone(self._learned[token - FIRST_SUBWORD])
+            self._undone(self._learned[token - self._first_subword])
             if token >= self.vocab_size
             else (token,)
             for token in ids
@@ -203,11 +210,14 @@ class SentencePieceTokenizer(Tokenizer):
         if known is not None:
             return (known,)
         if len(piece) == 1:
-            return tuple(_byte_ids(piece))
+            return tuple(self._byte_ids(piece))
         parts = {piece[i:j] for i in range(len(piece)) for j in range(i + 1, len(piece) + 1)}
         scores = {p: self._scores[p] for p in parts if p in self._scores and p != piece}
         merged = bpe_segmentation(piece, scores, 0.0, uniform=float)
         return tuple(token for part in merged for token in self._undone(part))
+
+    def _byte_ids(self, text: str) -> list[int]:
+        return [self._first_byte + byte for byte in utf8(text)]
 
     def _stand_in(self, text: str) -> str:
         """Return a character that neither the text nor the vocabulary has, to encode as bytes."""
@@ -222,20 +232,24 @@ def _load(data: bytes) -> sentencepiece.SentencePieceProcessor:
         raise BrokenFileError(f"sentencepiece cannot load it ({error})") from error
 
 
+def _named(model: SentencePieceModel) -> tuple[str, ...]:
+    """Return the pieces; placeholders have names, as nobody sees their characters."""
+    first, end = FIRST_PIECE, model.first_byte
+    return (*model.pieces[:first], *PLACEHOLDER_PIECES[: end - first], *model.pieces[end:])
+
+
 def _learned(model: SentencePieceModel) -> list[str]:
     """Return the pieces after the bytes, spelled with the space itself."""
-    return [piece.replace(SPACE_MARK, " ") for piece in model.pieces[FIRST_SUBWORD:]]
+    return [piece.replace(SPACE_MARK, " ") for piece in model.pieces[model.first_subword :]]
 
 
 def _surfaces(model: SentencePieceModel) -> list[bytes]:
     """Return what each id adds to a decoded text, as UTF-8."""
     specials = [b""] * FIRST_PIECE
     specials[UNK] = utf8(UNKNOWN_TEXT)
-    return [*specials, *(bytes([byte]) for byte in range(256)), *map(utf8, _learned(model))]
-
-
-def _byte_ids(text: str) -> list[int]:
-    return [FIRST_BYTE + byte for byte in utf8(text)]
+    placeholders = map(utf8, model.pieces[FIRST_PIECE : model.first_byte])
+    every_byte = (bytes([byte]) for byte in range(256))
+    return [*specials, *placeholders, *every_byte, *map(utf8, _learned(model))]
 
 
 def _replace_run(ids: list[int], old: list[int], new: list[int]) -> list[int]:

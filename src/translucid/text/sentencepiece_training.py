@@ -9,7 +9,16 @@ from collections.abc import Iterable, Iterator
 import sentencepiece
 
 from translucid.errors import InputError
-from translucid.text.interface import BOS, EOS, FIRST_PIECE, PAD, TAG_PIECES, UNK, utf8
+from translucid.text.interface import (
+    BOS,
+    EOS,
+    FIRST_PIECE,
+    PAD,
+    PLACEHOLDERS,
+    TAG_PIECES,
+    UNK,
+    utf8,
+)
 from translucid.text.sentencepiece_model import BYTE_PIECES
 
 # Characters that together make up less than a hundred-thousandth of the text get no piece of
@@ -42,8 +51,12 @@ class _Feed:
             raise
 
 
-def train_sentencepiece(sentences: Iterable[str], *, kind: str, vocab_size: int) -> bytes:
+def train_sentencepiece(
+    sentences: Iterable[str], *, kind: str, vocab_size: int, placeholders: bool
+) -> bytes:
     """Learn a vocabulary of at most ``vocab_size`` pieces and return sentencepiece's file.
+
+    With `placeholders` it has a piece for each character of `PLACEHOLDERS`.
 
     One thread only: the sums of unigram training depend on how many threads share them.
     """
@@ -67,6 +80,7 @@ def train_sentencepiece(sentences: Iterable[str], *, kind: str, vocab_size: int)
             bos_id=BOS,
             eos_id=EOS,
             control_symbols=list(TAG_PIECES),
+            user_defined_symbols=list(PLACEHOLDERS) if placeholders else [],
             num_threads=1,
             minloglevel=2,
         )
@@ -76,16 +90,17 @@ def train_sentencepiece(sentences: Iterable[str], *, kind: str, vocab_size: int)
         least = re.search(r"smaller than required_chars\D*\d+ vs (\d+)", str(failure))
         if least is None:
             raise
-        raise _too_small(vocab_size, int(least[1])) from failure
+        specials = FIRST_PIECE + placeholders * len(PLACEHOLDERS)
+        raise _too_small(vocab_size, int(least[1]), specials) from failure
     return file.getvalue()
 
 
-def _too_small(vocab_size: int, least: int) -> InputError:
+def _too_small(vocab_size: int, least: int, specials: int) -> InputError:
     """Return the error for a vocabulary that cannot hold every character of the text."""
-    characters = least - FIRST_PIECE - len(BYTE_PIECES)
+    characters = least - specials - len(BYTE_PIECES)
     return InputError(
         f"a vocabulary of {vocab_size} pieces is too small for this text: it needs at least "
-        f"{least} ({FIRST_PIECE} special pieces, {len(BYTE_PIECES)} bytes and {characters} "
+        f"{least} ({specials} special pieces, {len(BYTE_PIECES)} bytes and {characters} "
         f"characters), and some more to hold parts of words.\n"
         f"  Use a larger vocabulary; 8000 is usual for a small corpus."
     )

@@ -64,7 +64,12 @@ _LISTS: dict[str, type[PieceListTokenizer]] = {"word": WordTokenizer, "char": Ch
 
 
 def train_tokenizer(
-    sentences: Iterable[str], *, kind: str, vocab_size: int, path: Path
+    sentences: Iterable[str],
+    *,
+    kind: str,
+    vocab_size: int,
+    path: Path,
+    placeholders: bool = False,
 ) -> Tokenizer:
     """Learn a vocabulary from sentences, write it to ``path`` and return the tokenizer.
 
@@ -75,15 +80,18 @@ def train_tokenizer(
     Every sentence given is used. sentencepiece holds them in memory, words and characters only
     their counts, so the caller bounds memory and time by the number of sentences it gives: a few
     million are plenty for any vocabulary.
+
+    With `placeholders` the vocabulary has a piece for each placeholder; words and characters
+    cannot have them.
     """
-    _check_request(kind, vocab_size, path)
+    _check_request(kind, vocab_size, path, placeholders=placeholders)
     text = _from_first_text(sentences)
     tokenizer: Tokenizer
     if kind in _LISTS:
         tokenizer = _LISTS[kind].train(text, vocab_size)
     else:
         tokenizer = SentencePieceTokenizer(
-            train_sentencepiece(text, kind=kind, vocab_size=vocab_size)
+            train_sentencepiece(text, kind=kind, vocab_size=vocab_size, placeholders=placeholders)
         )
     tokenizer.save(path)
     return tokenizer
@@ -121,7 +129,7 @@ def _tokenizer_from(data: bytes) -> Tokenizer:
     return _LISTS[kind](data)
 
 
-def _check_request(kind: str, vocab_size: int, path: Path) -> None:
+def _check_request(kind: str, vocab_size: int, path: Path, *, placeholders: bool) -> None:
     """Refuse what cannot succeed before any time is spent on it."""
     if kind not in KINDS:
         raise InputError(f"there is no tokenizer of kind {kind!r}; {nearest(kind, KINDS)}")
@@ -129,6 +137,11 @@ def _check_request(kind: str, vocab_size: int, path: Path) -> None:
         raise InputError(
             f"a vocabulary of {vocab_size} pieces is not possible; the size must be from "
             f"{FIRST_PIECE + 2} to {MAX_VOCAB_SIZE:,}, of which {FIRST_PIECE} are special pieces."
+        )
+    if placeholders and kind in _LISTS:
+        raise InputError(
+            f"a tokenizer of kind {kind} has no placeholders: choose bpe or unigram, or leave "
+            "placeholders out"
         )
     if not path.parent.is_dir():
         raise InputError(

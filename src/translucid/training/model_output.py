@@ -93,4 +93,5 @@ def generation_of(data: PreparedData) -> GenerationConfig:
         directions=manifest.directions,
         tags=tags if manifest.tagged else {},
         lowercase=manifest.lowercase,
+        plain_typography=manifest.plain_typography,
     )

@@ -2,14 +2,15 @@
 
 ::
 
-    paper, inverse-sqrt    cosine               linear               constant
-        /\\                    /‾\\                  /\\                   /‾‾‾‾‾‾‾
-       /  `-._               /   \\                /  \\                 /
-      /       `--..         /     `.             /    \\               /
-     0  warmup             0      total         0    total           0
+    paper, inverse-sqrt    cosine            linear           wsd                constant
+        /\\                    /‾\\               /\\               /‾‾‾‾‾\\           /‾‾‾‾‾‾‾
+       /  `-._               /   \\             /  \\             /       \\         /
+      /       `--..         /     `.          /    \\           /         \\       /
+     0  warmup             0      total      0    total       0        total    0
 
 All of them grow linearly during warm-up. `inverse_sqrt` is the paper's curve with its highest point
-given instead of derived from d_model.
+given instead of derived from d_model. `wsd` (warm-up, stable, decay) decides only at the beginning
+of its decay how long the run is: until then, a resumed run may be given more or fewer steps.
 """
 
 from __future__ import annotations
@@ -42,6 +43,11 @@ def linear(step: int, peak: float, warmup: int, total: int) -> float:
     return peak * min(_warmed(step, warmup), 1 - _share_of_descent(step, warmup, total))
 
 
+def wsd(step: int, peak: float, warmup: int, decay: int, total: int) -> float:
+    """Grow to `peak`, stay there, then fall to zero at `total` along a straight line."""
+    return peak * min(_warmed(step, warmup), max(0.0, (total - step) / decay), 1.0)
+
+
 def constant(step: int, peak: float, warmup: int) -> float:
     """Grow to `peak`, then stay there."""
     return peak * _warmed(step, warmup)
@@ -59,6 +65,8 @@ def learning_rate(step: int, settings: TrainingConfig, d_model: int) -> float:
             return cosine(step, peak, warmup, total)
         case "linear":
             return linear(step, peak, warmup, total)
+        case "wsd":
+            return wsd(step, peak, warmup, settings.decay_steps, total)
         case "constant":
             return constant(step, peak, warmup)
 

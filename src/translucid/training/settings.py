@@ -10,12 +10,12 @@ from pydantic import Field
 from translucid.config import Config, Count, Rule, Share
 
 OptimizerKind = Literal["adam", "adamw", "muon", "sgd"]
-ScheduleKind = Literal["paper", "inverse-sqrt", "cosine", "linear", "constant"]
+ScheduleKind = Literal["paper", "inverse-sqrt", "cosine", "linear", "wsd", "constant"]
 Metric = Literal["loss", "bleu", "chrf"]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 
-ENDING: tuple[ScheduleKind, ...] = ("cosine", "linear")  # schedules that reach zero
+ENDING: tuple[ScheduleKind, ...] = ("cosine", "linear", "wsd")  # schedules that reach zero
 
 
 def _micro_batch_is_a_part(values: Mapping[str, Any]) -> str | None:
@@ -30,10 +30,12 @@ def _micro_batch_is_a_part(values: Mapping[str, Any]) -> str | None:
 
 def _warmup_ends_in_time(values: Mapping[str, Any]) -> str | None:
     warmup, total = values["warmup_steps"], values.get("total_steps") or values["max_steps"]
-    if values["schedule"] in ENDING and warmup >= total:
+    decay = (values.get("decay_steps") or 1) if values["schedule"] == "wsd" else 1
+    if values["schedule"] in ENDING and warmup + decay > total:
+        taken = f"warmup_steps = {warmup}" + (f" and decay_steps = {decay}" if decay > 1 else "")
         return (
-            f"warmup_steps = {warmup} leaves nothing of the {total} steps of the "
-            f"{values['schedule']} schedule: choose fewer, or raise total_steps"
+            f"{taken} leave nothing of the {total} steps of the {values['schedule']} schedule: "
+            "choose fewer, or raise total_steps"
         )
     return None
 
@@ -109,7 +111,11 @@ class TrainingConfig(Config):
     )
     total_steps: Count = Field(
         default_factory=lambda data: data["max_steps"],
-        description="where the cosine and linear schedules reach zero; max_steps unless given",
+        description="where the cosine, linear and wsd schedules reach zero; max_steps unless given",
+    )
+    decay_steps: Count = Field(
+        default_factory=lambda data: max(1, data.get("total_steps", 1) // 5),
+        description="wsd: steps of the decay at the end; a fifth of total_steps unless given",
     )
     label_smoothing: Share = Field(default=0.1, description="ε of label smoothing (section 5.4)")
     agreement: NotNegative = Field(
@@ -148,7 +154,14 @@ class TrainingConfig(Config):
     )
     typed_source: Share = Field(
         default=0.0,
-        description="share of source sentences read as people type them (text.as_typed); 0: none",
+        description="share of source sentences read as people type them (text.noise); 0: none",
+    )
+    casing_noise: Share = Field(
+        default=0.0,
+        description="share of pairs read in capitals, or with a capital for every word; 0: none",
+    )
+    accent_noise: Share = Field(
+        default=0.0, description="share of source sentences read without accents; 0: none"
     )
 
     report_every: Count = Field(default=1, description="steps between two lines of metrics")
@@ -194,6 +207,11 @@ class TrainingConfig(Config):
     def micro_batches(self) -> int:
         """How many micro-batches an optimiser step takes, over all processes."""
         return max(1, round(self.batch_tokens / self.micro_batch_tokens))
+
+    @property
+    def decay_start(self) -> int:
+        """The last step of the wsd schedule at its highest rate."""
+        return self.total_steps - self.decay_steps
 
     def passes(self, before: int, last: int) -> int:
         """Return how often sentences go through the network in steps `before` + 1 to `last`."""

@@ -371,13 +371,15 @@ class Trainer:
     def _loader(self) -> Loader:
         settings, config = self.settings, self._model.config
         sampling = None
-        if settings.subword_sampling or settings.typed_source:
+        noise = settings.typed_source, settings.casing_noise, settings.accent_noise
+        if settings.subword_sampling or any(noise):
             tokenizer = load_tokenizer(self._data.tokenizer_path)
             sampling = Sampling(
                 tokenizer,
                 tokenizer.within(self._data.manifest.tokenizer.sizes[1]),
                 settings.subword_sampling,
-                settings.typed_source,
+                *noise,
+                self._data.manifest.plain_typography,
                 config.max_positions if config.positions == "learned" else self._batches.max_tokens,
             )
         return Loader(self._batches, sampling, ahead=_STEPS_AHEAD, pin=self._device.type == "cuda")

@@ -15,8 +15,8 @@
     reading_back         a network of the other direction has a say in which hypothesis is the best
     streaming, scoring   a translation as it grows; how probable a given one is
     attention, alignment where the decoder looks, and so which words belong together
-    alignment_heads,     the heads that align best; finding them with the help of a lexical model
-    head_search, lexical
+    alignment_heads,     the heads that align best; finding them with text.lexical
+    head_search
 """
 
 from translucid.translator.alignment_heads import AlignmentHeads, keep_alignment_heads

@@ -21,11 +21,11 @@ from translucid.decoding.job import Tokens
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
 from translucid.text.interface import BOS, EOS, FIRST_PIECE, UNK
+from translucid.text.lexical import SureLink, sure_links
 from translucid.text.normalize import nfc
 from translucid.translator.alignment_heads import AlignmentHeads, Row
 from translucid.translator.attention import Head, watched
 from translucid.translator.batches import batches
-from translucid.translator.lexical import SureLink, sure_links
 from translucid.translator.member import Member, padded
 from translucid.translator.translator import MAX_SOURCE_TOKENS, Translator
 

@@ -21,6 +21,7 @@ from translucid.data.preparation.encoded import (
     encoded,
 )
 from translucid.data.preparation.held_out import HeldOut, Row, SetName, keys_of, read_held_out
+from translucid.data.preparation.placeholders import make_lexicon
 from translucid.data.preparation.selection import (
     Fate,
     Selection,
@@ -50,7 +51,7 @@ from translucid.data.shards import (
 from translucid.data.splits import sentence_hashes
 from translucid.errors import DataError
 from translucid.events import Emit, Notice
-from translucid.text.tokenizer import Tokenizers, load_tokenizer
+from translucid.text.tokenizer import Tokenizer, Tokenizers, load_tokenizer
 
 
 @dataclass(frozen=True)
@@ -153,9 +154,7 @@ class Build:
             tokenizers = make_tokenizer(
                 selection,
                 self.work,
-                kind=self.config.tokenizer,
-                vocab_size=self.config.vocab_size,
-                target_first=self.config.target_pieces_only,
+                config=self.config,
                 workers=self.workers,
                 emit=self.emit,
             )
@@ -171,12 +170,17 @@ class Build:
     ) -> tuple[dict[str, SplitEntry], dict[str, EncodingReport]]:
         """Write all splits; only training pairs are held to the limit of tokens."""
         output, (tokenizer, of_targets) = self.work.output, tokenizers
+        share = self._placeholder_share(tokenizer)
+        if share:
+            make_lexicon(selection, self.work, workers=self.workers, emit=self.emit)
         job = EncodingJob(
             tokenizer=output / TOKENIZER,
             fingerprint=tokenizer.fingerprint,
             target_pieces=of_targets.vocab_size,
             layout=Layout(self.inputs.languages, tokenizer.vocab_size),
             max_tokens=self.config.cleaning.max_tokens,
+            lexicon=self.work.lexicon if share else None,
+            placeholders=share,
         )
         parts, report = encode_training(
             selection, job, self.work, workers=self.workers, emit=self.emit
@@ -195,6 +199,18 @@ class Build:
             records = encoded(rows, tokenizers, replace(job, max_tokens=0), reports[name])
             splits[name] = write_part(output / name, records, job.layout)
         return splits, reports
+
+    def _placeholder_share(self, tokenizer: Tokenizer) -> float:
+        """Return the share of pairs that get placeholders: none where the vocabulary has none."""
+        share = self.config.placeholders
+        if share and self.base is not None and not tokenizer.has_placeholders:
+            self.emit(
+                Notice(
+                    f"note: the tokenizer of {self.base.tokenizer} has no placeholders, so no pair "
+                    "gets any."
+                )
+            )
+        return share if tokenizer.has_placeholders else 0.0
 
     def _held_out_rows(
         self, selection: Selection, given: Mapping[str, HeldOut]
@@ -236,6 +252,7 @@ class Build:
             splits=splits,
             settings=dict(self.settings),
             lowercase=self.config.cleaning.lowercase,
+            plain_typography=self.config.cleaning.plain_typography,
         )
         counts = _pairs_by_corpus(PreparedData(self.work.output, manifest))
         entries = zip(manifest.corpora, counts, strict=True)

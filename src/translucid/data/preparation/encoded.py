@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 from translucid.data.cleaning import Reason
 from translucid.data.preparation.chunks import load_chunk
 from translucid.data.preparation.held_out import Row
+from translucid.data.preparation.placeholders import PlaceholderInserter, WordLexicon
 from translucid.data.preparation.selection import Fate, Selection, have_fate
 from translucid.data.preparation.workers import Workers
 from translucid.data.preparation.workspace import Workspace, drafted_file, read_json, unique_draft
@@ -53,7 +54,8 @@ class EncodingReport:
 class EncodingJob:
     """What encoding depends on beside the pairs; `max_tokens` is 0 where any number will do.
 
-    Targets are encoded with the first `target_pieces` of the vocabulary.
+    Targets are encoded with the first `target_pieces` of the vocabulary. With a `lexicon`, training
+    pairs get placeholders, a share of them (`placeholders`) such that nobody wrote.
     """
 
     tokenizer: Path
@@ -61,6 +63,8 @@ class EncodingJob:
     target_pieces: int
     layout: Layout
     max_tokens: int
+    lexicon: Path | None
+    placeholders: float
 
 
 def encoded(
@@ -132,9 +136,26 @@ def _encode(task: _Task) -> dict[str, Any]:
 def _rows(task: _Task) -> Iterator[Row]:
     chunk = load_chunk(task.chunk)
     fates = np.load(task.selection, mmap_mode="r")
+    job = task.job
+    insert: Callable[[tuple[str, str]], tuple[str, str]] = _unchanged
+    if job.lexicon is not None:
+        lexicon = _lexicon(job.lexicon, job.fingerprint)
+        insert = PlaceholderInserter.of(lexicon, job.placeholders, job.layout.languages)
     here = fates[task.start : task.start + len(chunk.sources)]
     for index in np.flatnonzero(have_fate(here, Fate.TRAIN)).tolist():
-        yield Row(chunk.sources[index], chunk.targets[index], chunk.corpus, int(chunk.lines[index]))
+        pair = insert((chunk.sources[index], chunk.targets[index]))
+        yield Row(*pair, chunk.corpus, int(chunk.lines[index]))
+
+
+def _unchanged(pair: tuple[str, str]) -> tuple[str, str]:
+    return pair
+
+
+@functools.lru_cache(maxsize=1)
+def _lexicon(path: Path, fingerprint: str) -> WordLexicon:
+    """Load the lexicon once per process; the fingerprint tells two jobs of one path apart."""
+    del fingerprint
+    return WordLexicon.load(path)
 
 
 @functools.lru_cache(maxsize=1)

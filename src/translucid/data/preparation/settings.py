@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from translucid import __version__
-from translucid.config import Config
+from translucid.config import Config, Share
 from translucid.data.checksum import sha256_of
 from translucid.data.cleaning import CleaningConfig
 from translucid.data.corpus import Corpus
@@ -45,6 +45,15 @@ class PrepareConfig(Config):
     split_test: Count = Field(default=0, description="pairs to hold out from the corpora for test")
     target_pieces_only: bool = Field(
         default=False, description="let the network write only pieces that target text has"
+    )
+    placeholders: Share = Field(
+        default=0.1,
+        description="share of training pairs that get placeholders for what is not translated, "
+        "with bpe or unigram; 0: the model knows none",
+    )
+    capitals: Share = Field(
+        default=0.0,
+        description="share of training pairs that the vocabulary learns in capitals too",
     )
     both: bool = Field(
         default=False, description="train both directions, with a target-language tag"
@@ -134,8 +143,12 @@ def describe(inputs: Inputs, config: PrepareConfig, tokenizer: Path | None) -> d
         "tokenizer_from": None if tokenizer is None else sha256_of(tokenizer),
         **config.model_dump(mode="json"),
     }
-    if not config.target_pieces_only:
-        del settings["target_pieces_only"]  # data from before there was this is the same data
+    # Data from before there were these settings is the same data.
+    for name in ("target_pieces_only", "placeholders", "capitals"):
+        if not settings[name]:
+            del settings[name]
+    if not config.cleaning.plain_typography:
+        del settings["cleaning"]["plain_typography"]
     plain: dict[str, Any] = json.loads(json.dumps(settings))
     return plain
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from translucid.data.preparation.chunks import load_chunk, load_pair_hashes
 from translucid.data.preparation.selection import Fate, Selection, have_fate
+from translucid.data.preparation.settings import PrepareConfig
 from translucid.data.preparation.workers import Workers
 from translucid.data.preparation.workspace import Workspace, read_json, write_json
 from translucid.data.shards import open_data
@@ -32,6 +33,7 @@ _LARGEST_SUBWORD_SIZE = 32_000
 _WORD_SIZE = 32_000
 _CHARACTER_SIZE = 4_000
 _SENTENCES_AT_A_TIME = 2_000
+SUBWORDS = ("bpe", "unigram")  # kinds whose vocabularies can have placeholders
 
 
 @dataclass(frozen=True)
@@ -106,15 +108,43 @@ def automatic_size(kind: str, pairs: int) -> int:
 
 
 @dataclass(frozen=True)
+class SampledPairs:
+    """The training pairs of a selection, or a share of them chosen by hash.
+
+    It knows where they are on the disk, and so can be sent to another process.
+    """
+
+    chunks: tuple[Path, ...]
+    starts: tuple[int, ...]
+    selection: Path
+    share: float
+
+    @classmethod
+    def of(cls, selection: Selection, work: Workspace, share: float) -> SampledPairs:
+        """Return a share of the training pairs; of 1 or more, all."""
+        chunks = tuple(chunk.path for chunk in selection.chunks)
+        return cls(chunks, tuple(selection.starts), work.selection, share)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        fates = np.load(self.selection, mmap_mode="r")
+        limit = np.uint64(min(int(self.share * 2.0**64), (1 << 64) - 1))
+        for path, start in zip(self.chunks, self.starts, strict=True):
+            hashes = scramble(load_pair_hashes(path), 64, _SAMPLE_KEY)
+            chosen = have_fate(fates[start : start + len(hashes)], Fate.TRAIN) & (hashes <= limit)
+            chunk = load_chunk(path)
+            for index in np.flatnonzero(chosen).tolist():
+                yield chunk.sources[index], chunk.targets[index]
+
+
+@dataclass(frozen=True)
 class _Training:
     """All that training depends on, in a form that can be sent to another process."""
 
     kind: str
     vocab_size: int
-    chunks: tuple[Path, ...]
-    starts: tuple[int, ...]
-    selection: Path
-    share: float
+    pairs: SampledPairs
+    placeholders: bool
+    capitals: float
     path: Path
     target_pieces: Path | None
 
@@ -128,34 +158,36 @@ def make_tokenizer(
     selection: Selection,
     work: Workspace,
     *,
-    kind: str,
-    vocab_size: int | None,
-    target_first: bool,
+    config: PrepareConfig,
     workers: Workers,
     emit: Emit,
 ) -> Tokenizers:
     """Learn the tokenizer from the training pairs of the selection, or find that this was done.
 
-    Return it as sources need it, and as targets do; they differ with `target_first`.
+    Return it as sources need it, and as targets do; they differ with `target_pieces_only`.
     """
     pairs = selection.count(Fate.TRAIN)
+    kind, vocab_size, target_first = config.tokenizer, config.vocab_size, config.target_pieces_only
     size = vocab_size or automatic_size(kind, pairs)
     if not work.tokenizer.is_file():
         emit(Progress("learning the vocabulary", 0, None, "pieces"))
         training = _Training(
             kind=kind,
             vocab_size=size,
-            chunks=tuple(chunk.path for chunk in selection.chunks),
-            starts=tuple(selection.starts),
-            selection=work.selection,
-            share=sample_share(kind, pairs, sum(chunk.text_bytes for chunk in selection.chunks)),
+            pairs=SampledPairs.of(
+                selection,
+                work,
+                sample_share(kind, pairs, sum(chunk.text_bytes for chunk in selection.chunks)),
+            ),
+            placeholders=config.placeholders > 0 and kind in SUBWORDS,
+            capitals=config.capitals,
             path=work.tokenizer,
             target_pieces=work.target_pieces if target_first else None,
         )
         workers.apart(_train, training)
     tokenizer = load_tokenizer(work.tokenizer)
     emit(Progress("learning the vocabulary", tokenizer.vocab_size, tokenizer.vocab_size, "pieces"))
-    if tokenizer.vocab_size < size and (vocab_size or kind in {"bpe", "unigram"}):
+    if tokenizer.vocab_size < size and (vocab_size or kind in SUBWORDS):
         emit(
             Notice(
                 f"note: the training text offers {tokenizer.vocab_size:,} pieces only; the "
@@ -168,14 +200,18 @@ def make_tokenizer(
 
 def _train(training: _Training) -> None:
     """Learn the vocabulary; the tokenizer's file, which comes last, tells that all is done."""
-    sentences = (sentence for pair in _pairs(training) for sentence in pair)
+    sentences = _with_capitals(training.pairs, training.capitals)
     path = training.path if training.target_pieces is None else training.path.with_suffix(".first")
     tokenizer = train_tokenizer(
-        sentences, kind=training.kind, vocab_size=training.vocab_size, path=path
+        sentences,
+        kind=training.kind,
+        vocab_size=training.vocab_size,
+        path=path,
+        placeholders=training.placeholders,
     )
     if training.target_pieces is not None:
         assert isinstance(tokenizer, SentencePieceTokenizer), "other kinds are refused before"
-        targets = (target for _, target in _pairs(training))
+        targets = (target for _, target in training.pairs)
         ordered, count = tokenizer.target_first(_batches(targets))
         write_json(training.target_pieces, count)
         ordered.save(training.path)
@@ -186,13 +222,12 @@ def _batches(sentences: Iterator[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _pairs(training: _Training) -> Iterator[tuple[str, str]]:
-    """Yield the training pairs, or a share of them chosen by hash."""
-    fates = np.load(training.selection, mmap_mode="r")
-    limit = np.uint64(min(int(training.share * 2.0**64), (1 << 64) - 1))
-    for path, start in zip(training.chunks, training.starts, strict=True):
-        hashes = scramble(load_pair_hashes(path), 64, _SAMPLE_KEY)
-        chosen = have_fate(fates[start : start + len(hashes)], Fate.TRAIN) & (hashes <= limit)
-        chunk = load_chunk(path)
-        for index in np.flatnonzero(chosen).tolist():
-            yield chunk.sources[index], chunk.targets[index]
+def _with_capitals(pairs: SampledPairs, share: float) -> Iterator[str]:
+    """Yield the sentences of all pairs, and a share of the pairs in capitals too."""
+    due = 0.0
+    for pair in pairs:
+        yield from pair
+        due += share
+        if due >= 1:
+            due -= 1
+            yield from (sentence.upper() for sentence in pair)

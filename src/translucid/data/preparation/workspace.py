@@ -11,6 +11,7 @@
     DATA/unfinished/tokenizer.first   the vocabulary in the order in which it was learned, and
     DATA/unfinished/target_pieces.json  how many pieces target text has, where that is asked
     DATA/unfinished/tokenizer.model   the vocabulary
+    DATA/unfinished/lexicon.npz       which words translate each other, for placeholders
     DATA/unfinished/encoded/00000/    training pairs of a chunk as shards
     DATA/unfinished/output/           what will be moved into DATA
     DATA/unfinished/finished.json     the output is whole and can be moved; the coming manifest
@@ -54,6 +55,7 @@ class Workspace:
         self.selection = self.root / "selection.npy"
         self.tokenizer = self.root / "tokenizer.model"
         self.target_pieces = self.root / "target_pieces.json"
+        self.lexicon = self.root / "lexicon.npz"
         self.encoded = self.root / "encoded"
         self.output = self.root / "output"
         self.finished = self.root / "finished.json"

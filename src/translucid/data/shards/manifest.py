@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from translucid.errors import DataError
-from translucid.text.sentencepiece_model import FIRST_SUBWORD
+from translucid.text.sentencepiece_model import FEWEST_PIECES
 from translucid.text.tokenizer import TAG_SLOTS
 
 MANIFEST = "manifest.json"
@@ -79,7 +79,8 @@ class Manifest:
     `languages` gives each language its tag slot. It may name more than the two of this folder: a
     model that speaks three languages is trained on several folders that share this table and the
     tokenizer. With `tagged`, a source sentence begins with the tag of the language wanted. With
-    `lowercase`, all text was brought into lower case; older folders do not say, and have both.
+    `lowercase`, all text was brought into lower case, and with `plain_typography` into the
+    apostrophes and quotes of a keyboard; older folders do not say, and have what was written.
     """
 
     version: int
@@ -93,6 +94,7 @@ class Manifest:
     splits: dict[str, SplitEntry]
     settings: dict[str, object]
     lowercase: bool = False
+    plain_typography: bool = False
 
     @property
     def layout(self) -> Layout:
@@ -102,12 +104,14 @@ class Manifest:
     def to_json(self) -> str:
         """Return the content of manifest.json.
 
-        `lowercase` is only there where it is true, and `target_pieces` where it is a number: a run
-        knows its data by these bytes, and one that was begun before there was such data goes on.
+        `lowercase` and `plain_typography` are only there where they are true, and `target_pieces`
+        where it is a number: a run knows its data by these bytes, and one that was begun before
+        there was such data goes on.
         """
         values = dataclasses.asdict(self)
-        if not self.lowercase:
-            del values["lowercase"]
+        for name in ("lowercase", "plain_typography"):
+            if not values[name]:
+                del values[name]
         if self.tokenizer.target_pieces is None:
             del values["tokenizer"]["target_pieces"]
         return json.dumps(values, ensure_ascii=False, indent=2) + "\n"
@@ -160,9 +164,9 @@ def _faults(manifest: Manifest) -> Iterator[str]:
     if len(set(slots)) < len(slots) or not all(0 <= slot < TAG_SLOTS for slot in slots):
         yield f"languages: tag slots must be different and from 0 to {TAG_SLOTS - 1}, not {slots}"
     size, written = manifest.tokenizer.sizes
-    if not min(FIRST_SUBWORD, size) <= written <= size:
+    if not min(FEWEST_PIECES, size) <= written <= size:
         yield (
-            f"tokenizer.target_pieces: must be from {FIRST_SUBWORD} to the vocabulary's {size}, "
+            f"tokenizer.target_pieces: must be from {FEWEST_PIECES} to the vocabulary's {size}, "
             f"not {written}"
         )
     if written != size and (len(manifest.directions) > 1 or manifest.tokenizer.kind != "bpe"):

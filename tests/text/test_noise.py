@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.text.as_typed import FORMS, as_typed
+from translucid.text.noise import FORMS, as_typed
 
 CURLY = 3  # the first form with curly apostrophes, and nothing else changed
 

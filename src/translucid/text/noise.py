@@ -1,10 +1,13 @@
-"""A sentence as people type it: no capitals, no mark at its end, a curly apostrophe.
+"""Sentences as people type them: no capitals, no final mark, no accents, or CAPITALS ONLY.
 
 Corpora are written with care, and a network that has read nothing else is lost without the capital
-that begins a sentence and the mark that ends it, or with the apostrophe that telephones write.
+that begins a sentence and the mark that ends it, with the apostrophe that telephones write, or in
+a headline.
 """
 
 from __future__ import annotations
+
+import re
 
 FORMS = 7  # all that is not "none of the three"
 
@@ -27,6 +30,23 @@ def as_typed(text: str, form: int) -> str:
     if changes & 2:
         text = _without_end(text) or text
     return text.replace("'", "’") if changes & 4 else text
+
+
+_LOWER_WORD = re.compile(r"(?<![\w'’-])[^\W\d_]")
+
+
+def upper_case(text: str) -> str:
+    """Return the text in capitals; placeholders are no letters."""
+    return text.upper()
+
+
+def title_case(text: str) -> str:
+    """Return the text with a capital at the beginning of every word.
+
+    >>> title_case("l'animal n'est pas là, Tom")
+    "L'animal N'est Pas Là, Tom"
+    """
+    return _LOWER_WORD.sub(lambda match: match[0].upper(), text)
 
 
 def _without_end(text: str) -> str:

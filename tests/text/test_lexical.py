@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from translucid.translator import lexical
-from translucid.translator.lexical import ITERATIONS, SURE, SureLink, sure_links
+from translucid.text import lexical
+from translucid.text.lexical import ITERATIONS, SURE, SureLink, sure_links
 
 
 def corpus(count: int, seed: int) -> tuple[list[list[int]], list[list[int]]]:
