@@ -7,6 +7,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from translucid.text.interface import PLACEHOLDERS
 from translucid.text.sentencepiece_model import FEWEST_PIECES, read_model
 from translucid.text.tokenizer import KINDS, Tokenizer, train_tokenizer
 
@@ -41,6 +42,15 @@ def small_tokenizer(kind: str) -> Tokenizer:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokenizer.model"
         return train_tokenizer(TRAINING, kind=kind, vocab_size=VOCAB_SIZE, path=path)
+
+
+@cache
+def tokenizer_with_placeholders(kind: str) -> Tokenizer:
+    """Return a tokenizer of TRAINING whose vocabulary has placeholders."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tokenizer.model"
+        size = VOCAB_SIZE + len(PLACEHOLDERS)
+        return train_tokenizer(TRAINING, kind=kind, vocab_size=size, path=path, placeholders=True)
 
 
 @cache

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from networks import network
-from small_tokenizers import small_tokenizer
+from small_tokenizers import small_tokenizer, tokenizer_with_placeholders
 from translucid.checkpoint.format import (
     CARD,
     GenerationConfig,
@@ -62,6 +62,7 @@ def write_random_model(
     *,
     kind: str = "bpe",
     seed: int = 0,
+    placeholders: bool = False,
     generation: Mapping[str, Any] | None = None,
     **config: Any,
 ) -> Path:
@@ -69,7 +70,7 @@ def write_random_model(
 
     Its translations are nonsense, and often endless: what a program must survive.
     """
-    tokenizer = small_tokenizer(kind)
+    tokenizer = tokenizer_with_placeholders(kind) if placeholders else small_tokenizer(kind)
     sizes: dict[str, Any] = {
         "d_model": 32, "d_ff": 48, "heads": 4, "encoder_layers": 2, "decoder_layers": 2,
         "norm": "pre",
@@ -109,7 +110,7 @@ def _word_tokenizer() -> Tokenizer:
 
 
 @cache
-def _taught_network(steps: int = 220) -> Transformer:
+def _taught_network(steps: int = 400) -> Transformer:
     """Return a network that has learned to translate word by word, in reverse."""
     torch.manual_seed(0)
     model = Transformer(

@@ -87,7 +87,7 @@ def test_the_tables_say_what_was_read_removed_and_written(prepare, tmp_path: Pat
         "removed: empty side 1 2.326%",
         "removed: identical sides 1 2.326%",
         "left 41",
-        "switched off: wrong language",
+        "switched off: typography made plain, wrong language",
         "train 31",
         "dev 4",
         "test 6",
@@ -143,7 +143,7 @@ def test_every_switch_reaches_the_settings(prepare, tmp_path: Path) -> None:
         *("--no-repair-encoding", "--no-strip-control", "--no-tidy-whitespace", "--no-nfc"),
         *("--keep-damaged", "--keep-empty", "--keep-identical", "--keep-markup"),
         *("--keep-duplicates", "--check-language", "--max-ratio", "9", "--max-characters", "90"),
-        "--lowercase",
+        *("--lowercase", "--plain-typography", "--placeholders", "0.3", "--capitals", "0.2"),
         *("--max-words", "80", "--max-tokens", "70", "--split", "2,3"),
     )
     assert done.code == 0, done.err
@@ -155,7 +155,9 @@ def test_every_switch_reaches_the_settings(prepare, tmp_path: Path) -> None:
     assert (settings["split_dev"], settings["split_test"]) == (2, 3)
     limits = {"max_ratio": 9.0, "max_characters": 90, "max_words": 80, "max_tokens": 70}
     assert {name: cleaning.pop(name) for name in limits} == limits
-    assert cleaning.pop("check_language") is cleaning.pop("lowercase") is True
+    assert (settings["placeholders"], settings["capitals"]) == (0.3, 0.2)
+    on = ("check_language", "lowercase", "plain_typography")
+    assert all(cleaning.pop(name) for name in on)
     assert set(cleaning.values()) == {False}
 
 
@@ -210,8 +212,10 @@ def test_without_switches_the_settings_are_those_of_the_config(prepare, tmp_path
     assert done.code == 0, done.err
     settings = open_data(tmp_path / "data").manifest.settings
     defaults = PrepareConfig().model_dump(mode="json")
-    assert defaults.pop("target_pieces_only") is False
-    assert "target_pieces_only" not in settings  # it is the same data as before there was this
+    later = ("target_pieces_only", "placeholders", "capitals")
+    assert not any(defaults.pop(name) for name in later)
+    assert defaults["cleaning"].pop("plain_typography") is False
+    assert not settings.keys() & set(later)  # it is the same data as before there were these
     assert {name: settings[name] for name in defaults} == defaults
 
 

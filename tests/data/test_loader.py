@@ -57,7 +57,7 @@ def loader_of(data: PreparedData, max_tokens: int = 200, strength: float | None 
     sampling = None
     if strength is not None:
         tokenizer = load_tokenizer(data.tokenizer_path)
-        sampling = Sampling(tokenizer, tokenizer, strength, typed=0.0, longest=10_000)
+        sampling = Sampling(tokenizer, tokenizer, strength, longest=10_000)
     return Loader(batches, sampling=sampling, ahead=2, pin=False)
 
 

@@ -39,13 +39,13 @@ def one_sentence(
 @pytest.fixture(scope="module")
 def sampler(tmp_path_factory: pytest.TempPathFactory) -> tuple[Batches, Sampling]:
     batches, tokenizer = one_sentence(tmp_path_factory.mktemp("sampling"), [TEXT] * 3, TEXT, 330)
-    return batches, Sampling(tokenizer, tokenizer, 0.3, typed=0.0, longest=10_000)
+    return batches, Sampling(tokenizer, tokenizer, 0.3, longest=10_000)
 
 
 def test_targets_are_sampled_from_their_own_pieces(tmp_path: Path) -> None:
     batches, tokenizer = one_sentence(tmp_path, [TEXT] * 3, TEXT, 330)
     writer = tokenizer.within(300)
-    sampling = Sampling(tokenizer, writer, 0.3, typed=0.0, longest=10_000)
+    sampling = Sampling(tokenizer, writer, 0.3, longest=10_000)
     seen = [segmentations(batches, sampling, epoch, 0) for epoch in range(20)]
     sources = {token for first, second, *_ in seen for token in (*first, *second)}
     targets = {token for *_, third, fourth in seen for token in (*third, *fourth)}
@@ -106,7 +106,7 @@ CAPITALS = "BOSTON"
 def typing(folder: Path, known: list[str], text: str) -> tuple[Batches, Sampling]:
     """One sentence, half of the time as people type it."""
     batches, tokenizer = one_sentence(folder, known, text, 290)
-    return batches, Sampling(tokenizer, tokenizer, 0.0, typed=0.5, longest=10_000)
+    return batches, Sampling(tokenizer, tokenizer, 0.0, longest=10_000, typed=0.5)
 
 
 def spellings(batches: Batches, sampling: Sampling, rows: int = 200) -> tuple[list[str], list[str]]:
@@ -147,3 +147,31 @@ def test_a_typed_sentence_may_be_longer_but_not_than_the_budget(tmp_path: Path) 
     tight = replace(batches, max_tokens=stored + 1)
     for seed in range(20):
         assert spellings(replace(tight, seed=seed), sampling, rows=1)[0] == [CAPITALS]
+
+
+def test_a_share_of_the_pairs_is_read_in_other_case_on_both_sides(tmp_path: Path) -> None:
+    known = [WRITTEN, WRITTEN.upper(), "Où Est Tom ?"]
+    batches, sampling = typing(tmp_path, known, WRITTEN)
+    source, target = spellings(batches, replace(sampling, typed=0.0, casing=0.5))
+    assert source == target
+    assert set(source) == set(known)
+    capitals, titles = source.count(WRITTEN.upper()), source.count("Où Est Tom ?")
+    assert 50 < capitals + titles < 150
+    assert capitals > titles
+
+
+def test_a_share_of_the_sources_is_read_without_accents(tmp_path: Path) -> None:
+    batches, sampling = typing(tmp_path, [WRITTEN, "Ou est Tom ?"], WRITTEN)
+    source, target = spellings(batches, replace(sampling, typed=0.0, accents=0.5))
+    assert set(target) == {WRITTEN}
+    assert set(source) == {WRITTEN, "Ou est Tom ?"}
+    assert 50 < source.count("Ou est Tom ?") < 150
+
+
+def test_noise_is_written_as_the_translator_will_read_it(tmp_path: Path) -> None:
+    text = "L'eau, c'est bien."
+    batches, tokenizer = one_sentence(tmp_path, [text, text.lower()], text, 300)
+    sampling = Sampling(tokenizer, tokenizer, 0.0, longest=10_000)
+    source, _ = spellings(batches, replace(sampling, typed=0.9, plain_typography=True))
+    assert len(set(source)) > 1
+    assert not any("’" in one for one in source)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from probability_tables import BEGIN, END, Table, random_table, start, written
 from translucid.decoding.constraints import DEMANDED, apply, filters_of
 from translucid.decoding.greedy import greedy
-from translucid.decoding.job import Job
+from translucid.decoding.job import Job, OnceOnly
 from translucid.decoding.mbr import minimum_bayes_risk
 from translucid.decoding.sampling import sampling
 from translucid.decoding.settings import SearchConfig
@@ -196,3 +196,79 @@ def test_a_start_symbol_that_is_also_the_end_symbol_may_be_written() -> None:
     none_yet = torch.zeros(1, 0, dtype=torch.int64)
     after = apply(filters_of(job, SearchConfig()), log_probs_NV, none_yet, torch.arange(1))
     assert bool(after.isfinite().all())
+
+
+ONCE = (6, 7, 8, 9)  # 6 alone; 7 and 8 open, and are closed by 9 and 5
+PAIRS = ((7, 9), (8, 5))
+WIDE = 10
+
+
+def possible_once(wanted: Sequence[int], written: Sequence[int]) -> set[int]:
+    """The tokens that come once only and may come now, found one by one."""
+    lacking = [token for token in wanted if token not in written]
+    closes = dict(PAIRS)
+    opened = [closes[t] for t in written if t in closes and closes[t] in wanted]
+    waiting = [close for close in opened if close not in written]
+    return {
+        token
+        for token in lacking
+        if token not in closes.values() or [token] == waiting[-1:] or _opener(token) not in wanted
+    }
+
+
+def _opener(close: int) -> int:
+    return next(one for one, other in PAIRS if other == close)
+
+
+@given(
+    wanted=st.lists(st.sets(st.sampled_from([5, *ONCE])).map(sorted), min_size=2, max_size=2),
+    choices=st.lists(st.integers(0, 99), max_size=8),
+    seed=st.integers(0, 99),
+)
+def test_tokens_that_come_once_are_those_found_one_by_one(
+    wanted: list[list[int]], choices: list[int], seed: int
+) -> None:
+    """Rows are built of tokens that may come, as a search would build them."""
+    tokens = (5, *ONCE)
+    job = replace(
+        Job.plain(torch.full((2,), 20), begin=BEGIN, end=END),
+        once=OnceOnly(tokens, PAIRS, tuple(map(tuple, wanted))),
+    )
+    rows: list[list[int]] = [[], []]
+    for choice in choices:
+        for row, mine in zip(rows, wanted, strict=True):
+            may = sorted(possible_once(mine, row)) or [4]
+            row.append(([4, *may])[choice % (len(may) + 1)])
+    generator = torch.Generator().manual_seed(seed)
+    given_NV = torch.rand(2, WIDE, generator=generator).log_softmax(dim=1)
+    filtered = apply(
+        filters_of(job, SearchConfig()), given_NV.clone(), torch.tensor(rows), torch.arange(2)
+    )
+    for number, (row, mine) in enumerate(zip(rows, wanted, strict=True)):
+        found = {t for t in range(WIDE) if filtered[number, t] > -math.inf}
+        may = possible_once(mine, row)
+        assert found & set(tokens) == may
+        lacking = [token for token in mine if token not in row]
+        assert (END in found) == (not lacking)
+        plain = [t for t in range(WIDE) if t not in (BEGIN, END, *tokens)]
+        best = max([END, *plain, *may], key=lambda t: float(given_NV[number, t]))
+        forced = bool(lacking) and best == END
+        assert found.isdisjoint(plain) == forced
+        for token in found:
+            assert filtered[number, token] == given_NV[number, token]
+
+
+@given(seed=st.integers(0, 50), limit=st.integers(5, 9))
+def test_at_the_limit_all_of_them_are_written(seed: int, limit: int) -> None:
+    tokens = (5, *ONCE)
+    job = replace(
+        Job.plain(torch.full((1,), limit), begin=BEGIN, end=END),
+        once=OnceOnly(tokens, PAIRS, ((5, 6, 8),)),
+    )
+    table = random_table(seed, WIDE)
+    for found in (
+        greedy(start([table])(1), job, SearchConfig(method="greedy", loop_guard=False), None)[0],
+        sampling(start([table]), job, SearchConfig(method="sampling", samples=1), None)[0][0],
+    ):
+        assert sorted(t for t in found.tokens if t in tokens) == [5, 6, 8]
+        assert found.tokens.index(8) < found.tokens.index(5)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from small_tokenizers import SENTENCES, small_tokenizer
 from translucid.errors import InputError
 from translucid.text import sentencepiece_model
-from translucid.text.lower_casing import LowerCasing
+from translucid.text.normalizing import NormalizingTokenizer
 from translucid.text.sentencepiece_model import FEWEST_PIECES, read_model, with_first
 from translucid.text.sentencepiece_tokenizer import ROUND, SentencePieceTokenizer
 from translucid.text.tokenizer import Tokenizer
@@ -123,7 +123,9 @@ def test_it_goes_through_pickle_and_keeps_its_file(tmp_path: Path) -> None:
 
 
 def test_text_in_lower_case_has_the_first_pieces_too() -> None:
-    fewer = LowerCasing(bpe()).within(FEWEST_PIECES + 20)
+    fewer = NormalizingTokenizer(bpe(), lowercase=True, plain_typography=False).within(
+        FEWEST_PIECES + 20
+    )
     assert fewer.encode("THE CAT") == bpe().within(FEWEST_PIECES + 20).encode("the cat")
 
 

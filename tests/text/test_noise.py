@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.text.noise import FORMS, as_typed
+from translucid.text.interface import PLACEHOLDERS
+from translucid.text.noise import FORMS, as_typed, title_case, upper_case
 
 CURLY = 3  # the first form with curly apostrophes, and nothing else changed
 
@@ -46,3 +47,14 @@ def test_many_marks_are_walked_through_once() -> None:
     assert as_typed("." * 100_000 + "a", 1) == "." * 100_000 + "a"
     assert as_typed("a" + " ." * 100_000, 1) == "a"
     assert as_typed("a . ", 1) == "a . "
+
+
+@given(text=st.text())
+def test_case_changes_letters_only(text: str) -> None:
+    assert title_case(text).casefold() == text.casefold() or not text.isascii()
+    assert upper_case(upper_case(text)) == upper_case(text)
+    assert title_case(PLACEHOLDERS) == upper_case(PLACEHOLDERS) == PLACEHOLDERS
+
+
+def test_words_begin_with_a_capital() -> None:
+    assert title_case("qu'est-ce que l'été, tom ?") == "Qu'est-ce Que L'été, Tom ?"

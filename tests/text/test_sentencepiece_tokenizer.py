@@ -4,10 +4,22 @@ from pathlib import Path
 
 import pytest
 import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
 
-from small_tokenizers import SENTENCES, SUBWORD_KINDS, small_tokenizer
+from small_tokenizers import (
+    SENTENCES,
+    SUBWORD_KINDS,
+    small_tokenizer,
+    tokenizer_with_placeholders,
+)
 from translucid.errors import InputError
-from translucid.text.interface import UNK
+from translucid.text.interface import (
+    FIRST_PIECE,
+    PLACEHOLDER_PIECES,
+    PLACEHOLDERS,
+    UNK,
+)
 from translucid.text.tokenizer import train_tokenizer
 
 subwords = pytest.mark.parametrize("kind", SUBWORD_KINDS)
@@ -136,3 +148,30 @@ def test_a_lone_surrogate_is_refused(kind: str, text: str) -> None:
 def test_an_impossible_strength(kind: str, strength: float, message: str) -> None:
     with pytest.raises(InputError, match=message):
         small_tokenizer(kind).sample("a", seed=1, strength=strength)
+
+
+@pytest.mark.parametrize("kind", SUBWORD_KINDS)
+@given(
+    text=st.text(st.sampled_from("the cat, é▁" + PLACEHOLDERS), max_size=30),
+    strength=st.sampled_from([0.0, 0.3]),
+)
+def test_placeholders_are_pieces_wherever_they_stand(kind: str, text: str, strength: float) -> None:
+    tokenizer = tokenizer_with_placeholders(kind)
+    ids = tokenizer.sample(text, seed=3, strength=strength)
+    assert tokenizer.decode(ids) == text
+    found = [token for token in ids if tokenizer.piece(token) in PLACEHOLDER_PIECES]
+    wanted = [FIRST_PIECE + PLACEHOLDERS.index(c) for c in text if c in PLACEHOLDERS]
+    assert found == wanted
+    encoding = tokenizer.encode_with_offsets(text)
+    assert [
+        text[a:b] for (a, b), t in zip(encoding.offsets, encoding.ids, strict=True) if t in wanted
+    ] == [c for c in text if c in PLACEHOLDERS]
+
+
+@pytest.mark.parametrize("kind", SUBWORD_KINDS)
+def test_without_placeholders_their_characters_are_bytes(kind: str) -> None:
+    tokenizer = small_tokenizer(kind)
+    assert tokenizer_with_placeholders(kind).has_placeholders
+    assert not tokenizer.has_placeholders
+    assert tokenizer.decode(tokenizer.encode(PLACEHOLDERS)) == PLACEHOLDERS
+    assert len(tokenizer.encode(PLACEHOLDERS)) == 4 * len(PLACEHOLDERS) + 1

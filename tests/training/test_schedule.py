@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from translucid.errors import ConfigError
 from translucid.training.schedule import learning_rate
 from translucid.training.settings import TrainingConfig
 
@@ -63,3 +64,18 @@ def test_without_warmup_the_first_rate_is_the_highest(schedule: str) -> None:
     first, *others = (rate(step, schedule, warmup_steps=0) for step in (1, 2, 10, 500))
     assert first >= max(others) > 0
     assert first == pytest.approx(512**-0.5 * PEAK if schedule == "paper" else PEAK, rel=2e-3)
+
+
+@pytest.mark.parametrize("step", [1, 37, 100, 101, 600, 900, 901, 1000, 1099, 1100, 5000])
+def test_wsd_grows_stays_and_falls_to_zero(step: int) -> None:
+    if step <= WARMUP:
+        expected = PEAK * step / WARMUP
+    else:
+        expected = PEAK if step <= 900 else PEAK * max(0, TOTAL - step) / 200
+    assert rate(step, "wsd", decay_steps=200) == pytest.approx(expected, rel=1e-12)
+    assert rate(step, "wsd") == rate(step, "wsd", decay_steps=TOTAL // 5)
+
+
+def test_wsd_needs_room_for_warm_up_and_decay() -> None:
+    with pytest.raises(ConfigError, match="with decay_steps = 1001 leaves nothing of the 1100"):
+        rate(1, "wsd", decay_steps=1001)

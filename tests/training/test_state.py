@@ -115,6 +115,23 @@ def test_the_length_of_a_schedule_that_ends_may_not_change(
         begin(RunFolder(tmp_path), other, resume=True)
 
 
+def test_the_length_of_a_wsd_schedule_may_change_until_its_decay_begins(
+    data: PreparedData, tmp_path: Path
+) -> None:
+    """The steps before the decay are the same whatever its length, so the run is the same run."""
+    run = RunFolder(tmp_path)
+    first = toy_settings(schedule="wsd", warmup_steps=2, max_steps=20, decay_steps=5)
+    begin(run, dataclasses.replace(record_of(data), training=first), resume=False)
+    longer = first.replace(max_steps=40, total_steps=40, decay_steps=8)
+    (tmp_path / "checkpoints" / "step-000015").mkdir(parents=True)
+    begin(run, dataclasses.replace(record_of(data), training=longer), resume=True)
+    assert read_record(tmp_path).training.decay_start == 32
+    (tmp_path / "checkpoints" / "step-000033").mkdir()
+    again = longer.replace(max_steps=60, total_steps=60)
+    with pytest.raises(InputError, match=r"training\.total_steps was 40 and is now 60"):
+        begin(run, dataclasses.replace(record_of(data), training=again), resume=True)
+
+
 def test_scores_of_another_sample_are_not_compared(data: PreparedData, tmp_path: Path) -> None:
     """Which network is the best by BLEU depends on the sentences; by dev loss it does not."""
     for metric in ("bleu", "loss"):

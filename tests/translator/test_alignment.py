@@ -189,7 +189,7 @@ def test_without_spaces_each_token_is_a_word() -> None:
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "char"])
 def test_every_target_word_has_a_link_inside_both_texts(tmp_path: Path, kind: str) -> None:
     translator = load(write_random_model(tmp_path / kind, kind=kind))
-    for text in ["The cat sat on the mat.", "Où est\nl'eau ?", "😀 été\n\n\n x "]:
+    for text in ["The cat sat on the mat.", "Où est\nl'eau ?", "ß été\n\n\n x "]:
         (found,) = translator.translate([text], alignment=True, search=QUICK)
         assert found.alignment is not None
         linked = [target for _, target in found.alignment.links]

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from small_tokenizers import small_tokenizer
 from translucid.decoding.stepper import Hypothesis
-from translucid.text.interface import UNK
+from translucid.text.interface import UNK, Tokenizer
+from translucid.text.spans import SpanFinder
 from translucid.translator.assembly import best_combinations, candidate, flags
-from translucid.translator.parts import divided
+from translucid.translator.parts import Divided, Reader
 
 TOKENIZER = small_tokenizer("bpe")
 
@@ -47,8 +48,12 @@ def test_thousands_of_parts_are_no_deep_recursion() -> None:
     assert [math.fsum(h.score for h in way) for way in best] == [-5000.0, -5001.0]
 
 
+def divided(tokenizer: Tokenizer, text: str) -> Divided:
+    return Reader(tokenizer.encode, 100, SpanFinder(), placeholders=False).divide(text)
+
+
 def test_tokens_are_joined_and_scores_are_summed() -> None:
-    text = divided("Le chat.\n\nLe tapis.", TOKENIZER.encode, 100)
+    text = divided(TOKENIZER, "Le chat.\n\nLe tapis.")
     texts = ["The cat.", "The mat."]
     chosen = [
         Hypothesis(tuple(TOKENIZER.encode(t)), (-1.0, -0.5), "end", score)
@@ -62,7 +67,7 @@ def test_tokens_are_joined_and_scores_are_summed() -> None:
 
 
 def test_the_worst_ending_of_all_parts_is_that_of_the_text() -> None:
-    text = divided("a\nb\nc", TOKENIZER.encode, 100)
+    text = divided(TOKENIZER, "a\nb\nc")
     chosen = [hypothesis(-1.0, ending) for ending in ("end", "loop", "limit")]
     assert candidate(text, chosen, TOKENIZER).ending == "loop"
     found = flags(text, chosen)
@@ -71,6 +76,6 @@ def test_the_worst_ending_of_all_parts_is_that_of_the_text() -> None:
 
 def test_a_character_that_the_vocabulary_cannot_spell_is_flagged() -> None:
     words = small_tokenizer("word")
-    text = divided("The cat 猫", words.encode, 100)
+    text = divided(words, "The cat 猫")
     assert UNK in text.parts[0].tokens
     assert flags(text, [hypothesis(-1.0)]).unknown

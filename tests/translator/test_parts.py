@@ -2,57 +2,78 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from translucid.text.interface import PLACEHOLDER_PIECES, PLACEHOLDERS
 from translucid.text.normalize import nfc
+from translucid.text.spans import Protected, SpanFinder
 from translucid.translator.assembly import joined
-from translucid.translator.parts import Part, divided, joint
+from translucid.translator.parts import Divided, Part, Reader, joint
 
 PIECES = st.sampled_from(
     ["\n", "\n\n", " ", "\t", "\r", "\u2028", "ab", "é", "e\u0301", ". ", "語。"]
 )
-TEXTS = st.lists(PIECES | st.text(max_size=5), max_size=20).map("".join)
+SPANS = st.sampled_from(
+    ["😀", "<b>", "</b>", "<br/>", "%s", "{x}", "`a. b`", "http://a.b/c", PLACEHOLDERS[3]]
+)
+TEXTS = st.lists(PIECES | SPANS | st.text(max_size=5), max_size=20).map("".join)
 
 
 def characters(text: str) -> list[int]:
     return [ord(character) for character in text]
 
 
-@given(TEXTS, st.integers(1, 12))
-def test_parts_and_what_stands_between_are_the_text(text: str, longest: int) -> None:
-    found = divided(text, characters, longest)
-    pieces = [piece for part in found.parts for piece in (part.before, part.text)]
+def divided(text: str, longest: int, *, placeholders: bool = False) -> Divided:
+    return Reader(characters, longest, SpanFinder(), placeholders).divide(text)
+
+
+@given(TEXTS, st.integers(1, 12), st.booleans())
+def test_parts_and_what_stands_between_are_the_text(
+    text: str, longest: int, placeholders: bool
+) -> None:
+    found = divided(text, longest, placeholders=placeholders)
+    pieces = [piece for part in found.parts for piece in (part.before, part.protected.source)]
     assert "".join([*pieces, found.after]) == found.text == nfc(text)
+    for part in found.parts:
+        source = part.protected.source
+        assert found.text[part.start : part.start + len(source)] == source
+        assert part.protected.places[-1] == len(source)
 
 
-@given(TEXTS, st.integers(1, 12))
-def test_a_part_is_of_one_line_not_blank_and_not_too_long(text: str, longest: int) -> None:
-    for part in divided(text, characters, longest).parts:
+@given(TEXTS, st.integers(1, 12), st.booleans())
+def test_a_part_is_of_one_line_not_blank_and_not_too_long(
+    text: str, longest: int, placeholders: bool
+) -> None:
+    for part in divided(text, longest, placeholders=placeholders).parts:
         assert part.text == part.text.strip() != ""
         assert "\n" not in part.text
         assert list(part.tokens) == characters(part.text)
         assert len(part.tokens) <= longest
+        assert placeholders or not part.protected.spans
 
 
 @given(TEXTS)
 def test_lines_that_fit_are_not_split(text: str) -> None:
-    found = divided(text, characters, 1000)
+    found = divided(text, 1000, placeholders=True)
     assert not found.split
-    assert len(found.parts) == sum(bool(line.strip()) for line in nfc(text).split("\n"))
+    plain = [line for line in nfc(text).split("\n") if not SpanFinder().find(line)]
+    assert len(found.parts) >= sum(bool(line.strip()) for line in plain)
+    assert len(found.parts) <= sum(bool(line.strip()) for line in nfc(text).split("\n"))
 
 
 @given(TEXTS, st.integers(1, 12), st.lists(st.text("x語 ", max_size=3), min_size=1))
 def test_a_translation_has_as_many_lines_as_its_source(
     text: str, longest: int, words: list[str]
 ) -> None:
-    found = divided(text, characters, longest)
+    found = divided(text, longest)
     translation = joined(found, [words[n % len(words)] for n in range(len(found.parts))])
     assert translation.count("\n") == text.count("\n")
 
 
 def test_paragraphs_and_blank_lines() -> None:
-    found = divided("  Hello.\n\n \tBye. Now.\r\n", characters, 100)
+    found = divided("  Hello.\n\n \tBye. Now.\r\n", 100)
     assert [(part.before, part.text) for part in found.parts] == [
         ("  ", "Hello."),
         ("\n\n \t", "Bye. Now."),
@@ -61,13 +82,13 @@ def test_paragraphs_and_blank_lines() -> None:
 
 
 def test_a_long_line_is_flagged_as_split() -> None:
-    found = divided("One here. Two here.", characters, 10)
+    found = divided("One here. Two here.", 10)
     assert [part.text for part in found.parts] == ["One here.", "Two here."]
     assert found.split
 
 
 def part(before: str, *, inside_word: bool) -> Part:
-    return Part(before, "x", (1,), inside_word)
+    return Part(before, 0, Protected("x"), (1,), inside_word)
 
 
 def test_what_stands_between_translations_follows_the_language_of_the_translation() -> None:
@@ -82,10 +103,80 @@ def test_what_stands_between_translations_follows_the_language_of_the_translatio
 
 
 def test_sentences_of_a_script_without_spaces_are_joined_with_spaces_in_one_that_has_them() -> None:
-    found = divided("今日は。元気です。", characters, 5)
+    found = divided("今日は。元気です。", 5)
     assert joined(found, ["Hello.", "I am fine."]) == "Hello. I am fine."
 
 
 def test_a_word_that_was_cut_is_joined_without_a_space() -> None:
-    found = divided("x" * 12, characters, 8)
+    found = divided("x" * 12, 8)
     assert joined(found, ["yyy", "zzz"]) == "yyyzzz"
+
+
+def readable(text: str) -> str:
+    names = dict(zip(PLACEHOLDERS, PLACEHOLDER_PIECES, strict=True))
+    return "".join(names.get(character, character) for character in text)
+
+
+AROUND = [
+    ("<p>Open {file} 😀</p>", "<p>", "Open <word0>", " 😀</p>"),
+    ("😀 <b>Now</b> or never", "😀 ", "<open0>Now<close0> or never", ""),
+    ("<i>a</i> and <i>b</i>", "", "<open0>a<close0> and <open1>b<close1>", ""),
+    ("  %s: gone<br/>", "  ", "<word0>: gone", "<br/>"),
+    ("<div><b>x</b> y</div>", "<div>", "<open0>x<close0> y", "</div>"),
+    ("</b>x<b>", "</b>", "x", "<b>"),
+]
+
+
+@pytest.mark.parametrize(("text", "before", "part", "after"), AROUND)
+def test_marks_and_pairs_of_tags_around_a_line_stand_beside_it(
+    text: str, before: str, part: str, after: str
+) -> None:
+    found = divided(text, 1000, placeholders=True)
+    assert [(one.before, readable(one.text)) for one in found.parts] == [(before, part)]
+    assert found.after == after
+
+
+@pytest.mark.parametrize("text", ["https://a.b/c", "%s %s", "<br/>", "12 345 678 – {n}", "😀!"])
+def test_what_has_no_words_beside_its_spans_is_not_translated(text: str) -> None:
+    for placeholders in (True, False):
+        found = divided(text, 1000, placeholders=placeholders)
+        assert not found.parts
+        assert found.after == text
+        assert not found.between_spans
+
+
+def test_without_placeholders_the_words_between_spans_are_parts() -> None:
+    found = divided("Open {file}, in <b>this</b> window.", 1000)
+    assert [(part.before, part.text) for part in found.parts] == [
+        ("", "Open"),
+        (" {file}, ", "in"),
+        (" <b>", "this"),
+        ("</b> ", "window"),
+    ]
+    assert found.after == "."
+    written = ["Ouvre.", "dans...", "cette", "fenêtre."]
+    restored = [
+        part.protected.restore(text) for part, text in zip(found.parts, written, strict=True)
+    ]
+    assert joined(found, restored) == "Ouvre {file}, dans <b>cette</b> fenêtre."
+    assert found.between_spans
+    assert not found.split
+
+
+def test_a_line_with_more_spans_than_placeholders_is_split() -> None:
+    found = divided(", ".join(["a %s"] * 20), 1000, placeholders=True)
+    assert len(found.parts) >= 3
+    assert found.split
+
+
+def test_tags_of_a_pair_in_two_parts_stand_alone() -> None:
+    found = divided("<b>One here. Two</b> here.", 12, placeholders=True)
+    assert [readable(part.text) for part in found.parts] == ["<mark0>One here.", "Two<mark0> here."]
+
+
+@given(TEXTS)
+def test_a_pair_is_hidden_as_it_is_read(text: str) -> None:
+    """A translation that is its source, so that every span is in it."""
+    reader = Reader(characters, 1000, SpanFinder(), placeholders=True)
+    source, target = reader.hide_pair(text, text)
+    assert source.strip() == target.strip()

@@ -61,7 +61,7 @@ def test_scores_of_tokens_are_those_of_the_search_for_untrained_networks(
     translator = load(write_random_model(tmp_path / "m", positions=positions))
     tokenizer = translator.tokenizer
     searcher = translator.searcher(SearchConfig(beam=3, n_best=3, max_length=12))
-    wishes = translator.wishes(None, None)
+    wishes = translator.wishes("fr", "en")
     requests = [wishes.ask(0, text, "").requests[0] for text in SENTENCES]
     pairs, expected = [], []
     for request, found in zip(requests, searcher.find(requests, None), strict=True):

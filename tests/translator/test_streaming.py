@@ -15,8 +15,9 @@ from small_tokenizers import SENTENCES, small_tokenizer
 from small_translators import sentences, write_random_model
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
+from translucid.text.spans import SpanFinder
 from translucid.translator import Partial, Translator, load
-from translucid.translator.parts import divided
+from translucid.translator.parts import Reader
 from translucid.translator.streaming import (
     GrowingText,
     LiveTree,
@@ -73,9 +74,13 @@ def test_every_tokenizer(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_stream_says_something_before_the_end(taught: Translator) -> None:
-    partials = list(taught.stream("chat noir dort rouge"))
-    check_stream(partials, "red sleeps black cat")
-    assert any(0 < len(partial.stable) < len("red sleeps black cat") for partial in partials)
+    """Not all do: the first word may be in doubt to the end."""
+    early = 0
+    for text in sentences(20, seed=5):
+        partials = list(taught.stream(text))
+        check_stream(partials, taught.translate([text])[0].text)
+        early += any(0 < len(each.stable) < len(partials[-1].stable) for each in partials)
+    assert early > 2
     assert any(partial.tail for partial in partials)
 
 
@@ -168,7 +173,7 @@ def test_of_what_went_in_circles_the_best_stays_while_nothing_has_ended() -> Non
 def test_the_text_of_stable_tokens_is_stable(source: str, target: str) -> None:
     """Token by token, bytes of characters among them: what is shown is never taken back."""
     tokenizer = small_tokenizer("bpe")
-    parts = divided(source, tokenizer.encode, 3)
+    parts = Reader(tokenizer.encode, 3, SpanFinder(), placeholders=False).divide(source)
     growing = GrowingText(parts.parts, tokenizer.decode)
     tokens = tuple(tokenizer.encode(target.strip()))
     shown = [""]

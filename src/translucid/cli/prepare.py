@@ -122,7 +122,10 @@ Lowercase = Annotated[
     typer.Option("--lowercase", help="Bring all text into lower case; the model will do so too."),
 ]
 PlainTypography = Annotated[
-    bool, typer.Option(help="Apostrophes, quotes and spaces of a keyboard; so will the model.")
+    bool,
+    typer.Option(
+        "--plain-typography", help="Apostrophes, quotes and spaces of a keyboard; in the model too."
+    ),
 ]
 Placeholders = Annotated[
     float,
@@ -193,7 +196,7 @@ def prepare(
     vocab_size: VocabSize = None,
     tokenizer_from: TokenizerFrom = None,
     target_pieces_only: TargetPiecesOnly = False,
-    placeholders: Placeholders = 0.1,
+    placeholders: Placeholders = 0.0,
     capitals: Capitals = 0.0,
     both: Both = False,
     tags: Tags = False,
@@ -201,7 +204,7 @@ def prepare(
     repair_encoding: RepairEncoding = True,
     strip_control: StripControl = True,
     tidy_whitespace: TidyWhitespace = True,
-    plain_typography: PlainTypography = True,
+    plain_typography: PlainTypography = False,
     lowercase: Lowercase = False,
     nfc: Nfc = True,
     drop_damaged: DropDamaged = True,

@@ -9,6 +9,7 @@ def translate(
     texts: options.Texts = None,
     models: options.Models = None,
     source: options.Input = None,
+    read_as: options.ReadAs = None,
     output: options.OutputFile = None,
     target: options.To = None,
     format_name: options.FormatName = "text",
@@ -38,6 +39,7 @@ def translate(
     read_back_weight: options.ReadBackWeight = None,
     terms: options.Terms = None,
     forbid: options.Forbid = None,
+    keep: options.Keep = None,
     prefix: options.Prefix = None,
     errors: options.ErrorsName = "strict",
     resume: options.Resume = False,
@@ -49,6 +51,8 @@ def translate(
 
     One line in, one line out: order, blank lines and line ends are kept. Standard input is
     translated as it comes. A file (-i FILE -o FILE) that was stopped goes on with --resume.
+    Addresses, file names, code in backticks, tags, emoji and placeholders such as %s and {name}
+    are not translated, nor is what a file of words says (--keep FILE).
 
     \b
     Examples:
@@ -59,6 +63,7 @@ def translate(
       tail -f log.fr | translucid translate -m model --format jsonl
       translucid translate -m model -i test.fr --beam 5 --n-best 5
       translucid translate -i book.fr -o book.en --beam 8 --read-back fr-en
+      translucid translate -i strings.txt -o strings.en --keep products.txt
       translucid translate -m model "Bonjour." --sample --temperature 0.8 --seed 7
     """
     from translucid.cli.file_language import target_of_file
@@ -66,18 +71,20 @@ def translate(
     from translucid.cli.model_choice import chosen, loaded
     from translucid.cli.reader_choice import reader_of
     from translucid.cli.search_options import one_of, search_of
-    from translucid.cli.terms_file import read_terms
+    from translucid.cli.terms_file import read_keep, read_terms
     from translucid.cli.translation_output import FORMATS, Form
-    from translucid.cli.translation_places import places_of
+    from translucid.cli.translation_places import FILE_TYPES, places_of
     from translucid.cli.translation_run import Run, Wishes
 
     reader = reader_of(read_back, read_back_weight)
     handling = one_of("--errors", errors, ERRORS)
-    places = places_of(texts, source, output, handling, resume=resume)
+    as_text = read_as is not None and one_of("--as", read_as, FILE_TYPES) == "text"
+    places = places_of(texts, source, output, handling, resume=resume, as_text=as_text)
     form = Form(
         one_of("--format", format_name, FORMATS), n_best is not None, alignment, word_scores
     )
     terminology = None if terms is None else read_terms(terms)
+    kept = () if keep is None else read_keep(keep)
     facts = None if places.file is None else survey(places.file, handling)
     translator = loaded(models, threads)
     given = {
@@ -104,5 +111,7 @@ def translate(
     search = search_of(translator.default_search, given, sample=sample, terms=bool(terminology))
     if target is None and places.file is not None:
         target = target_of_file(translator, places.file, places.errors, quiet=quiet)
-    wishes = Wishes(target, search, reader, terminology, tuple(forbid or ()), prefix, batch_size)
+    wishes = Wishes(
+        target, search, reader, terminology, tuple(forbid or ()), kept, prefix, batch_size
+    )
     Run(places, facts, chosen(models), translator, wishes, form, quiet).to_the_end()

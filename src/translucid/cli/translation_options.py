@@ -27,6 +27,10 @@ Input = Annotated[
     Path | None,
     typer.Option("--input", "-i", metavar="FILE", help="Text file, plain or .gz, to translate."),
 ]
+ReadAs = Annotated[
+    str | None,
+    typer.Option("--as", metavar="text", help="Take -i FILE for lines of text, whatever its name."),
+]
 OutputFile = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="File to write.  [default: stdout]"),
@@ -125,6 +129,10 @@ Terms = Annotated[
 Forbid = Annotated[
     list[str] | None,
     typer.Option(metavar="WORD", help="Never write the token that is this word; repeatable."),
+]
+Keep = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Words that are not translated, one per line."),
 ]
 Prefix = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Begin every translation with this.")

@@ -27,6 +27,32 @@ from translucid.events import Emit, silent
 
 ARGUMENTS = Path("TEXT")
 _DASH = Path("-")
+FILE_TYPES = ("text",)
+_DOCUMENTS = {
+    **dict.fromkeys((".po", ".pot"), "a PO file of messages"),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "an HTML page"),
+    **dict.fromkeys((".xlf", ".xliff", ".sdlxliff", ".mxliff"), "an XLIFF file"),
+    **dict.fromkeys((".tmx", ".tbx"), "a translation memory or term base"),
+    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf"), "a word processor's document"),
+    **dict.fromkeys((".pptx", ".ppt", ".odp"), "a presentation"),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "a spreadsheet"),
+    **dict.fromkeys((".csv", ".tsv"), "a table"),
+    **dict.fromkeys((".json", ".jsonl", ".arb", ".yaml", ".yml", ".toml"), "structured data"),
+    **dict.fromkeys((".properties", ".strings", ".resx", ".ini"), "a file of program messages"),
+    **dict.fromkeys((".srt", ".vtt", ".ass", ".sub"), "a file of subtitles"),
+    **dict.fromkeys((".md", ".rst", ".adoc", ".tex"), "text with markup"),
+    **dict.fromkeys((".xml", ".svg", ".dita", ".ts", ".qm"), "an XML file"),
+    **dict.fromkeys((".pdf", ".epub", ".mobi", ".zip"), "a document in a format of its own"),
+}
+_BEGINNINGS = {
+    b"%pdf-": "a PDF document",
+    b"pk\x03\x04": "a packed document, such as DOCX",
+    b"{\\rtf": "a word processor's document",
+    b"<?xml": "an XML file",
+    b"<!doctype html": "an HTML page",
+    b"<html": "an HTML page",
+    b'msgid "': "a PO file of messages",
+}
 
 
 @dataclass(frozen=True)
@@ -78,6 +104,7 @@ def places_of(
     errors: Errors,
     *,
     resume: bool,
+    as_text: bool,
 ) -> Places:
     """Return the places that the command line names, ``-`` being standard input or output."""
     source = None if source == _DASH else source
@@ -85,6 +112,8 @@ def places_of(
         raise InputError(f"TEXT and -i {source}: give one of the two")
     if source is not None:
         existing_file("-i", source)
+        if not as_text:
+            _refuse_document(source)
     output = output_of(output, () if source is None else (source,))
     places = Places(tuple(texts or ()), source, output, errors, resume)
     if resume and not places.resumable:
@@ -93,6 +122,30 @@ def places_of(
             "-o FILE, both of them plain files"
         )
     return places
+
+
+def _refuse_document(path: Path) -> None:
+    """Refuse a file whose lines are not text alone: translated as such, it would be destroyed."""
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    known = _DOCUMENTS.get(suffixes[-1] if suffixes else "")
+    if known is None and path.is_file():
+        known = next(
+            (name for begin, name in _BEGINNINGS.items() if _beginning(path).startswith(begin)),
+            None,
+        )
+    if known is not None:
+        raise InputError(
+            f"-i {path}: this is {known}, and translated as lines of text it would be destroyed.\n"
+            "  Only plain text, with a sentence or paragraph per line, can be translated: extract "
+            "the text first.\n"
+            "  To translate each line of the file all the same, say --as text."
+        )
+
+
+def _beginning(path: Path) -> bytes:
+    """Return how a file begins, without what marks it as UTF-8, in lower case."""
+    with path.open("rb") as file:
+        return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
 
 
 def output_of(output: Path | None, inputs: Sequence[Path]) -> Path | None:

@@ -39,6 +39,7 @@ class Wishes:
     reader: Reader
     terms: Mapping[str, str] | None
     forbid: tuple[str, ...]
+    keep: tuple[str, ...]
     prefix: str | None
     batch_size: int
 
@@ -99,6 +100,7 @@ class Run:
             search=wishes.search,
             terms=wishes.terms,
             forbidden=wishes.forbid,
+            keep=wishes.keep,
             prefixes=None if wishes.prefix is None else [wishes.prefix] * len(texts),
             alignment=self.form.alignment,
             reading_back=wishes.reader.reading_back,
@@ -129,6 +131,7 @@ class Run:
             "read_back": json.dumps(wishes.reader.identity()),
             "terms": json.dumps(wishes.terms, ensure_ascii=False),
             "forbid": json.dumps(wishes.forbid, ensure_ascii=False),
+            "keep": json.dumps(wishes.keep, ensure_ascii=False),
             "prefix": json.dumps(wishes.prefix, ensure_ascii=False),
             "batch_size": str(wishes.batch_size),
             "format": form.format,

@@ -14,6 +14,15 @@ FLAGS: Mapping[str, tuple[str, str]] = {
     "truncated": ("truncated", "cut at the limit of length (--max-length, --extra-length)"),
     "looped": ("looped", "ended because the translation went in circles"),
     "split": ("split", "too long for the network at once, and translated in parts"),
+    "between_spans": (
+        "translated between spans",
+        "translated piece by piece between tags, addresses and the like, for which this model has "
+        "no placeholders",
+    ),
+    "forced_spans": (
+        "with a span out of place",
+        "with a tag, an address or the like where the model would not have put it",
+    ),
     "unknown": ("with unknown characters", "with characters that the vocabulary cannot spell"),
     "empty": ("empty", "translated into nothing"),
     "replaced": ("not UTF-8", "not UTF-8; � stands for what could not be read"),

@@ -41,7 +41,7 @@ class CleaningConfig(Config):
         default=True, description="one plain space between words, none outside"
     )
     plain_typography: bool = Field(
-        default=True,
+        default=False,
         description="write apostrophes, quotes, ellipses and spaces as keyboards do; so will the "
         "model",
     )

@@ -50,11 +50,11 @@ class Sampling:
     tokenizer: Tokenizer
     writer: Tokenizer
     strength: float
-    typed: float
-    casing: float
-    accents: float
-    plain_typography: bool
     longest: int
+    typed: float = 0.0
+    casing: float = 0.0
+    accents: float = 0.0
+    plain_typography: bool = False
 
 
 def sampled_rows(

@@ -18,13 +18,26 @@ Tokens = tuple[int, ...]
 
 
 @dataclass(frozen=True)
+class OnceOnly:
+    """Tokens that a translation has exactly once where its source has them, else never.
+
+    `wanted` holds for each source those that it has. `pairs` are tokens that open and close: what
+    is opened last is closed first.
+    """
+
+    tokens: Tokens
+    pairs: tuple[tuple[int, int], ...]
+    wanted: tuple[Tokens, ...]
+
+
+@dataclass(frozen=True)
 class Job:
     """How long each translation may get, the symbols around it, and what must or may not be in it.
 
     `limits_B` counts tokens, the end symbol among them. `prefixes` holds for each source the tokens
     that its translation must begin with (even forbidden ones), `terms` for each source the token
     sequences that must occur in it; both may be empty for any source. `forbidden` are tokens that
-    no translation may have.
+    no translation may have, `once` those of which each source demands its own.
 
     `keys` are for searches that draw lots: a number for each source, the same whatever batch it is
     in (such as its number in the whole file), that decides with the seed what is drawn for it;
@@ -39,6 +52,7 @@ class Job:
     prefixes: tuple[Tokens, ...]
     terms: tuple[tuple[Tokens, ...], ...]
     forbidden: Tokens
+    once: OnceOnly | None = None
     keys: tuple[int, ...] = ()
     decode: Callable[[Tokens], str] | None = None
     tell: Callable[[int, list[Hypothesis]], None] | None = None
@@ -73,7 +87,11 @@ def _faults(job: Job) -> Iterator[str]:
         return
     if job.sources == 0 or int(limits_B.min()) < 1:
         yield f"limits of length {limits_B.tolist()}: there must be a row, and a token for each"
-    for name, values in (("prefixes", job.prefixes), ("terms", job.terms)):
+    for name, values in (
+        ("prefixes", job.prefixes),
+        ("terms", job.terms),
+        *([("tokens wanted once", job.once.wanted)] if job.once else []),
+    ):
         if len(values) != job.sources:
             yield f"{len(values)} {name} for {job.sources} sources: give one a source, if empty"
     if job.keys and len(job.keys) != job.sources:

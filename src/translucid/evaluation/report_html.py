@@ -24,6 +24,8 @@ FLAG_WORDS = {
     "truncated": "cut at the limit of length",
     "looped": "ended for going in circles",
     "split": "translated in several parts",
+    "between_spans": "translated piece by piece between what is not translated",
+    "forced_spans": "with something not translated where the model would not have put it",
     "unknown": "of a source with characters that the model cannot spell",
 }
 _BANDS = 10  # of sentence chrF

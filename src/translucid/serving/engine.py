@@ -84,6 +84,7 @@ class Engine:
         terms: Mapping[str, str] | None = None,
         prefixes: Sequence[str] | None = None,
         forbidden: Sequence[str] = (),
+        keep: Sequence[str] = (),
         alignment: bool = False,
     ) -> list[Translation]:
         """Translate texts, together with those of other clients; see `Translator.translate`."""
@@ -95,9 +96,10 @@ class Engine:
             terms=terms,
             prefixes=prefixes,
             forbidden=forbidden,
+            keep=keep,
         )
         async with self._in_time("translate", self._batcher.refuse) as ticket:
-            at_once = _is_short(texts) and not forbidden and not terms
+            at_once = _is_short(texts) and not (forbidden or keep or terms)
             order: Order = await self._read(ticket, read, at_once)
             self._check(order)
             self._batcher.refuse()  # while it was read, others may have filled the line
@@ -139,6 +141,7 @@ class Engine:
         terms: Mapping[str, str] | None = None,
         prefix: str = "",
         forbidden: Sequence[str] = (),
+        keep: Sequence[str] = (),
         alignment: bool = False,
     ) -> AsyncGenerator[Partial, None]:
         """Translate a text and yield what there is as it goes; the last one has everything.
@@ -156,6 +159,7 @@ class Engine:
                 terms=terms,
                 prefixes=[prefix],
                 forbidden=forbidden,
+                keep=keep,
             )
             self._check(order)
             return served.translator.follow(order, newest.tell, alignment)

@@ -118,6 +118,7 @@ def _wishes(state: ServerState, asked: Wishes, served: Served, target: str) -> d
         "search": search_of(served.translator.default_search, asked.search, state.settings),
         "terms": asked.terms,
         "forbidden": asked.forbidden,
+        "keep": asked.keep,
         "alignment": asked.alignment,
     }
 

@@ -77,9 +77,9 @@ class ServingConfig(EngineSettings):
         default=512, description="search.max_length, min_length and extra_length"
     )
     max_terms: Count = Field(default=200, description="entries of terms")
-    max_forbidden: Count = Field(default=200, description="words of forbidden")
+    max_forbidden: Count = Field(default=200, description="words of forbidden, and of keep")
     max_word_characters: Count = Field(
-        default=200, description="characters of a term or a forbidden word"
+        default=200, description="characters of a term, or of a forbidden or kept word"
     )
     max_prefix_characters: Count = Field(
         default=500, description="characters of what a translation must begin with"

@@ -48,6 +48,9 @@ class Wishes(Body):
         examples=[None],
     )
     forbidden: Words = Field([], description="words that no translation may have")
+    keep: Words = Field(
+        [], description="words and phrases that are not translated", examples=[["Translucid"]]
+    )
     alignment: bool = Field(False, description="also return what each word looked at")
 
 
@@ -90,6 +93,13 @@ class FlagFields(Answer):
     unknown: bool = Field(description="the text has characters that the vocabulary cannot spell")
     looped: bool = Field(description="it went in circles, and was ended")
     split: bool = Field(description="a line was too long, and was translated in parts")
+    between_spans: bool = Field(
+        description="it has tags, addresses or the like, for which the model has no placeholders: "
+        "what is between them was translated piece by piece"
+    )
+    forced_spans: bool = Field(
+        description="a tag, an address or the like stands where the model would not have put it"
+    )
 
 
 class CandidateFields(Answer):

@@ -9,7 +9,7 @@
     sentencepiece_training.py    learning such pieces from text
     sentencepiece_model.py       the file that sentencepiece writes, read and checked
     subword_sampling.py          BPE-dropout and unigram sampling as pure functions
-    lower_casing.py              a tokenizer that reads all text in lower case
+    normalizing.py               a tokenizer that normalises text as the training text was
     noise.py                     a sentence as people type it: no capitals, no accents, no marks
     spans.py                     what is not translated, and the placeholders that stand for it
     lexical.py                   which words translate which: IBM model 1

@@ -8,6 +8,7 @@ import unicodedata
 _BREAK = re.compile(r"\r\n|\r|\n")
 _GUILLEMETS = re.compile(r"«[ \u00a0\u202f]?|[ \u00a0\u202f]?»")
 _TYPOGRAPHIC = re.compile("[‘’‚‛ʼ“”„‟‹›…\u00a0\u2007\u2009\u202f\u2010\u2011«»]")
+_TYPOGRAPHIC_RUN = re.compile(f"{_GUILLEMETS.pattern}|{_TYPOGRAPHIC.pattern}")
 _PLAIN = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛ʼ‹›", "'"),
@@ -38,6 +39,21 @@ def plain_typography(text: str) -> str:
     if not has_typography(text):
         return text
     return _GUILLEMETS.sub('"', text).translate(_PLAIN)
+
+
+def plain_places(text: str) -> list[int]:
+    """Return where each character of the plain text begins in this one, and where the last ends.
+
+    >>> plain_places("« A… »")
+    [0, 2, 3, 3, 3, 4, 6]
+    """
+    places: list[int] = []
+    position = 0
+    for match in _TYPOGRAPHIC_RUN.finditer(text):
+        places += range(position, match.start())
+        places += [match.start()] * len(plain_typography(match[0]))
+        position = match.end()
+    return [*places, *range(position, len(text) + 1)]
 
 
 def without_accents(text: str) -> str:

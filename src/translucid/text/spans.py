@@ -17,9 +17,11 @@ Phone numbers, dates, versions and the like are no amounts.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, cast, get_args
 
 from translucid.text.interface import FAMILY_SIZE, PLACEHOLDER_FAMILIES, PLACEHOLDERS
@@ -110,6 +112,7 @@ _AMOUNTS = {  # by the decimal mark of a language
 _DECIMAL_POINT = re.compile("en|zh|ja|ko|th|he|hi|bn|ur|ms|tl|ga|mt|sw")
 _GROUPED_BY_SPACE = re.compile("fr|pl|ru|uk|cs|sk|bg|fi|sv|no|nb|nn|da|et|lv|lt|hu")
 
+_SENTENCE_MARKS = ".,;:!?… "
 _MARKS_AT_END = ".,;:!?…'’\"”"
 _BRACKETS = {")": "(", "]": "["}
 _SIGNS = re.compile(
@@ -122,33 +125,79 @@ _ALONE = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|
 
 @dataclass(frozen=True)
 class Span:
-    """A part of a text, [start, end), that is not translated."""
+    """A part of a text, [start, end), that is not translated.
+
+    `source` is what stands there, `text` what stands for it in the translation. Tags that open and
+    close around something have the same `pair`: the number of the opening one among the spans.
+    """
 
     start: int
     end: int
     kind: SpanKind
-
-
-@dataclass(frozen=True)
-class ProtectedSpan:
-    """What a placeholder stands for: `source` in the source, `text` in the translation."""
-
-    placeholder: str
-    kind: SpanKind
+    family: Family
     source: str
     text: str
+    pair: int | None = None
 
 
 @dataclass(frozen=True)
 class Protected:
-    """A text whose spans are placeholders; `spans` are in the order of the source."""
+    """A text whose spans are placeholders; `spans` has both, in the order of the source.
+
+    A `fragment` is what stands between spans and is translated by itself: marks with which a
+    network ends a sentence do not belong to it.
+    """
 
     text: str
-    spans: tuple[ProtectedSpan, ...]
+    spans: tuple[tuple[str, Span], ...] = ()
+    fragment: bool = False
 
     def restore(self, text: str) -> str:
-        """Return a text with what the placeholders stand for in their place."""
-        return text.translate({ord(span.placeholder): span.text for span in self.spans})
+        """Return a translation with the spans in the place of their placeholders.
+
+        Those that it lacks, as one that was ended in the middle may, come at its end.
+        """
+        if self.fragment:
+            return text.rstrip(_SENTENCE_MARKS) or text
+        lacking = [(mark, span) for mark, span in self.spans if mark not in text]
+        pairs = [span.pair for _, span in lacking]
+        still_open = [
+            (mark, span)
+            for mark, span in reversed(lacking)
+            if span.family == "close" and pairs.count(span.pair) == 1
+        ]
+        ending = still_open + [one for one in lacking if one not in still_open]
+        return self.restore_beginning(text + "".join(mark for mark, _ in ending))
+
+    def restore_beginning(self, text: str) -> str:
+        """Return the beginning of a translation with the spans in the place of placeholders."""
+        return text.translate({ord(mark): span.text for mark, span in self.spans})
+
+    def hide(self, translation: str) -> str | None:
+        """Return a given translation with placeholders; None where it lacks a span.
+
+        A beginning of a translation lacks some, and is hidden by `hide_beginning`.
+        """
+        hidden = self.hide_beginning(translation)
+        return hidden if is_intact(self.text, hidden) else None
+
+    def hide_beginning(self, translation: str) -> str:
+        """Return the beginning of a translation with placeholders for the spans that it has."""
+        longest_first = sorted(self.spans, key=lambda one: -len(one[1].text))
+        for mark, span in longest_first:
+            translation = translation.replace(span.text, mark, 1)
+        return translation
+
+    @property
+    def source(self) -> str:
+        """The text with its spans, as it stood in the source."""
+        return self.text.translate({ord(mark): span.source for mark, span in self.spans})
+
+    @property
+    def places(self) -> list[int]:
+        """Where each character of the text begins in the source, and where the last one ends."""
+        lengths = {mark: len(span.source) for mark, span in self.spans}
+        return list(itertools.accumulate((lengths.get(c, 1) for c in self.text), initial=0))
 
 
 class SpanFinder:
@@ -181,53 +230,93 @@ class SpanFinder:
         while match := self._any.search(text, position):
             kind = cast(SpanKind, match.lastgroup)  # a group inside another one ends before it
             end = _trimmed(match) if kind in ("url", "path", "email") else match.end()
-            found.append(Span(match.start(), end, kind))
+            source = text[match.start() : end]
+            written = self._localized(source) if kind == "amount" else source
+            family: Family = "mark" if kind in ("emoji", "private", "tag") else "word"
+            found.append(Span(match.start(), end, kind, family, source, written))
             position = max(end, match.start() + 1)
-        return found
+        return _paired(found)
 
     def protect(self, text: str) -> Protected | None:
-        """Return the text with placeholders; None where it has more spans than there are.
-
-        Tags that open and close around something are a pair; all other ones stand alone.
-        """
+        """Return the text with placeholders; None where it has more spans than there are."""
         spans = self.find(text)
-        partner = pair_tags(text, spans)
-        used = dict.fromkeys(PLACEHOLDER_FAMILIES, 0)
-        slots: dict[int, int] = {}  # of an opening tag, which its closing tag shares
-        pieces: list[str] = []
-        protected: list[ProtectedSpan] = []
-        position = 0
-        for number, span in enumerate(spans):
-            family = family_of(span, number, partner)
-            slot = slots[partner[number]] if family == "close" else used[family]
-            used[family] += 1
-            slots[number] = slot
-            if slot >= FAMILY_SIZE:
-                return None
-            placeholder = placeholder_of(family, slot)
-            source = text[span.start : span.end]
-            written = self.localized(source) if span.kind == "amount" else source
-            protected.append(ProtectedSpan(placeholder, span.kind, source, written))
-            pieces += [text[position : span.start], placeholder]
-            position = span.end
-        return Protected("".join([*pieces, text[position:]]), tuple(protected))
+        return protect(mask(text, spans), spans)
 
-    def localized(self, amount: str) -> str:
+    def _localized(self, amount: str) -> str:
         """Return an amount with the separators of the target language."""
         if self.source is None or self.target is None:
             return amount
         return localize_amount(amount, self.source, self.target)
 
 
-def family_of(span: Span, number: int, partner: Mapping[int, int]) -> Family:
-    """Return the family of placeholders that stands for a span."""
-    if span.kind in ("emoji", "private"):
-        return "mark"
-    if span.kind != "tag":
-        return "word"
-    if number not in partner:
-        return "mark"
-    return "open" if partner[number] > number else "close"
+@lru_cache(maxsize=64)
+def span_finder(
+    keep: tuple[str, ...] = (), source: str | None = None, target: str | None = None
+) -> SpanFinder:
+    """Return a finder of spans; one that was made before is not made again."""
+    return SpanFinder(keep, source, target)
+
+
+def without_spans(text: str, spans: Iterable[Span]) -> str:
+    """Return what is left of a text between its spans."""
+    return "".join(" " if c in _PLACEHOLDERS else c for c in mask(text, spans))
+
+
+def mask(text: str, spans: Iterable[Span], start: int = 0, end: int | None = None) -> str:
+    """Return text[start:end], the first placeholder of its family standing for each span in it."""
+    pieces: list[str] = []
+    for span in spans:
+        pieces += [text[start : span.start], placeholder_of(span.family, 0)]
+        start = span.end
+    return "".join([*pieces, text[start:end]])
+
+
+def unmask(masked: str, spans: Iterable[Span]) -> str:
+    """Return a masked text with what stands for its spans in the translation."""
+    each = iter(spans)
+    return "".join(next(each).text if c in _PLACEHOLDERS else c for c in masked)
+
+
+def can_protect(masked: str) -> bool:
+    """Tell whether there are placeholders enough for all spans of a masked text."""
+    counts = dict.fromkeys(PLACEHOLDER_FAMILIES, 0)
+    opened = 0
+    for character in filter(_PLACEHOLDERS.__contains__, masked):
+        family, _ = family_of_placeholder(character)
+        opened += family == "open"
+        if family == "close":
+            family = "close" if opened else "mark"
+            opened -= family == "close"
+        counts[family] += 1
+    alone = min(opened, counts["open"])  # they close elsewhere, and stand for themselves here
+    counts["open"], counts["mark"] = counts["open"] - alone, counts["mark"] + alone
+    return max(counts.values()) <= FAMILY_SIZE
+
+
+def protect(masked: str, spans: Sequence[Span]) -> Protected | None:
+    """Number the placeholders of a masked text; None where it has more spans than there are.
+
+    Tags that open and close around something share their number; all other ones stand alone.
+    """
+    if not spans:
+        return Protected(masked)
+    if not can_protect(masked):
+        return None
+    pairs = [span.pair for span in spans]
+    used = dict.fromkeys(PLACEHOLDER_FAMILIES, 0)
+    slots: dict[int | None, int] = {}
+    numbered: list[tuple[str, Span]] = []
+    for span in spans:
+        family: Family = span.family
+        if span.pair is not None and pairs.count(span.pair) == 1:
+            family = "mark"
+        slot = slots[span.pair] if family == "close" else used[family]
+        used[family] += 1
+        slots[span.pair] = slot
+        numbered.append((placeholder_of(family, slot), span))
+    marks = iter(numbered)
+    text = "".join(next(marks)[0] if c in _PLACEHOLDERS else c for c in masked)
+    return Protected(text, tuple(numbered))
 
 
 def placeholder_of(family: Family, slot: int) -> str:
@@ -242,20 +331,13 @@ def family_of_placeholder(placeholder: str) -> tuple[Family, int]:
     return families[family], slot
 
 
-def pair_tags(text: str, spans: Sequence[Span]) -> dict[int, int]:
-    """Return which tags belong together, both ways; those in pairs are properly nested.
-
-    >>> finder = SpanFinder()
-    >>> text = "<p>a <b>c</b><br></p></i>"
-    >>> pair_tags(text, finder.find(text))
-    {1: 2, 2: 1, 0: 4, 4: 0}
-    """
-    partner: dict[int, int] = {}
+def _paired(spans: Sequence[Span]) -> list[Span]:
+    """Return spans whose tags know what they belong to; those in pairs are properly nested."""
+    found = list(spans)
     open_tags: list[tuple[str, int]] = []
     for number, span in enumerate(spans):
-        tag = text[span.start : span.end]
-        match = _TAG_NAME.match(tag) if span.kind == "tag" else None
-        if match is None or tag.endswith("/>"):
+        match = _TAG_NAME.match(span.source) if span.kind == "tag" else None
+        if match is None or span.source.endswith("/>"):
             continue
         name = match[2].lower()
         if not match[1]:
@@ -265,8 +347,9 @@ def pair_tags(text: str, spans: Sequence[Span]) -> dict[int, int]:
             while open_tags[-1][0] != name:
                 open_tags.pop()
             first = open_tags.pop()[1]
-            partner.update({first: number, number: first})
-    return partner
+            found[first] = replace(found[first], family="open", pair=first)
+            found[number] = replace(span, family="close", pair=first)
+    return found
 
 
 def is_intact(source: str, translation: str) -> bool:
@@ -288,9 +371,9 @@ def is_intact(source: str, translation: str) -> bool:
 _PLACEHOLDERS = frozenset(PLACEHOLDERS)
 
 
-def has_placeholder(text: str) -> bool:
-    """Tell whether a text has a placeholder."""
-    return not _PLACEHOLDERS.isdisjoint(text)
+def count_placeholders(text: str) -> int:
+    """Return how many placeholders a text has."""
+    return sum(map(_PLACEHOLDERS.__contains__, text))
 
 
 def localize_amount(amount: str, source: str, target: str) -> str:

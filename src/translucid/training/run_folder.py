@@ -152,7 +152,9 @@ def _refuse_differences(run: RunFolder, before: RunRecord, now: RunRecord) -> No
     free = set(FREE_TO_CHANGE)
     if now.training.schedule not in ENDING:
         free.add("total_steps")  # other schedules do not look at it
-    if now.training.schedule == "wsd":
+    if now.training.schedule != "wsd":
+        free.add("decay_steps")
+    else:
         decay = min(before.training.decay_start, now.training.decay_start)
         if max(run.checkpoints.steps(), default=0) <= decay:
             free |= {"total_steps", "decay_steps"}  # the steps taken so far do not depend on them

@@ -32,9 +32,9 @@ def _warmup_ends_in_time(values: Mapping[str, Any]) -> str | None:
     warmup, total = values["warmup_steps"], values.get("total_steps") or values["max_steps"]
     decay = (values.get("decay_steps") or 1) if values["schedule"] == "wsd" else 1
     if values["schedule"] in ENDING and warmup + decay > total:
-        taken = f"warmup_steps = {warmup}" + (f" and decay_steps = {decay}" if decay > 1 else "")
+        taken = f"warmup_steps = {warmup}" + (f" with decay_steps = {decay}" if decay > 1 else "")
         return (
-            f"{taken} leave nothing of the {total} steps of the {values['schedule']} schedule: "
+            f"{taken} leaves nothing of the {total} steps of the {values['schedule']} schedule: "
             "choose fewer, or raise total_steps"
         )
     return None

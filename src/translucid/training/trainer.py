@@ -378,9 +378,9 @@ class Trainer:
                 tokenizer,
                 tokenizer.within(self._data.manifest.tokenizer.sizes[1]),
                 settings.subword_sampling,
+                config.max_positions if config.positions == "learned" else self._batches.max_tokens,
                 *noise,
                 self._data.manifest.plain_typography,
-                config.max_positions if config.positions == "learned" else self._batches.max_tokens,
             )
         return Loader(self._batches, sampling, ahead=_STEPS_AHEAD, pin=self._device.type == "cuda")
 

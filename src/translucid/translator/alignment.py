@@ -21,8 +21,9 @@ from torch import Tensor
 from translucid.decoding.job import Tokens
 from translucid.decoding.stepper import Hypothesis
 from translucid.text.interface import BOS, Tokenizer
+from translucid.text.spans import Protected
 from translucid.translator.asking import Asked
-from translucid.translator.assembly import between
+from translucid.translator.assembly import between, restored
 from translucid.translator.member import Member, padded
 from translucid.translator.sentences import is_unspaced
 from translucid.translator.translation import Alignment, Block
@@ -102,35 +103,38 @@ def _starts(side: Side) -> list[int]:
 def _source_side(asked: Asked, tokenizer: Tokenizer) -> Side:
     """Return the text with the tokens that the network read."""
     spans: list[tuple[Span | None, ...]] = []
-    place = 0
     for part, request in zip(asked.divided.parts, asked.requests, strict=True):
-        place += len(part.before)
+        places = [part.start + place for place in part.protected.places]
         offsets = tokenizer.encode_with_offsets(part.text).offsets
         tag: list[Span | None] = [None] * (len(request.source) - len(offsets) - 1)
-        spans.append((*tag, *((place + a, place + b) for a, b in offsets), None))
-        place += len(part.text)
+        spans.append((*tag, *((places[a], places[b]) for a, b in offsets), None))
     rows = tuple(request.source for request in asked.requests)
     return Side(asked.divided.text, rows, tuple(spans))
 
 
 def _target_side(asked: Asked, tokens: Sequence[Tokens], tokenizer: Tokenizer) -> Side:
     """Return the translation with the tokens of its parts."""
-    pieces = between(asked.divided.parts, [tokenizer.decode(part) for part in tokens])
+    parts = asked.divided.parts
+    pieces = between(parts, restored(asked.divided, tokens, tokenizer))
     places = list(itertools.accumulate(map(len, pieces)))[::2]
     spans = tuple(
-        tuple(_written(place, part, tokenizer)) for place, part in zip(places, tokens, strict=True)
+        tuple(_written(place, each, part.protected, tokenizer))
+        for place, each, part in zip(places, tokens, parts, strict=True)
     )
     return Side("".join(pieces), tuple(tokens), spans)
 
 
-def _written(place: int, tokens: Tokens, tokenizer: Tokenizer) -> Iterator[Span]:
+def _written(
+    place: int, tokens: Tokens, protected: Protected, tokenizer: Tokenizer
+) -> Iterator[Span]:
     """Yield what each token adds to the text, found by decoding one more each time.
 
     The later bytes of a character add nothing, and share its span.
     """
     end = 0
     for count in range(1, len(tokens) + 1):
-        start, end = end, max(end, len(tokenizer.decode(tokens[:count])))
+        text = protected.restore_beginning(tokenizer.decode(tokens[:count]))
+        start, end = end, max(end, len(text))
         yield (place + min(start, max(0, end - 1)), place + end)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from translucid.decoding.job import Tokens
 from translucid.errors import InputError
 from translucid.text.interface import EOS, UNK, Tokenizer
 from translucid.text.normalize import nfc
-from translucid.translator.parts import Divided, Encode, divided
+from translucid.translator.parts import Divided, Encode, Reader
 from translucid.translator.searching import Request
 from translucid.translator.terms import Terminology
 
@@ -25,22 +25,21 @@ class Asked:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What holds for all texts: how a source begins, how long it may be, and the terminology.
+    """What holds for all texts: how they are read, what a source begins with, the terminology.
 
-    Sources become tokens by `tokenizer`, what is to be written by `writer`.
+    What is to be written becomes tokens by `writer`.
     """
 
-    tokenizer: Tokenizer
+    reader: Reader
     writer: Tokenizer
     tag: Tokens
-    longest: int
     terms: Terminology
 
     def ask(self, number: int, text: str, prefix: str) -> Asked:
         """Return what is asked for one text; `number` is its place, for messages."""
         with told_of("text", number):
-            parts = divided(text, self.tokenizer.encode, self.longest)
-        begin = _prefix(prefix, self.writer.encode)
+            parts = self.reader.divide(text)
+        begin = _prefix(_hidden(nfc(prefix), parts), self.writer.encode)
         requests = tuple(
             Request(
                 source=(*self.tag, *part.tokens, EOS),
@@ -59,6 +58,14 @@ def told_of(what: str, number: int) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(f"{what} {number + 1}: {error}") from error
+
+
+def _hidden(prefix: str, divided: Divided) -> str:
+    """Return a prefix as the network would write it: placeholders for the spans of the source."""
+    if not divided.parts or not prefix.strip():
+        return prefix
+    first = divided.parts[0]
+    return first.protected.hide_beginning(prefix.strip().removeprefix(first.before.strip()))
 
 
 def _prefix(text: str, encode: Encode) -> Tokens:
@@ -83,6 +90,22 @@ def checked_prefixes(prefixes: Iterable[str] | None, texts: Sequence[str]) -> li
             f"{len(given)} prefixes for {len(texts)} texts: give one a text, '' for none"
         )
     return given
+
+
+def checked_keep(keep: Iterable[str], terms: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the words to keep; refuse what is to be translated in another way as well."""
+    kept = tuple(nfc(phrase).strip() for phrase in checked_texts("keep", keep))
+    for number, phrase in enumerate(kept, start=1):
+        if not phrase or "\n" in phrase:
+            raise InputError(
+                f"number {number} of keep is {phrase!r}: give a word or a phrase of one line"
+            )
+        if phrase in terms:
+            raise InputError(
+                f"{phrase!r} is to be kept as it is, and is a term that must become "
+                f"{terms[phrase]!r}: leave one of the two out"
+            )
+    return kept
 
 
 def checked_pairs(sources: Iterable[str], targets: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from translucid.decoding.stepper import Ending, Hypothesis
 from translucid.text.interface import UNK, Tokenizer
 from translucid.translator.parts import Divided, Part, joint
+from translucid.translator.searching import ALL_PLACEHOLDERS, is_forced
 from translucid.translator.translation import Candidate, Flags
 
 _SEVERITY: dict[Ending, int] = {"end": 0, "limit": 1, "loop": 2}
@@ -55,7 +56,7 @@ class _Way:
 
 def candidate(divided: Divided, chosen: Sequence[Hypothesis], tokenizer: Tokenizer) -> Candidate:
     """Return the translation that takes these hypotheses, one a part."""
-    texts = [tokenizer.decode(hypothesis.tokens) for hypothesis in chosen]
+    texts = restored(divided, [hypothesis.tokens for hypothesis in chosen], tokenizer)
     log_probs = tuple(value for hypothesis in chosen for value in hypothesis.log_probs)
     endings = [hypothesis.ending for hypothesis in chosen]
     return Candidate(
@@ -66,6 +67,14 @@ def candidate(divided: Divided, chosen: Sequence[Hypothesis], tokenizer: Tokeniz
         score=math.fsum(hypothesis.score for hypothesis in chosen),
         ending=max(endings, key=_SEVERITY.__getitem__, default="end"),
     )
+
+
+def restored(divided: Divided, tokens: Sequence[Sequence[int]], tokenizer: Tokenizer) -> list[str]:
+    """Return the text that the tokens of each part stand for, with the spans of its source."""
+    return [
+        part.protected.restore(tokenizer.decode(each))
+        for part, each in zip(divided.parts, tokens, strict=True)
+    ]
 
 
 def joined(divided: Divided, texts: Sequence[str]) -> str:
@@ -91,4 +100,11 @@ def flags(divided: Divided, chosen: Sequence[Hypothesis]) -> Flags:
         unknown=any(UNK in part.tokens for part in divided.parts),
         looped="loop" in endings,
         split=divided.split,
+        between_spans=divided.between_spans,
+        forced_spans=any(map(_is_forced, divided.parts, chosen)),
     )
+
+
+def _is_forced(part: Part, hypothesis: Hypothesis) -> bool:
+    wanted = tuple(token for token in part.tokens if token in ALL_PLACEHOLDERS)
+    return bool(part.protected.spans) and is_forced(hypothesis, wanted)

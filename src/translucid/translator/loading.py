@@ -19,7 +19,7 @@ from translucid.checkpoint.format import (
 from translucid.config import ModelConfig
 from translucid.errors import DataError, InputError
 from translucid.text.interface import FIRST_PIECE, FIRST_TAG, Tokenizer
-from translucid.text.lower_casing import LowerCasing
+from translucid.text.normalizing import NormalizingTokenizer
 from translucid.text.tokenizer import load_tokenizer
 from translucid.translator.alignment_heads import read_alignment_heads
 from translucid.translator.member import Member
@@ -54,10 +54,21 @@ def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translat
     known = (read_source_languages(folder, sources, tokenizer.vocab_size) for folder in folders)
     return Translator(
         name=" + ".join(_name(folder) for folder in folders),
-        tokenizer=LowerCasing(tokenizer) if generation.lowercase else tokenizer,
+        tokenizer=_normalizing(tokenizer, generation),
         members=tuple(members),
         generation=generation,
         source_languages=next((languages for languages in known if languages), None),
+    )
+
+
+def _normalizing(tokenizer: Tokenizer, generation: GenerationConfig) -> Tokenizer:
+    """Return a tokenizer that normalises texts as those were that the network was trained on."""
+    if not (generation.lowercase or generation.plain_typography):
+        return tokenizer
+    return NormalizingTokenizer(
+        tokenizer,
+        lowercase=generation.lowercase,
+        plain_typography=generation.plain_typography,
     )
 
 
@@ -166,16 +177,17 @@ def _common(generations: Sequence[GenerationConfig], folders: Sequence[Path]) ->
         if all(direction in generation.directions for generation in generations)
     ]
     tags = [{target: g.tags.get(target) for _, target in shared} for g in generations]
-    cases = {generation.lowercase for generation in generations}
+    cases = {(generation.lowercase, generation.plain_typography) for generation in generations}
     if not shared or any(other != tags[0] for other in tags) or len(cases) > 1:
         each = "\n".join(
             f"  {folder}: {directions_in_words(generation.directions)}, tags {generation.tags}, "
-            f"{'lower case only' if generation.lowercase else 'both cases'}"
+            f"{'lower case only' if generation.lowercase else 'both cases'}, "
+            f"{'plain' if generation.plain_typography else 'any'} typography"
             for folder, generation in zip(folders, generations, strict=True)
         )
         raise InputError(
             "these models cannot translate together: they need a direction in common, the same "
-            f"tags of languages, and both lower case or neither\n{each}"
+            f"tags of languages, and text normalised alike\n{each}"
         )
     return generations[0].replace(directions=shared)
 

@@ -9,15 +9,33 @@
 
 Each line is translated by itself; blank lines and white space around lines are not translated, and
 stand in the translation as they stood. A line that is too long is divided further.
+
+Spans that are not translated (`translucid.text.spans`) are placeholders in a part, if the model
+knows them. Marks and pairs of tags around a whole line stand beside it like white space::
+
+    <p>Open {file} 😀</p>   →   "<p>"  "Open ⟨word0⟩"  " 😀</p>"
+
+A model that knows no placeholders translates the words between the spans, piece by piece.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from translucid.text.normalize import nfc
+from translucid.text.spans import (
+    Protected,
+    Span,
+    SpanFinder,
+    can_protect,
+    count_placeholders,
+    mask,
+    protect,
+    unmask,
+)
 from translucid.translator.sentences import divide, is_unspaced
 
 Encode: TypeAlias = Callable[[str], Sequence[int]]
@@ -27,58 +45,173 @@ Encode: TypeAlias = Callable[[str], Sequence[int]]
 class Part:
     """What is translated at once.
 
-    `before` is the white space in front of it. `inside_word`: it was cut off the part before it in
-    the middle of a word.
+    `before` is what stands in front of it in the translation, and `start` the place in the text
+    where it begins. `inside_word`: it was cut off the part before it in the middle of a word.
     """
 
     before: str
-    text: str
+    start: int
+    protected: Protected
     tokens: tuple[int, ...]
     inside_word: bool
+
+    @property
+    def text(self) -> str:
+        """What the network reads."""
+        return self.protected.text
 
 
 @dataclass(frozen=True)
 class Divided:
-    """A text in parts; `after` is the white space behind the last one.
+    """A text in parts; `after` is what stands behind the last one in the translation.
 
-    `split`: there is a line that was too long, and is in several parts.
+    `split`: there is a line that was too long, and is in several parts. `between_spans`: there is
+    one that is in several parts because the model knows no placeholders.
     """
 
     text: str
     parts: tuple[Part, ...]
     after: str
     split: bool
+    between_spans: bool
 
 
-def divided(text: str, encode: Encode, longest: int) -> Divided:
-    """Divide a text into parts of at most `longest` tokens each; it is normalised first."""
-    text = nfc(text)
-    parts: list[Part] = []
-    gap, split = "", False
-    for number, line in enumerate(text.split("\n")):
-        gap += "\n" if number else ""
-        pieces = _pieces(line, encode, longest)
-        split = split or len(pieces) > 1
-        for place, (piece, tokens) in enumerate(pieces):
-            before = gap + piece[: len(piece) - len(piece.lstrip())]
-            inside = place > 0 and not before and _inside_word(pieces[place - 1][0], piece)
-            parts.append(Part(before, piece.strip(), tuple(tokens), inside))
-            gap = piece[len(piece.rstrip()) :]
-        if not pieces:
-            gap += line
-    return Divided(text, tuple(parts), gap, split)
+@dataclass(frozen=True)
+class Reader:
+    """How texts are read: into tokens, at most `longest` at once; spans become placeholders."""
+
+    encode: Encode
+    longest: int
+    finder: SpanFinder
+    placeholders: bool
+
+    def divide(self, text: str) -> Divided:
+        """Divide a text into parts; it is normalised first."""
+        text = nfc(text)
+        dividing = _Dividing(self)
+        start = 0
+        for number, line in enumerate(text.split("\n")):
+            dividing.gap += "\n" if number else ""
+            dividing.add_line(line, start)
+            start += len(line) + 1
+        return Divided(
+            text, tuple(dividing.parts), dividing.gap, dividing.split, dividing.between_spans
+        )
+
+    def hide_pair(self, source: str, translation: str) -> tuple[str, str]:
+        """Return texts of as many lines as the network reads and writes them, if it can.
+
+        A translation that lacks a span of its source is left alone, and so is the source.
+        """
+        lines = [nfc(text).split("\n") for text in (source, translation)]
+        if len(lines[0]) != len(lines[1]):
+            return source, translation
+        hidden = [self._hide_line(*pair) for pair in zip(*lines, strict=True)]
+        return "\n".join(one for one, _ in hidden), "\n".join(other for _, other in hidden)
+
+    def _hide_line(self, source: str, translation: str) -> tuple[str, str]:
+        divided = self.divide(source)
+        if len(divided.parts) != 1:
+            return source, translation
+        (part,) = divided.parts
+        core = translation.strip().removeprefix(part.before.strip())
+        written = part.protected.hide(core.removesuffix(divided.after.strip()).strip())
+        return (source, translation) if written is None else (part.text, written)
 
 
-def _pieces(line: str, encode: Encode, longest: int) -> list[tuple[str, Sequence[int]]]:
-    """Return the pieces of a line with their tokens; joined they are the line, if not blank."""
-    core = line.strip()
-    if not core:
-        return []
-    tokens = encode(core)
-    if len(tokens) <= longest:
-        return [(line, tokens)]
-    pieces = divide(line, lambda text: len(encode(text.strip())) <= longest)
-    return [(piece, encode(piece.strip())) for piece in _without_blank(pieces)]
+class _Dividing:
+    """The parts of a text so far, and in `gap` what stands behind the last one."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self.parts: list[Part] = []
+        self.gap = ""
+        self.split = self.between_spans = False
+
+    def add_line(self, line: str, start: int) -> None:
+        """Add a line, which begins at this place of the text."""
+        spans = self._reader.finder.find(line)
+        beside = _around(line, spans) if self._reader.placeholders else range(len(spans))
+        known = len(self.parts)
+        place = first = 0
+        for number in beside:
+            span = spans[number]
+            inside = spans[first:number]
+            self._add(mask(line, inside, place, span.start), inside, start + place, literal=True)
+            self.gap += span.text
+            place, first = span.end, number + 1
+        inside = spans[first:]
+        self._add(mask(line, inside, place), inside, start + place, literal=bool(spans))
+        if spans and not self._reader.placeholders and len(self.parts) > known:
+            self.between_spans = True
+
+    def _add(self, masked: str, spans: Sequence[Span], place: int, *, literal: bool) -> None:
+        """Add masked text from a place on; `literal` text without letters is not translated."""
+        if not masked.strip() or (literal and not any(map(str.isalpha, masked))):
+            self.gap += unmask(masked, spans)
+            return
+        ending = ""
+        fragment = literal and not self._reader.placeholders
+        if fragment:
+            begin, end = _words_within(masked)
+            self.gap, ending = self.gap + masked[:begin], masked[end:]
+            masked, place = masked[begin:end], place + begin
+        pieces = self._pieces(masked)
+        self.split = self.split or len(pieces) > 1
+        left = list(spans)
+        for number, piece in enumerate(pieces):
+            count = count_placeholders(piece)
+            here, left = left[:count], left[count:]
+            text = piece.strip()
+            lead = len(piece) - len(piece.lstrip())
+            before = self.gap + piece[:lead]
+            inside = number > 0 and not before and _inside_word(pieces[number - 1], piece)
+            protected = protect(text, here)
+            assert protected is not None  # pieces are made so that it can be
+            protected = replace(protected, fragment=fragment)
+            tokens = tuple(self._reader.encode(protected.text))
+            self.parts.append(Part(before, place + lead, protected, tokens, inside))
+            place += len(piece) - count + sum(len(span.source) for span in here)
+            self.gap = piece[lead + len(text) :]
+        self.gap += ending
+
+    def _pieces(self, masked: str) -> list[str]:
+        """Return pieces that can be read at once; joined they are the text."""
+        if self._fits(masked):
+            return [masked]
+        return _without_blank(divide(masked, self._fits))
+
+    def _fits(self, masked: str) -> bool:
+        few = can_protect(masked)
+        return few and len(self._reader.encode(masked.strip())) <= self._reader.longest
+
+
+def _words_within(text: str) -> tuple[int, int]:
+    """Return where the words of a text begin and end, marks and white space around them apart."""
+    match = re.search(r"\w.*[\w'’]|\w", text, re.DOTALL)
+    return (0, len(text)) if match is None else match.span()
+
+
+def _around(line: str, spans: Sequence[Span]) -> list[int]:
+    """Return the numbers of the spans that stand around a line: marks, and tags in pairs."""
+    around: list[int] = []
+    first, last = 0, len(spans)
+    begin, end = 0, len(line)
+    while first < last:
+        left = spans[first] if not line[begin : spans[first].start].strip() else None
+        right = spans[last - 1] if not line[spans[last - 1].end : end].strip() else None
+        if left and right and left.family == "open" and left.pair == right.pair:
+            around += [first, last - 1]
+            first, last, begin, end = first + 1, last - 1, left.end, right.start
+        elif left and left.family == "mark":
+            around.append(first)
+            first, begin = first + 1, left.end
+        elif right and right.family == "mark":
+            around.append(last - 1)
+            last, end = last - 1, right.start
+        else:
+            break
+    return sorted(around)
 
 
 def _without_blank(pieces: Sequence[str]) -> list[str]:

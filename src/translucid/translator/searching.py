@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 import torch
 
 from translucid.decoding.ensemble import Ensemble
-from translucid.decoding.job import Job, Tokens
+from translucid.decoding.job import Job, OnceOnly, Tokens
 from translucid.decoding.search import search
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import Hypothesis, Stepper
 from translucid.decoding.terminology import tokens_missing
 from translucid.decoding.tree import Recorder
 from translucid.errors import InputError
-from translucid.text.interface import BOS, EOS, FIRST_PIECE, Tokenizer
+from translucid.text.interface import (
+    BOS,
+    EOS,
+    FAMILY_SIZE,
+    FIRST_PIECE,
+    PLACEHOLDER_FAMILIES,
+    PLACEHOLDERS,
+    Tokenizer,
+)
+from translucid.text.spans import is_intact
 from translucid.translator.member import Member
 
 Wrap: TypeAlias = Callable[[Stepper], Stepper]
 Tell: TypeAlias = Callable[[int, list[Hypothesis]], None]
+
+UNWANTED = math.log(0.01)  # a placeholder less probable than this is not the network's own choice
+ALL_PLACEHOLDERS = range(FIRST_PIECE, FIRST_PIECE + len(PLACEHOLDERS))  # in a vocabulary with them
+_SECOND_BEAM = 4  # at least, for the second search
 
 
 @dataclass(frozen=True)
@@ -38,11 +53,18 @@ class Request:
 
 @dataclass(frozen=True)
 class Searcher:
-    """Searches for translations, by one network or by several together."""
+    """Searches for translations, by one network or by several together.
+
+    `placeholders` are tokens that a translation has exactly once where its source has them. A
+    network that would leave one out is made to write it before it ends. Where that happens, a
+    second search follows hypotheses with all numbers of placeholders side by side, and so finds a
+    better place if there is one.
+    """
 
     members: tuple[Member, ...]
     settings: SearchConfig
     forbidden: Tokens
+    placeholders: Tokens
     decode: Callable[[Tokens], str]
 
     @torch.inference_mode()
@@ -56,52 +78,101 @@ class Searcher:
         """Return the hypotheses of each request, best first.
 
         A recorder takes down the search trees; `wrap` puts something between search and network;
-        `tell` is told of a request's hypotheses as soon as they are certain (see `Job.tell`).
+        `tell` is told of a request's hypotheses as soon as they are certain (see `Job.tell`). What
+        is recorded is one search, and no second one follows.
         """
 
-        def start(copies: int) -> Stepper:
-            stepper = self._start(requests, copies)
-            return stepper if wrap is None else wrap(stepper)
+        def tell_unless_forced(number: int, hypotheses: list[Hypothesis]) -> None:
+            if tell is not None and not is_forced(hypotheses[0], self._wanted(requests[number])):
+                tell(number, hypotheses)
 
-        job = replace(self.job(requests), tell=tell)
-        return search(start, job, self.settings, recorder)
+        job = replace(self.job(requests), tell=tell_unless_forced)
+        start = partial(self._start, requests, wrap)
+        found = search(start, job, self.settings, recorder)
+        if recorder is None:
+            for number, hypotheses in self._second(requests, wrap, found).items():
+                found[number] = hypotheses
+                if tell is not None:
+                    tell(number, hypotheses)
+        return found
+
+    def _second(
+        self, requests: Sequence[Request], wrap: Wrap | None, found: Sequence[list[Hypothesis]]
+    ) -> dict[int, list[Hypothesis]]:
+        """Search again where the network was made to write a placeholder; return what is best."""
+        forced = {
+            number: replace(request, terms=(*request.terms, *((token,) for token in wanted)))
+            for number, request in enumerate(requests)
+            if (wanted := self._wanted(request)) and is_forced(found[number][0], wanted)
+        }
+        again = [request for request in forced.values() if self._has_room(request)]
+        if not again or self.settings.method not in ("greedy", "beam"):
+            return {number: found[number] for number in forced}
+        beam = max(self.settings.beam, _SECOND_BEAM)
+        settings = self.settings.replace(method="beam", beam=beam)
+        second = search(partial(self._start, again, wrap), self.job(again), settings, None)
+        better = dict(zip(again, second, strict=True))
+        return {
+            number: self._better(request, found[number], better.get(request, []))
+            for number, request in forced.items()
+        }
+
+    def _better(
+        self, request: Request, first: list[Hypothesis], second: list[Hypothesis]
+    ) -> list[Hypothesis]:
+        """Return the hypotheses of the second search if its best is sound and more probable."""
+        source = self.decode(request.source)
+        sound = [one for one in second if is_intact(source, self.decode(one.tokens))]
+        if sound and sound[0].score > first[0].score:
+            return sound
+        return first
+
+    def _wanted(self, request: Request) -> Tokens:
+        return tuple(token for token in self.placeholders if token in request.source)
 
     def without(self, tokens: Tokens) -> Searcher:
         """Return a searcher that writes none of these tokens either."""
         return replace(self, forbidden=(*self.forbidden, *tokens))
 
-    def _start(self, requests: Sequence[Request], copies: int) -> Stepper:
+    def _start(self, requests: Sequence[Request], wrap: Wrap | None, copies: int) -> Stepper:
         """Return the stepper of some requests, with so many rows each."""
         sources = [request.source for request in requests]
         attending = self.settings.coverage_penalty > 0
         steppers = [
             member.start(sources, copies=copies, attending=attending) for member in self.members
         ]
-        return steppers[0] if len(steppers) == 1 else Ensemble(steppers)
+        stepper = steppers[0] if len(steppers) == 1 else Ensemble(steppers)
+        return stepper if wrap is None else wrap(stepper)
 
     def job(self, requests: Sequence[Request]) -> Job:
         """Return what is asked of the search."""
         limits = [self._limit(request) for request in requests]
+        wanted = tuple(map(self._wanted, requests))
         return Job(
             limits_B=torch.tensor(limits, device=self.members[0].device),
             begin=BOS,
             end=EOS,
             prefixes=tuple(request.prefix for request in requests),
             terms=tuple(request.terms for request in requests),
-            forbidden=self.forbidden,
+            forbidden=self.forbidden if any(wanted) else (*self.forbidden, *self.placeholders),
+            once=OnceOnly(self.placeholders, _PAIRS, wanted) if any(wanted) else None,
             keys=tuple(map(key, requests)),
             decode=self.decode,
         )
 
     def check_room(self, text: int, request: Request) -> None:
         """Refuse a prefix or terms that do not fit; `text` is the number of the text, from 0."""
-        room, terms = self._limit(request) - 1, tokens_missing(request.terms, request.prefix)
-        if len(request.prefix) + terms > room:
+        if not self._has_room(request):
+            terms = tokens_missing(request.terms, request.prefix)
             raise InputError(
                 f"text {text + 1}: its prefix of {len(request.prefix)} tokens and its terms of "
-                f"{terms} do not fit into a translation of at most {room}: shorten them, or raise "
-                "max_length"
+                f"{terms} do not fit into a translation of at most {self._limit(request) - 1}: "
+                "shorten them, or raise max_length"
             )
+
+    def _has_room(self, request: Request) -> bool:
+        terms = tokens_missing(request.terms, request.prefix)
+        return len(request.prefix) + terms < self._limit(request)
 
     def _limit(self, request: Request) -> int:
         """Return the most tokens that the search may write, the end symbol counted."""
@@ -121,8 +192,26 @@ def key(request: Request) -> int:
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
 
 
+def is_forced(hypothesis: Hypothesis, wanted: Tokens) -> bool:
+    """Tell whether a translation lacks a placeholder, or has it where the network wanted none."""
+    log_prob = dict(zip(hypothesis.tokens, hypothesis.log_probs, strict=False))
+    return any(log_prob.get(token, -math.inf) < UNWANTED for token in wanted)
+
+
+def placeholders_of(tokenizer: Tokenizer) -> Tokens:
+    """Return the tokens that stand for spans of text, if a vocabulary has any."""
+    return tuple(ALL_PLACEHOLDERS) if tokenizer.has_placeholders else ()
+
+
+def _first(family: str) -> int:
+    return FIRST_PIECE + PLACEHOLDER_FAMILIES.index(family) * FAMILY_SIZE
+
+
+_PAIRS = tuple((_first("open") + slot, _first("close") + slot) for slot in range(FAMILY_SIZE))
+
+
 def never_written(tokenizer: Tokenizer) -> Tokens:
-    """Return the tokens that no translation has: symbols, and what would end a line of text.
+    """Return the tokens that no translation has: symbols and ends of lines.
 
     A network can write any byte; a line break among them would shift every later line of a file.
     """

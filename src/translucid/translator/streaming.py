@@ -167,7 +167,8 @@ class GrowingText:
 
     def add(self, tokens: Tokens) -> None:
         """Go on to the next part, the translation of this one being certain."""
-        self._texts.append(self._decode(tokens))
+        part = self._parts[len(self._texts)]
+        self._texts.append(part.protected.restore(self._decode(tokens)))
         self._done = "".join(between(self._parts, self._texts))
 
     def partial(self, snapshot: Snapshot) -> Partial:
@@ -213,8 +214,14 @@ def grow(
         if last != before:
             tell(last)
 
-    for request in asked.requests:
-        found += _search_telling(searcher, request, tell_news)
+    for part, request in zip(asked.divided.parts, asked.requests, strict=True):
+        # With spans, a second search may follow: nothing is certain before the end.
+        silent = bool(part.protected.spans)
+        found += (
+            searcher.find([request], None)
+            if silent
+            else _search_telling(searcher, request, tell_news)
+        )
         growing.add(found[-1][0].tokens)
     return found
 

@@ -58,6 +58,8 @@ class Flags:
     unknown: bool = False  # the source has characters that the vocabulary cannot spell
     looped: bool = False  # it went in circles, and was ended
     split: bool = False  # a line was too long, and was translated in several parts
+    between_spans: bool = False  # the model knows no placeholders: what is between was translated
+    forced_spans: bool = False  # a span stands where the model would not have put it
 
 
 @dataclass(frozen=True)

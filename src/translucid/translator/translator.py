@@ -17,10 +17,12 @@ from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
 from translucid.text.interface import Tokenizer, Tokenizers
 from translucid.text.normalize import lower_cased, nfc
+from translucid.text.spans import span_finder, without_spans
 from translucid.translator.alignment import soft_alignments
 from translucid.translator.asking import (
     Wishes,
     check_batch_size,
+    checked_keep,
     checked_pairs,
     checked_prefixes,
     checked_texts,
@@ -30,9 +32,10 @@ from translucid.translator.batches import in_batches
 from translucid.translator.forbidding import forbidden_tokens
 from translucid.translator.member import Member
 from translucid.translator.order import Order
+from translucid.translator.parts import Reader
 from translucid.translator.reading_back import Found, ReadingBack, all_of_the_beam
 from translucid.translator.scoring import Pair, fits, pairs_of, score_pairs, scored
-from translucid.translator.searching import Searcher, never_written
+from translucid.translator.searching import Searcher, never_written, placeholders_of
 from translucid.translator.source_language import SourceLanguages
 from translucid.translator.streaming import grow, in_background
 from translucid.translator.terms import Terminology
@@ -101,6 +104,7 @@ class Translator:
         terms: Mapping[str, str] | None = None,
         prefixes: Iterable[str] | None = None,
         forbidden: Iterable[str] = (),
+        keep: Iterable[str] = (),
         alignment: bool = False,
         reading_back: ReadingBack | None = None,
         batch_size: int = 64,
@@ -112,11 +116,12 @@ class Translator:
         the language of each text decides (see `translator.source_language`). `terms` are words of
         the source and what they must become (see `translator.terms`). `prefixes` has for each text
         what its translation must begin with, or ''; a blank text stays blank all the same.
-        `forbidden` are words that no translation may have (see `translator.forbidding`).
-        `alignment` asks for what each word looked at. With `reading_back`, a network of the other
-        direction has a say in which of the hypotheses is the best (see `translator.reading_back`).
-        `batch_size` is how many sentences are translated at once; it changes nothing but speed and
-        memory.
+        `forbidden` are words that no translation may have (see `translator.forbidding`), `keep`
+        words and phrases that stand in it as in the text, as addresses, tags and the like do (see
+        `translucid.text.spans`). `alignment` asks for what each word looked at. With
+        `reading_back`, a network of the other direction has a say in which of the hypotheses is the
+        best (see `translator.reading_back`). `batch_size` is how many sentences are translated at
+        once; it changes nothing but speed and memory.
         """
         check_batch_size(batch_size)
         order = self.order(
@@ -126,6 +131,7 @@ class Translator:
             terms=terms,
             prefixes=prefixes,
             forbidden=forbidden,
+            keep=keep,
         )
         emit = emit or silent
         if reading_back is None:
@@ -145,6 +151,7 @@ class Translator:
         terms: Mapping[str, str] | None = None,
         prefixes: Iterable[str] | None = None,
         forbidden: Iterable[str] = (),
+        keep: Iterable[str] = (),
     ) -> Order:
         """Return what `translate` would search for, for callers that search by themselves.
 
@@ -154,14 +161,16 @@ class Translator:
         begins = checked_prefixes(prefixes, lines)
         words = [self._spelled(word) for word in checked_texts("forbidden", forbidden)]
         never = forbidden_tokens(words, self.writer)
-        targets = []
+        kept = checked_keep(keep, terms or {})
+        directions = []
         for number, text in enumerate(lines):
             with told_of("text", number):
-                targets.append(self.target_language(target, [text]))
-        given = [] if target is None else [target]  # what cannot be is refused without texts too
-        wishes = {language: self.wishes(language, terms) for language in {*targets, *given}}
+                directions.append(self._probable_direction(target, text))
+        if target is not None:  # what cannot be is refused without texts too
+            self.wishes(None, target, terms, kept)
+        wishes = {way: self.wishes(*way, terms, kept) for way in set(directions)}
         asked = tuple(
-            wishes[targets[number]].ask(number, text, begins[number])
+            wishes[directions[number]].ask(number, text, begins[number])
             for number, text in enumerate(lines)
         )
         self._refuse_forbidden_terms(terms or {}, set(never))
@@ -188,6 +197,7 @@ class Translator:
         terms: Mapping[str, str] | None = None,
         prefix: str = "",
         forbidden: Iterable[str] = (),
+        keep: Iterable[str] = (),
         alignment: bool = False,
     ) -> Iterator[Partial]:
         """Translate a text and yield what there is as it goes; the last one has everything.
@@ -201,6 +211,7 @@ class Translator:
             terms=terms,
             prefixes=[prefix],
             forbidden=forbidden,
+            keep=keep,
         )
         return in_background(lambda tell: tell(self.follow(order, tell, alignment)))
 
@@ -245,16 +256,24 @@ class Translator:
     ) -> list[list[Pair]]:
         """Return the lines that `score` would score, for callers that score by themselves."""
         texts = list(zip(*checked_pairs(sources, targets), strict=True))
-        tags = []
-        for number, (source, _) in enumerate(texts):
+        tags, hidden = [], []
+        for number, (source, translation) in enumerate(texts):
             with told_of("pair", number):
                 tags.append(self.tag(target, [source]))
-        return pairs_of(self.members, self._tokenizers, tags, texts)
+                hidden.append(self._hidden(target, source, translation))
+        return pairs_of(self.members, self._tokenizers, tags, hidden)
 
     def can_score(self, source: str, translation: str, *, target: str | None = None) -> bool:
         """Tell whether a pair is short enough for `score`, which refuses longer ones."""
         tag = self.tag(target, [source])
-        return fits(self.members, self._tokenizers, tag, source, translation)
+        hidden = self._hidden(target, source, translation)
+        return fits(self.members, self._tokenizers, tag, *hidden)
+
+    def _hidden(self, target: str | None, source: str, translation: str) -> tuple[str, str]:
+        """Return a text and its translation as the network reads and writes them."""
+        if not self.tokenizer.has_placeholders:
+            return source, translation
+        return self.reader(*self._probable_direction(target, source)).hide_pair(source, translation)
 
     @property
     def _tokenizers(self) -> Tokenizers:
@@ -265,14 +284,27 @@ class Translator:
         language = self.target_language(target, texts)
         return (self.generation.tags[language],) if self.generation.tags else ()
 
-    def wishes(self, target: str | None, terms: Mapping[str, str] | None) -> Wishes:
-        """Return how sources are read for a target language, and the terminology."""
-        tag = self.tag(target)
-        positions = min(member.positions for member in self.members)
-        longest = min(MAX_SOURCE_TOKENS, positions - len(tag) - 1)
+    def wishes(
+        self,
+        source: str | None,
+        target: str,
+        terms: Mapping[str, str] | None = None,
+        keep: tuple[str, ...] = (),
+    ) -> Wishes:
+        """Return how texts are read for a direction, and the terminology; see `translate`."""
         known = {self._spelled(source): written for source, written in (terms or {}).items()}
         terminology = Terminology(known, self.writer.encode)
-        return Wishes(*self._tokenizers, tag, max(1, longest), terminology)
+        reader = self.reader(source, target, keep)
+        return Wishes(reader, self.writer, self.tag(target), terminology)
+
+    def reader(self, source: str | None, target: str, keep: tuple[str, ...] = ()) -> Reader:
+        """Return how texts of one language are read to be translated into another."""
+        positions = min(member.positions for member in self.members)
+        longest = min(MAX_SOURCE_TOKENS, positions - len(self.tag(target)) - 1)
+        finder = span_finder(keep, source, target)
+        return Reader(
+            self.tokenizer.encode, max(1, longest), finder, self.tokenizer.has_placeholders
+        )
 
     def _spelled(self, word: str) -> str:
         """Return a word as it stands in the texts that the network knows."""
@@ -312,8 +344,9 @@ class Translator:
         if self.source_languages is None or not texts:
             return None
         letters = itertools.chain.from_iterable(f"{text} " for text in texts)
-        beginning = "".join(itertools.islice(letters, CHARACTERS_TO_KNOW))
-        tokens = self.tokenizer.encode(nfc(beginning))
+        beginning = nfc("".join(itertools.islice(letters, CHARACTERS_TO_KNOW)))
+        prose = without_spans(beginning, span_finder().find(beginning))
+        tokens = self.tokenizer.encode(prose)
         return self.source_languages.language_of(tokens, sources)
 
     def searcher(self, settings: SearchConfig | None) -> Searcher:
@@ -322,6 +355,7 @@ class Translator:
             members=self.members,
             settings=settings or self.default_search,
             forbidden=self._never_written,
+            placeholders=placeholders_of(self.writer),
             decode=self.tokenizer.decode,
         )
 
@@ -358,19 +392,33 @@ class Translator:
                 languages += [source] * len(one.divided.parts)
         wide = replace(order, searcher=replace(order.searcher, settings=settings))
         found = self._find(wide, batch_size, emit)
-        texts = [part.text for one in order.asked for part in one.divided.parts]
+        hide = reading_back.reader.tokenizer.has_placeholders
+        texts = [part.protected for one in order.asked for part in one.divided.parts]
         parts = [
-            Found(text, source, tuple(each), tuple(self.tokenizer.decode(h.tokens) for h in each))
-            for text, source, each in zip(texts, languages, found, strict=True)
+            Found(
+                protected.text if hide else protected.source,
+                source,
+                tuple(each),
+                tuple(
+                    text if hide else protected.restore(text)
+                    for text in (self.tokenizer.decode(h.tokens) for h in each)
+                ),
+            )
+            for protected, source, each in zip(texts, languages, found, strict=True)
         ]
         return reading_back.rescored(parts, settings, batch_size, emit)
 
-    def _direction(self, target: str | None, text: str) -> tuple[str, str]:
-        """Return the language that a text is in, and the one that it is translated into."""
+    def _probable_direction(self, target: str | None, text: str) -> tuple[str | None, str]:
+        """Return the language that a text is in, None if unknown, and the one to translate into."""
         into = self.target_language(target, [text])
         sources = [source for source, other in self.directions if other == into]
-        source = sources[0] if len(sources) == 1 else self._language_of([text], sources)
+        return sources[0] if len(sources) == 1 else self._language_of([text], sources), into
+
+    def _direction(self, target: str | None, text: str) -> tuple[str, str]:
+        """Return the language that a text is in, and the one that it is translated into."""
+        source, into = self._probable_direction(target, text)
         if source is None:
+            sources = [source for source, other in self.directions if other == into]
             raise InputError(
                 f"{self.name} translates into {into} from {', '.join(sources)} and cannot tell "
                 "which of them the text is in, so that its translation cannot be read back: leave "

@@ -108,6 +108,8 @@ export interface Flags {
   unknown: boolean;
   looped: boolean;
   split: boolean;
+  between_spans: boolean;
+  forced_spans: boolean;
 }
 
 /** One translation that a search has found. */

@@ -13,6 +13,11 @@ const FLAGS: [keyof Flags, string][] = [
   ["unknown", "The text has characters that this model cannot spell."],
   ["looped", "The translation went in circles and was ended."],
   ["split", "A line was too long and was translated in several parts."],
+  [
+    "between_spans",
+    "This model has no placeholders: the text between tags, addresses and the like was translated piece by piece.",
+  ],
+  ["forced_spans", "A tag, an address or the like stands where the model would not have put it."],
 ];
 
 /** What TargetBox needs. */

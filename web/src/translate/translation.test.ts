@@ -5,13 +5,27 @@ import { asTranslation } from "./translation.ts";
 const best = {
   source: "chat",
   text: "cat cat cat",
-  flags: { truncated: false, unknown: true, looped: true, split: false },
+  flags: {
+    truncated: false,
+    unknown: true,
+    looped: true,
+    split: false,
+    between_spans: false,
+    forced_spans: false,
+  },
 } as Translation;
 
 test("an alternative has the warnings of its own ending, and those of the source", () => {
   const flags = (ending: string) =>
     asTranslation(best, { text: "cat", ending } as Candidate, null).flags;
-  const whole = { truncated: false, unknown: true, looped: false, split: false };
+  const whole = {
+    truncated: false,
+    unknown: true,
+    looped: false,
+    split: false,
+    between_spans: false,
+    forced_spans: false,
+  };
   expect(flags("end")).toEqual(whole);
   expect(flags("limit")).toEqual({ ...whole, truncated: true });
   expect(flags("loop")).toEqual({ ...whole, looped: true });

@@ -36,7 +36,7 @@ from translucid.events import Emit, Progress
 from translucid.text.interface import FAMILY_SIZE
 from translucid.text.lexical import Lexicon, WordTable, train_lexicon
 from translucid.text.normalize import plain_typography, without_accents
-from translucid.text.spans import Family, Span, SpanFinder, family_of, pair_tags, placeholder_of
+from translucid.text.spans import Family, Span, SpanFinder, placeholder_of
 
 LEXICON_PAIRS = 60_000  # a lexical model learns from no more pairs than this,
 _LEXICON_WORDS = 20  # of which neither side has more words than this
@@ -146,26 +146,25 @@ class PlaceholderInserter:
     def _spans(self, pair: Texts, draw: random.Random) -> list[Edit]:
         """Replace the spans of a pair if both sides have the same ones."""
         source, target = (
-            _described(finder, text) for finder, text in zip(self.finders, pair, strict=True)
+            finder.find(text) for finder, text in zip(self.finders, pair, strict=True)
         )
-        if not source or sorted(s.key for s in source) != sorted(t.key for t in target):
+        if not source or sorted(map(_key, source)) != sorted(map(_key, target)):
             return []
         remaining = list(target)
         edits: list[Edit] = []
         slots = _Slots(draw)
-        numbers: dict[int, int] = {}
-        for number, here in enumerate(source):
-            there = next(t for t in remaining if t.key == here.key)
+        numbers: dict[int | None, int] = {}
+        for here in source:
+            there = next(span for span in remaining if _key(span) == _key(here))
             remaining.remove(there)
-            family = here.family
-            slot = numbers[here.partner] if family == "close" else slots.next(family)
+            slot = numbers[here.pair] if here.family == "close" else slots.next(here.family)
             if slot is None:
                 return []
-            numbers[number] = slot
-            placeholder = placeholder_of(family, slot)
+            numbers[here.pair] = slot
+            placeholder = placeholder_of(here.family, slot)
             edits += [
-                Edit(0, here.span.start, here.span.end, placeholder),
-                Edit(1, there.span.start, there.span.end, placeholder),
+                Edit(0, here.start, here.end, placeholder),
+                Edit(1, there.start, there.end, placeholder),
             ]
         return edits
 
@@ -199,32 +198,9 @@ class _Slots:
         return left.pop() if left else None
 
 
-class _Described(NamedTuple):
-    """A span, what it is in any language, and the number of the tag that belongs to it."""
-
-    span: Span
-    key: tuple[str, str]
-    family: Family
-    partner: int
-
-
-def _described(finder: SpanFinder, text: str) -> list[_Described]:
-    spans = finder.find(text)
-    partner = pair_tags(text, spans)
-    return [
-        _Described(
-            span,
-            (
-                family_of(span, number, partner),
-                plain_typography(finder.localized(text[span.start : span.end]))
-                if span.kind == "amount"
-                else text[span.start : span.end],
-            ),
-            family_of(span, number, partner),
-            partner.get(number, number),
-        )
-        for number, span in enumerate(spans)
-    ]
+def _key(span: Span) -> tuple[Family, str]:
+    """Return what a span is in any language."""
+    return span.family, plain_typography(span.text) if span.kind == "amount" else span.text
 
 
 Words = tuple[list[Word], list[Word]]
