@@ -306,6 +306,49 @@ def test_terms_prefix_forbidden_words_and_sampling_reach_the_search(
 # What is refused, before anything is written.
 
 
+def test_what_is_not_translated_comes_out_unchanged(taught: Path, tmp_path: Path) -> None:
+    words = tmp_path / "keep.txt"
+    words.write_text("\nGrand Hôtel\n\n")
+    texts = ["<b>chat noir</b> {x}", "dort http://a.b/c", "dort Grand Hôtel mange"]
+    done = run("-m", taught, "--keep", words, *texts)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == ("<b>black cat</b> {x}\nsleeps http://a.b/c\nsleeps Grand Hôtel eats\n")
+    assert "lines 1, 2, 3: translated piece by piece between" in done.stderr
+    assert "3 translated between spans" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("messages.po", b'msgid ""', "a PO file of messages"),
+        ("page.HTML", b"<p>x", "an HTML page"),
+        ("page", b"\xef\xbb\xbf\n <!DOCTYPE html><p>x", "an HTML page"),
+        ("memory.tmx", b"x", "a translation memory"),
+        ("x.fr.xliff.gz", b"x", "an XLIFF file"),
+        ("letter", b"PK\x03\x04...", "a packed document, such as DOCX"),
+        ("data.json", b"{}", "structured data"),
+    ],
+)
+def test_documents_are_not_destroyed(
+    taught: Path, tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    source, output = tmp_path / name, tmp_path / "out"
+    source.write_bytes(content)
+    done = run("-m", taught, "-i", source, "-o", output)
+    assert isinstance(done.exception, InputError)
+    assert message in str(done.exception)
+    assert "--as text" in str(done.exception)
+    assert not output.exists()
+
+
+def test_a_document_can_be_taken_for_text(taught: Path, tmp_path: Path) -> None:
+    source = tmp_path / "messages.po"
+    source.write_text("chat noir\n")
+    done = run("-m", taught, "-i", source, "--as", "text")
+    assert done.stdout == "black cat\n"
+    assert isinstance(run("-m", taught, "-i", source, "--as", "po").exception, InputError)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

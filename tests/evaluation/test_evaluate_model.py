@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,29 @@ def test_a_translation_is_one_line() -> None:
 
 def test_of_a_file_only_the_text_is_known() -> None:
     assert given_outputs(["a"]) == Outputs(("a",), (None,), (Flags(),), None)
+
+
+def test_a_calibrated_confidence_is_measured() -> None:
+    """Half of the translations are right; the model is sure of these, but for one."""
+    texts = ["the black cat", "zzz"] * 10
+    candidate = Candidate("", ("x",), (-0.1, -0.1), -0.2, -0.1, "end")
+    found = model_outputs(
+        [
+            Translation(
+                "x",
+                (replace(candidate, text=text),),
+                Flags(),
+                None,
+                confidence=0.9 if text != "zzz" and number else 0.2,
+            )
+            for number, text in enumerate(texts)
+        ],
+        None,
+    )
+    given = ReferenceSet("x", tuple(texts), (("the black cat",) * 20,))
+    trust = evaluate("m", given, found, SCORING, None, silent).trust
+    assert trust is not None
+    assert (trust.doubtful, trust.rightly) == (11, 10)
+    assert trust.auc == pytest.approx((9 * 10 + 10 / 2) / 100)
+    assert [one.acceptable for one in trust.curve][-1] == 1.0
+    assert scored(["the cat"], ["the cat"]).trust is None

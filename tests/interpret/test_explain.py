@@ -315,3 +315,18 @@ def test_a_trace_keeps_no_network_alive() -> None:
     del copy
     assert gone() is None
     assert trace.translation == "sleeps black cat"
+
+
+def test_a_trace_shows_placeholders_and_the_text_has_the_spans() -> None:
+    translator = random_translator(placeholders=True)
+    text = "<p>The {x} cat sat on %s.</p>"
+    settings = SearchConfig(method="greedy", extra_length=4)
+    trace = explain(translator, text, search=settings)
+    assert (trace.source, trace.translation[:3], trace.translation[-4:]) == (text, "<p>", "</p>")
+    assert trace.translation.count("{x}") == trace.translation.count("%s") == 1
+    for tokens, whole in ((trace.source_tokens, text), (trace.target_tokens, trace.translation)):
+        stands = {token.piece: whole[token.start : token.end] for token in tokens}
+        assert (stands["<word0>"], stands["<word1>"]) == ("{x}", "%s")
+    again = explain(translator, text, given=trace.translation, search=settings)
+    assert [token.piece for token in again.target_tokens].count("<word0>") == 1
+    assert again.translation == trace.translation

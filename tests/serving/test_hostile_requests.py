@@ -205,6 +205,7 @@ def test_a_body_that_cannot_be_read(
         ({"texts": ["a" * 5000] * 11}, "texts", "55000 characters together are above"),
         ({"terms": {"a" * 201: "b"}}, "terms", "limit of 200 (max_word_characters)"),
         ({"forbidden": ["a"] * 201}, "forbidden", "limit of 200 (max_forbidden)"),
+        ({"keep": ["a"] * 201}, "keep", "limit of 200 (max_forbidden)"),
         ({"prefixes": ["a" * 501]}, "prefixes.0", "limit of 500 (max_prefix_characters)"),
         ({"alignment": "yes"}, "alignment", "must be a valid boolean"),
     ],

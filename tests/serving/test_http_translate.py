@@ -62,13 +62,19 @@ def test_every_search_option_reaches_the_search(server: Running) -> None:
 
 @pytest.mark.parametrize(
     ("wish", "beginning"),
-    [({"prefixes": ["old"]}, "old"), ({"forbidden": ["sleeps"]}, ""), ({"terms": {}}, "")],
+    [
+        ({"prefixes": ["old"]}, "old"),
+        ({"forbidden": ["sleeps"]}, ""),
+        ({"keep": ["dort"]}, ""),
+        ({"terms": {}}, ""),
+    ],
 )
 def test_wishes_are_granted(server: Running, wish: dict[str, Any], beginning: str) -> None:
     answer = server.post("/v1/translate", {"texts": ["chat noir dort"], **wish})
     (told,) = answer.json()["translations"]
     assert told["text"].startswith(beginning)
     assert "forbidden" not in wish or "sleeps" not in told["text"]
+    assert ("dort" in told["text"]) == ("keep" in wish)
 
 
 def test_a_term_becomes_what_it_must(server: Running) -> None:

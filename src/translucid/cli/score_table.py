@@ -70,6 +70,8 @@ def _scores(found: Evaluation) -> Table:
         bits = _number(found.likelihood.bits_per_character, 3)
         table.add_row("bits a character", bits, "", "lower")
     table.add_row("length ratio", _number(found.lengths.ratio, 3), "", "near 1")
+    if found.trust is not None:
+        table.add_row("AUC of confidence", _number(found.trust.auc, 3), "", "higher")
     return table
 
 
@@ -106,6 +108,8 @@ def _remarks(found: Evaluation) -> str:
 
     counts = found.flagged()
     said = [f"{counts[flag]:,} {words}" for flag, words in FLAG_WORDS.items() if counts[flag]]
+    if found.trust is not None and found.trust.doubtful:
+        said.append(f"{found.trust.doubtful:,} doubtful, {found.trust.rightly:,} of them rightly")
     if counts["blank"]:
         said.append(f"{counts['blank']:,} blank though their source is not")
     return f"of the translations: {'; '.join(said)}" if said else ""

@@ -125,6 +125,7 @@ def as_json(line: Line, translation: Translation, form: Form) -> dict[str, Any]:
         "line": line.number,
         "source": line.text,
         **_candidate_json(best, form),
+        "confidence": None if translation.confidence is None else rounded(translation.confidence),
         "flags": vars(translation.flags),
     }
     if form.n_best:

@@ -23,6 +23,7 @@ FLAGS: Mapping[str, tuple[str, str]] = {
         "with a span out of place",
         "with a tag, an address or the like where the model would not have put it",
     ),
+    "doubtful": ("doubtful", "doubtful: the model is more likely to be wrong than right"),
     "unknown": ("with unknown characters", "with characters that the vocabulary cannot spell"),
     "empty": ("empty", "translated into nothing"),
     "replaced": ("not UTF-8", "not UTF-8; � stands for what could not be read"),
@@ -51,6 +52,7 @@ class Tally:
             self.tokens += len(translation.tokens)
             flags = {
                 **vars(translation.flags),
+                "doubtful": translation.doubtful,
                 "empty": bool(line.text.strip()) and not translation.text.strip(),
                 "replaced": line.replaced,
             }

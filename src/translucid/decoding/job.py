@@ -52,10 +52,10 @@ class Job:
     prefixes: tuple[Tokens, ...]
     terms: tuple[tuple[Tokens, ...], ...]
     forbidden: Tokens
-    once: OnceOnly | None = None
     keys: tuple[int, ...] = ()
     decode: Callable[[Tokens], str] | None = None
     tell: Callable[[int, list[Hypothesis]], None] | None = None
+    once: OnceOnly | None = None
 
     def __post_init__(self) -> None:
         faults = list(_faults(self))

@@ -34,7 +34,13 @@ from translucid.evaluation.metrics import (
 from translucid.evaluation.outputs import Likelihood, Outputs
 from translucid.evaluation.reference_set import ReferenceSet
 from translucid.events import Emit, Progress
-from translucid.translator.translation import Flags
+from translucid.translator.confidence import (
+    ACCEPTABLE,
+    Bin,
+    area_under_curve,
+    calibration_curve,
+)
+from translucid.translator.translation import DOUBTFUL, Flags
 
 Words = Callable[[str], Sequence[str]]
 
@@ -79,7 +85,7 @@ class Frequencies:
 class Sentence:
     """A sentence of the set and what became of it; `line` counts from 1.
 
-    `confidence` is the geometric mean of the probabilities of its tokens, where they are known.
+    `confidence` is that of the model, where it is known (see `Outputs`).
     """
 
     line: int
@@ -89,6 +95,21 @@ class Sentence:
     chrf: float
     confidence: float | None
     flags: Flags
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How well a model's confidence tells acceptable translations (chrF 50 or more) from others.
+
+    `auc` is how often an acceptable one has the higher confidence; `curve` compares what was said
+    and what was true of each tenth. Of the translations, `doubtful` have a confidence below an even
+    chance, and of these `rightly` are not acceptable.
+    """
+
+    auc: float
+    curve: tuple[Bin, ...]
+    doubtful: int
+    rightly: int
 
 
 @dataclass(frozen=True)
@@ -103,6 +124,7 @@ class Evaluation:
     by_length: tuple[LengthGroup, ...]
     by_frequency: tuple[FrequencyGroup, ...]
     frequency_origin: str
+    trust: Trust | None
 
     def worst(self, count: int) -> tuple[Sentence, ...]:
         """Return the sentences of lowest chrF that have a reference, of equals the longest first.
@@ -163,12 +185,13 @@ def evaluate(
         counts = Counter(word for text in given.references[0] for word in words(text))
         frequencies = Frequencies(counts, "the references")
     bleu = bleu_metric(scoring.target_lang, scoring.tokenizer)
+    sentences = _sentences(given, outputs)
     return Evaluation(
         name=name,
         scores=_scores(given, outputs, scoring, emit),
         lengths=lengths(bleu, outputs.texts, given.references),
         likelihood=outputs.likelihood,
-        sentences=_sentences(given, outputs),
+        sentences=sentences,
         by_length=by_source_length(
             given, outputs.texts, scoring.source_words(), bleu, scoring.resamples
         ),
@@ -176,6 +199,25 @@ def evaluate(
             given.references[0], outputs.texts, words, frequencies.counts
         ),
         frequency_origin=frequencies.origin,
+        trust=_trust(sentences) if outputs.calibrated else None,
+    )
+
+
+def _trust(sentences: Sequence[Sentence]) -> Trust | None:
+    """Measure the confidence of a model, where there are acceptable translations and others."""
+    known = [
+        (one.confidence, one.chrf >= ACCEPTABLE) for one in sentences if one.confidence is not None
+    ]
+    confidences = [confidence for confidence, _ in known]
+    good = [is_good for _, is_good in known]
+    if len(set(good)) < 2:
+        return None
+    doubted = [is_good for confidence, is_good in known if confidence < DOUBTFUL]
+    return Trust(
+        auc=area_under_curve(confidences, good),
+        curve=calibration_curve(confidences, good),
+        doubtful=len(doubted),
+        rightly=doubted.count(False),
     )
 
 

@@ -42,12 +42,17 @@ class Likelihood:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Translations in the order of the sources, and what is known of each."""
+    """Translations in the order of the sources, and what is known of each.
+
+    `confidences` are `calibrated` where the model can tell how probable it is that a translation is
+    acceptable; else they are the geometric mean of the probabilities of its tokens.
+    """
 
     texts: tuple[str, ...]
     confidences: tuple[float | None, ...]
     flags: tuple[Flags, ...]
     likelihood: Likelihood | None
+    calibrated: bool = False
 
 
 def given_outputs(texts: Sequence[str]) -> Outputs:
@@ -57,15 +62,20 @@ def given_outputs(texts: Sequence[str]) -> Outputs:
 
 def model_outputs(translations: Sequence[Translation], likelihood: Likelihood | None) -> Outputs:
     """Take what a model made of the sources."""
+    calibrated = any(translation.confidence is not None for translation in translations)
     return Outputs(
         texts=tuple(one_line(translation.text) for translation in translations),
-        confidences=tuple(map(_confidence, translations)),
+        confidences=tuple(
+            translation.confidence if calibrated else _mean_probability(translation)
+            for translation in translations
+        ),
         flags=tuple(translation.flags for translation in translations),
         likelihood=likelihood,
+        calibrated=calibrated,
     )
 
 
-def _confidence(translation: Translation) -> float | None:
+def _mean_probability(translation: Translation) -> float | None:
     log_probs = translation.log_probs
     return math.exp(math.fsum(log_probs) / len(log_probs)) if log_probs else None
 

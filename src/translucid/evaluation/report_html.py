@@ -19,6 +19,7 @@ from translucid.evaluation.report_page import (
     section,
     table,
 )
+from translucid.translator.confidence import ACCEPTABLE
 
 FLAG_WORDS = {
     "truncated": "cut at the limit of length",
@@ -63,6 +64,7 @@ def report_html(found: Evaluation, reported: Reported) -> str:
                 _by_length(found),
                 _by_frequency(found),
                 _spread(found),
+                _trust(found),
                 _sentences("worst", "Worst sentences", found.worst(reported.sentences), reported),
                 _sentences("best", "Best sentences", found.best(reported.sentences), reported),
                 settings_section(reported),
@@ -202,6 +204,33 @@ def _spread(found: Evaluation) -> str:
     columns = [Column("chrF2", "text"), Column("sentences", "number")]
     shown = table("Sentences by chrF2", columns, rows)
     return section("spread", "Sentence scores", f'<div class="narrow">{shown}</div>\n')
+
+
+def _trust(found: Evaluation) -> str:
+    """Compare what the model said of its translations with what was true."""
+    if found.trust is None:
+        return ""
+    rows = [
+        [
+            f"{100 * one.confidence:.0f} %",
+            bar(one.acceptable, 1.0, _percent(one.acceptable)),
+            f"{one.lines:,}",
+        ]
+        for one in found.trust.curve
+    ]
+    columns = [
+        Column("confidence", "number"),
+        Column("acceptable", "number"),
+        Column("lines", "number"),
+    ]
+    note = paragraph(
+        f"A translation is acceptable if its chrF2 is {ACCEPTABLE:.0f} or more. The area under the "
+        f"curve is {found.trust.auc:.3f}: so often does an acceptable one have the higher "
+        f"confidence. Of {found.trust.doubtful:,} that were doubted, {found.trust.rightly:,} are "
+        "not acceptable."
+    )
+    shown = table("What was said and what was true of each tenth", columns, rows)
+    return section("confidence", "Confidence", note, f'<div class="narrow">{shown}</div>\n')
 
 
 def _sentences(anchor: str, title: str, sentences: Sequence[Sentence], reported: Reported) -> str:

@@ -21,7 +21,7 @@ from translucid.atomic import new_folder, synced
 from translucid.errors import InputError
 from translucid.evaluation.breakdown import FrequencyGroup, LengthGroup
 from translucid.evaluation.compare import WINS, Comparison, Difference
-from translucid.evaluation.evaluate import Evaluation, Sentence
+from translucid.evaluation.evaluate import Evaluation, Sentence, Trust
 from translucid.evaluation.metrics import MetricScore
 from translucid.evaluation.outputs import Likelihood
 
@@ -75,6 +75,7 @@ def evaluation_json(found: Evaluation, sentences: int) -> dict[str, Any]:
         "scores": [_score(score) for score in found.scores],
         "length": {**asdict(found.lengths), "ratio": found.lengths.ratio},
         "perplexity": None if found.likelihood is None else _likelihood(found.likelihood),
+        "confidence": None if found.trust is None else _trust(found.trust),
         "flags": {name: count for name, count in sorted(found.flagged().items()) if count},
         "by_source_length": [_length_group(group) for group in found.by_length],
         "by_word_frequency": {
@@ -92,6 +93,10 @@ def _likelihood(known: Likelihood) -> dict[str, Any]:
         "bits_per_character": known.bits_per_character,
         **asdict(known),
     }
+
+
+def _trust(trust: Trust) -> dict[str, Any]:
+    return {**asdict(trust), "curve": [one._asdict() for one in trust.curve]}
 
 
 def _length_group(group: LengthGroup) -> dict[str, Any]:

@@ -5,8 +5,9 @@
     text ─ tokens ─ search on the served network ─ the translation chosen ─ recording twin ─ Trace
                     (tree, rows of each step)      or one that was given    (every number)
 
-The search is the one that `Translator.translate` makes, so the translation is the same. It may be
-forced to begin with some tokens. What the trace will take is known before anything is recorded, and
+The search is the one that `Translator.translate` makes, so the translation is the same, unless that
+searches a second time for a better place of a span (`translator.searching`). It may be forced to
+begin with some tokens. What the trace will take is known before anything is recorded, and
 too much is refused.
 
 Shapes: S source, T target, N rows under way, V vocabulary.
@@ -41,6 +42,7 @@ from translucid.text.interface import BOS, EOS, UNK, Tokenizer
 from translucid.text.normalize import nfc
 from translucid.translator import Flags, Translator
 from translucid.translator.member import Member
+from translucid.translator.parts import Part
 from translucid.translator.searching import Request
 from translucid.translator.translator import MAX_SOURCE_TOKENS
 
@@ -100,13 +102,22 @@ def explain(
 
 @dataclass(frozen=True)
 class _Asked:
-    """A sentence, the tokens of it, and how it is to be translated and traced."""
+    """A sentence, what the network reads of it, and how it is to be translated and traced.
+
+    `after` is what stands behind that part, as `part.before` stands before it.
+    """
 
     sentence: str
     tag: Tokens
-    tokens: Tokens
+    part: Part
+    after: str
     settings: SearchConfig
     level: Level
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens of the sentence."""
+        return self.part.tokens
 
     @property
     def source(self) -> Tokens:
@@ -139,9 +150,9 @@ def _asked(
     if level not in get_args(Level):
         raise InputError(f"level = {level!r}: must be one of {', '.join(get_args(Level))}")
     sentence = one_line("text", text)
-    tokens = tuple(translator.tokenizer.encode(sentence))
+    part, after = translator.read_whole(target, sentence)
     settings = search or translator.default_search
-    return _Asked(sentence, translator.tag(target, [sentence]), tokens, settings, level)
+    return _Asked(sentence, translator.tag(target, [sentence]), part, after, settings, level)
 
 
 def one_line(name: str, text: str) -> str:
@@ -172,7 +183,10 @@ def _found(
             f"given = {given!r} is a whole translation, so its beginning cannot be forced as well "
             f"(prefix = {list(forced)}): leave one of them out"
         )
-    written = (*translator.writer.encode(one_line("given translation", given)), EOS)
+    line = one_line("given translation", given)
+    core = line.removeprefix(asked.part.before.strip()).removesuffix(asked.after.strip())
+    hidden = asked.part.protected.hide_beginning(core.strip())
+    written = (*translator.writer.encode(hidden), EOS)
     return _whole(written, positions)
 
 
@@ -284,7 +298,7 @@ def _trace(
     """Put together what was asked, found and recorded; so many tokens were forced."""
     (member,) = translator.members
     hypothesis, tokenizer = found.hypothesis, translator.tokenizer
-    written, translation = _written(found.written, tokenizer)
+    written, translation = _written(found.written, asked, tokenizer)
     log_prob = math.fsum(reading.log_prob for reading in recording.readings)
     ending = "end" if hypothesis is None else hypothesis.ending
     source, steps = _source_tokens(asked, tokenizer), tuple(_steps(written, recording, tokenizer))
@@ -352,29 +366,35 @@ def _pieces(
 
 def _source_tokens(asked: _Asked, tokenizer: Tokenizer) -> tuple[TraceToken, ...]:
     """Return what the encoder read, with the characters of the sentence that it stands for."""
-    end = len(asked.sentence)
-    offsets = tokenizer.encode_with_offsets(asked.sentence).offsets
-    spans = [*((0, 0) for _ in asked.tag), *offsets, (end, end)]
+    places = [asked.part.start + place for place in asked.part.protected.places]
+    offsets = tokenizer.encode_with_offsets(asked.part.text).offsets
+    within = ((places[start], places[end]) for start, end in offsets)
+    spans = [*((0, 0) for _ in asked.tag), *within, (places[-1], places[-1])]
     return tuple(
         TraceToken(token, tokenizer.piece(token), *span)
         for token, span in zip(asked.source, spans, strict=True)
     )
 
 
-def _written(written: Tokens, tokenizer: Tokenizer) -> tuple[tuple[TraceToken, ...], str]:
+def _written(
+    written: Tokens, asked: _Asked, tokenizer: Tokenizer
+) -> tuple[tuple[TraceToken, ...], str]:
     """Return what was written, with the characters that each token added; and the whole text.
 
     They are found by decoding one token more each time. The later bytes of a character add
     nothing, and share its span.
     """
     tokens: list[TraceToken] = []
-    end = 0
+    protected, first = asked.part.protected, len(asked.part.before)
+    end = first
     for count, token in enumerate(written, start=1):
         before = end
-        end = max(before, len(tokenizer.decode(written[:count])))
-        start = end if token == EOS else min(before, max(0, end - 1))
+        text = protected.restore_beginning(tokenizer.decode(written[:count]))
+        end = max(before, first + len(text))
+        start = end if token == EOS else min(before, max(first, end - 1))
         tokens.append(TraceToken(token, tokenizer.piece(token), start, end))
-    return tuple(tokens), tokenizer.decode(written)
+    text = protected.restore(tokenizer.decode(written))
+    return tuple(tokens), asked.part.before + text + asked.after
 
 
 def _steps(

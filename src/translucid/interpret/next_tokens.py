@@ -99,7 +99,8 @@ def next_tokens(
     if count < 1:
         raise InputError(f"count = {count}: list at least 1 token")
     sentence = one_line("text", text)
-    source = (*translator.tag(target, [sentence]), *translator.tokenizer.encode(sentence), EOS)
+    part, _ = translator.read_whole(target, sentence)
+    source = (*translator.tag(target, [sentence]), *part.tokens, EOS)
     log_probs_V = after(translator, source, forced)
     settings = sampling or SearchConfig(method="sampling")
     request = Request(source, prefix=(), terms=())

@@ -42,7 +42,15 @@ def translation_again(translator: Translator, trace: Trace) -> str:
     source = tuple(token.id for token in trace.source_tokens)
     request = Request(source, prefix=forced, terms=())
     (hypotheses,) = translator.searcher(trace.search).find([request], None)
-    return translator.tokenizer.decode(hypotheses[0].tokens)
+    part, after = translator.read_whole(_target(translator, source[0]), trace.source)
+    text = part.protected.restore(translator.tokenizer.decode(hypotheses[0].tokens))
+    return part.before + text + after
+
+
+def _target(translator: Translator, tag: int) -> str | None:
+    """Return the language that a source with this tag is translated into, if it has tags."""
+    tags = {token: language for language, token in translator.generation.tags.items()}
+    return tags.get(tag)
 
 
 def written_tokens(trace: Trace) -> list[int]:

@@ -30,6 +30,7 @@ def translation_json(translation: Translation) -> dict[str, Any]:
         "log_prob": translation.log_prob,
         "tokens": translation.tokens,
         "log_probs": translation.log_probs,
+        "confidence": translation.confidence,
         "flags": translation.flags,
         "n_best": translation.n_best,
         "alignment": None if alignment is None else _alignment_json(alignment),

@@ -131,6 +131,10 @@ class TranslationFields(Answer):
     log_prob: float = Field(description="log P of the best translation")
     tokens: list[str] = Field(description="tokens of the best translation")
     log_probs: list[float] = Field(description="log P of each token, and last of the end symbol")
+    confidence: float | None = Field(
+        description="probability that the translation is acceptable (chrF 50 or more with a "
+        "reference); null where the model cannot tell"
+    )
     flags: FlagFields
     n_best: list[CandidateFields] = Field(description="the n best translations, best first")
     alignment: AlignmentFields | None = Field(description="null unless it was asked for")

@@ -15,11 +15,13 @@
     reading_back         a network of the other direction has a say in which hypothesis is the best
     streaming, scoring   a translation as it grows; how probable a given one is
     attention, alignment where the decoder looks, and so which words belong together
+    confidence           the probability that a translation is acceptable
     alignment_heads,     the heads that align best; finding them with text.lexical
     head_search
 """
 
 from translucid.translator.alignment_heads import AlignmentHeads, keep_alignment_heads
+from translucid.translator.confidence import Calibration, calibrate, keep_calibration
 from translucid.translator.head_search import find_alignment_heads
 from translucid.translator.loading import load
 from translucid.translator.reading_back import ReadingBack
@@ -38,6 +40,7 @@ from translucid.translator.translator import Translator
 __all__ = [
     "Alignment",
     "AlignmentHeads",
+    "Calibration",
     "Candidate",
     "Flags",
     "LiveBeam",
@@ -47,8 +50,10 @@ __all__ = [
     "SourceLanguages",
     "Translation",
     "Translator",
+    "calibrate",
     "find_alignment_heads",
     "keep_alignment_heads",
+    "keep_calibration",
     "keep_source_languages",
     "load",
 ]

@@ -22,6 +22,7 @@ from translucid.text.interface import FIRST_PIECE, FIRST_TAG, Tokenizer
 from translucid.text.normalizing import NormalizingTokenizer
 from translucid.text.tokenizer import load_tokenizer
 from translucid.translator.alignment_heads import read_alignment_heads
+from translucid.translator.confidence import read_calibration
 from translucid.translator.member import Member
 from translucid.translator.source_language import read_source_languages
 from translucid.translator.translator import Translator
@@ -58,6 +59,7 @@ def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translat
         members=tuple(members),
         generation=generation,
         source_languages=next((languages for languages in known if languages), None),
+        calibration=read_calibration(folders[0]) if len(folders) == 1 else None,
     )
 
 

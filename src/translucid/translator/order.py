@@ -21,6 +21,7 @@ from translucid.text.interface import Tokenizer
 from translucid.translator.alignment import alignment_of
 from translucid.translator.asking import Asked
 from translucid.translator.assembly import best_combinations, candidate, flags
+from translucid.translator.confidence import Calibration
 from translucid.translator.searching import Request, Searcher
 from translucid.translator.translation import Alignment, Translation
 
@@ -36,6 +37,7 @@ class Order:
     asked: tuple[Asked, ...]
     searcher: Searcher
     tokenizer: Tokenizer
+    calibration: Calibration | None = None
 
     @property
     def requests(self) -> tuple[Request, ...]:
@@ -59,15 +61,21 @@ class Order:
         """Return the translations; `weights` are the soft alignments of the pairs, if wanted."""
         parts = None if weights is None else iter(weights)
         each = zip(self.texts, self.asked, choices, strict=True)
-        return [
-            Translation(
-                source=text,
-                n_best=tuple(candidate(one.divided, way, self.tokenizer) for way in ways),
-                flags=flags(one.divided, ways[0]),
-                alignment=None if parts is None else self._alignment(one, ways[0], parts),
-            )
-            for text, one, ways in each
-        ]
+        return [self._translation(text, one, ways, parts) for text, one, ways in each]
+
+    def _translation(
+        self, text: str, asked: Asked, ways: Sequence[Choice], weights: Iterator[Tensor] | None
+    ) -> Translation:
+        n_best = tuple(candidate(asked.divided, way, self.tokenizer) for way in ways)
+        tokens = sum(len(part.tokens) for part in asked.divided.parts)
+        sure = self.calibration.confidence(n_best[0], tokens) if self.calibration else None
+        return Translation(
+            source=text,
+            n_best=n_best,
+            flags=flags(asked.divided, ways[0]),
+            alignment=None if weights is None else self._alignment(asked, ways[0], weights),
+            confidence=sure,
+        )
 
     def _alignment(self, asked: Asked, best: Choice, weights: Iterator[Tensor]) -> Alignment:
         return alignment_of(asked, best, [next(weights) for _ in best], self.tokenizer)

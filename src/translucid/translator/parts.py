@@ -21,6 +21,7 @@ A model that knows no placeholders translates the words between the spans, piece
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -98,6 +99,16 @@ class Reader:
             text, tuple(dividing.parts), dividing.gap, dividing.split, dividing.between_spans
         )
 
+    def whole(self, line: str) -> tuple[Part, str]:
+        """Return a line as one part however long it is, and what stands behind it.
+
+        Where spans alone would divide it, it is read as it is, without placeholders.
+        """
+        divided = replace(self, longest=sys.maxsize).divide(line)
+        if self.placeholders and len(divided.parts) == 1:
+            return divided.parts[0], divided.after
+        return Part("", 0, Protected(line), tuple(self.encode(line)), inside_word=False), ""
+
     def hide_pair(self, source: str, translation: str) -> tuple[str, str]:
         """Return texts of as many lines as the network reads and writes them, if it can.
 
@@ -110,12 +121,9 @@ class Reader:
         return "\n".join(one for one, _ in hidden), "\n".join(other for _, other in hidden)
 
     def _hide_line(self, source: str, translation: str) -> tuple[str, str]:
-        divided = self.divide(source)
-        if len(divided.parts) != 1:
-            return source, translation
-        (part,) = divided.parts
+        part, after = self.whole(source)
         core = translation.strip().removeprefix(part.before.strip())
-        written = part.protected.hide(core.removesuffix(divided.after.strip()).strip())
+        written = part.protected.hide(core.removesuffix(after.strip()).strip())
         return (source, translation) if written is None else (part.text, written)
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from translucid.decoding.stepper import Ending
 
+DOUBTFUL = 0.5  # the confidence below which a translation needs a second look
+
 
 @dataclass(frozen=True)
 class Block:
@@ -85,12 +87,20 @@ class Translation:
     """The translation of one text; `n_best` has as many candidates as were asked for, best first.
 
     A blank text has the blank translation, no tokens and score 0, and no other candidates.
+    `confidence` is the probability that the best translation is acceptable, where the model knows
+    (see `translator.confidence`).
     """
 
     source: str
     n_best: tuple[Candidate, ...]
     flags: Flags
     alignment: Alignment | None
+    confidence: float | None = None
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether it is more probable that the translation is not acceptable."""
+        return self.confidence is not None and self.confidence < DOUBTFUL
 
     @property
     def text(self) -> str:

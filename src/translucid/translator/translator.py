@@ -29,10 +29,11 @@ from translucid.translator.asking import (
     told_of,
 )
 from translucid.translator.batches import in_batches
+from translucid.translator.confidence import Calibration
 from translucid.translator.forbidding import forbidden_tokens
 from translucid.translator.member import Member
 from translucid.translator.order import Order
-from translucid.translator.parts import Reader
+from translucid.translator.parts import Part, Reader
 from translucid.translator.reading_back import Found, ReadingBack, all_of_the_beam
 from translucid.translator.scoring import Pair, fits, pairs_of, score_pairs, scored
 from translucid.translator.searching import Searcher, never_written, placeholders_of
@@ -60,12 +61,14 @@ class Translator:
         members: tuple[Member, ...],
         generation: GenerationConfig,
         source_languages: SourceLanguages | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         self.name = name
         self.tokenizer = tokenizer
         self.members = members
         self.generation = generation
         self.source_languages = source_languages
+        self.calibration = calibration
 
     @cached_property
     def writer(self) -> Tokenizer:
@@ -178,7 +181,7 @@ class Translator:
         for number, one in enumerate(asked):
             for request in one.requests:
                 searcher.check_room(number, request)
-        return Order(tuple(lines), asked, searcher, self.tokenizer)
+        return Order(tuple(lines), asked, searcher, self.tokenizer, self.calibration)
 
     def _refuse_forbidden_terms(self, terms: Mapping[str, str], never: set[int]) -> None:
         for source, written in terms.items():
@@ -268,6 +271,10 @@ class Translator:
         tag = self.tag(target, [source])
         hidden = self._hidden(target, source, translation)
         return fits(self.members, self._tokenizers, tag, *hidden)
+
+    def read_whole(self, target: str | None, line: str) -> tuple[Part, str]:
+        """Return a line as the one part that the network reads, and what stands behind it."""
+        return self.reader(*self._probable_direction(target, line)).whole(line)
 
     def _hidden(self, target: str | None, source: str, translation: str) -> tuple[str, str]:
         """Return a text and its translation as the network reads and writes them."""

@@ -138,6 +138,8 @@ export interface Translation {
   log_prob: number;
   tokens: string[];
   log_probs: number[];
+  /** The probability that it is acceptable; null where the model cannot tell. */
+  confidence: number | null;
   flags: Flags;
   n_best: Candidate[];
   alignment: Alignment | null;

@@ -6,7 +6,7 @@ import { copyText } from "../frame/clipboard.ts";
 import { say } from "../state/notices.ts";
 import { address, link, newText, retry } from "../state/store.ts";
 import { type Aligned, linkedTo, markOf } from "./alignment.ts";
-import { finished, partial, pointed } from "./translation.ts";
+import { doubtOf, finished, partial, pointed } from "./translation.ts";
 
 const FLAGS: [keyof Flags, string][] = [
   ["truncated", "The limit of length ended the translation: something may be missing."],
@@ -62,7 +62,7 @@ export function TargetBox({ shown, between, language, lang }: TargetBoxProps) {
       )}
       {shown && !empty && (
         <>
-          <Warnings flags={shown.flags} />
+          <Warnings shown={shown} />
           <Foot shown={shown} />
         </>
       )}
@@ -149,11 +149,13 @@ function inWords(shown: Translation, between: Aligned, number: number): string {
   return `${cut(shown.text, between.target[number])}, from ${from.join(", ") || "nothing"}`;
 }
 
-function Warnings({ flags }: { flags: Flags }) {
-  const raised = FLAGS.filter(([flag]) => flags[flag]);
-  if (raised.length === 0) return null;
+function Warnings({ shown }: { shown: Translation }) {
+  const raised = FLAGS.filter(([flag]) => shown.flags[flag]);
+  const doubt = doubtOf(shown.confidence);
+  if (raised.length === 0 && doubt === null) return null;
   return (
     <ul class="warnings">
+      {doubt !== null && <li>{doubt}</li>}
       {raised.map(([flag, words]) => (
         <li key={flag}>{words}</li>
       ))}

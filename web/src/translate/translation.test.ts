@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Candidate, Translation } from "../api/types.ts";
-import { asTranslation } from "./translation.ts";
+import { asTranslation, doubtOf } from "./translation.ts";
 
 const best = {
   source: "chat",
@@ -34,4 +34,13 @@ test("an alternative has the warnings of its own ending, and those of the source
 test("it has its own words, and the source of the best one", () => {
   const chosen = asTranslation(best, { text: "cat", ending: "end" } as Candidate, null);
   expect([chosen.source, chosen.text]).toEqual(["chat", "cat"]);
+});
+
+test("a translation is doubtful below an even chance, and an alternative is not judged", () => {
+  expect(doubtOf(0.5)).toBeNull();
+  expect(doubtOf(null)).toBeNull();
+  expect(doubtOf(0.317)).toContain("a 32 % chance of being acceptable");
+  const sure = { ...best, confidence: 0.9 };
+  const chosen = asTranslation(sure, { text: "cat", ending: "end" } as Candidate, null);
+  expect(chosen.confidence).toBeNull();
 });

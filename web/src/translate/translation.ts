@@ -117,7 +117,14 @@ export function asTranslation(
   alignment: Alignment | null,
 ): Translation {
   const flags = { ...best.flags, truncated: ending === "limit", looped: ending === "loop" };
-  return { ...best, ...chosen, flags, alignment };
+  return { ...best, ...chosen, flags, alignment, confidence: null };
+}
+
+/** What to say of a translation that is more likely to be bad than good. */
+export function doubtOf(confidence: number | null): string | null {
+  if (confidence === null || confidence >= 0.5) return null;
+  const percent = Math.round(100 * confidence);
+  return `Doubtful: the model gives this translation a ${percent} % chance of being acceptable.`;
 }
 
 /** A text that cannot be a beginning stays without marks under its words. */
