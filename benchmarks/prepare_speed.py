@@ -65,7 +65,7 @@ def commands(source: Path, target: Path, languages: tuple[str, str], output: Pat
         "translucid prepare": [
             *(sys.executable, "-m", "translucid", "prepare", str(source), str(target)),
             *("--from", languages[0], "--to", languages[1], "-o", str(output)),
-            *("--vocab-size", str(VOCABULARY), "--workers", str(workers)),
+            *("--vocab-size", str(VOCABULARY), "--workers", str(workers), "--placeholders", "0"),
         ],
     }
 

@@ -212,10 +212,14 @@ def test_without_switches_the_settings_are_those_of_the_config(prepare, tmp_path
     assert done.code == 0, done.err
     settings = open_data(tmp_path / "data").manifest.settings
     defaults = PrepareConfig().model_dump(mode="json")
-    later = ("target_pieces_only", "placeholders", "capitals")
+    later = ("target_pieces_only", "capitals")
     assert not any(defaults.pop(name) for name in later)
     assert defaults["cleaning"].pop("plain_typography") is False
     assert not settings.keys() & set(later)  # it is the same data as before there were these
+    assert settings["placeholders"] == 0.1
+    plain = (*lines(tmp_path, "train", 40), *LANGUAGES, "--placeholders", "0")
+    assert prepare(*plain, "-o", "plain", tokenizer=None).code == 0
+    assert "placeholders" not in open_data(tmp_path / "plain").manifest.settings
     assert {name: settings[name] for name in defaults} == defaults
 
 

@@ -84,7 +84,7 @@ def test_a_model_of_lower_case_reads_all_text_in_lower_case(tmp_path: Path) -> N
         (tmp_path / name).write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "translucid"]
     files = ("train.fr", "train.en", "--from", "fr", "--to", "en", "--split", "8,8", "-o", "data")
-    prepared = [*command, "prepare", *files, "--lowercase", "--vocab-size", "320"]
+    prepared = [*command, "prepare", *files, "--lowercase", "--vocab-size", "360"]
     subprocess.run(prepared, cwd=tmp_path, check=True, capture_output=True)
     texts = open_data(tmp_path / "data").split("test")
     assert all(texts.text(lang, 0) == texts.text(lang, 0).lower() for lang in ("fr", "en"))

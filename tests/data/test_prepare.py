@@ -47,7 +47,9 @@ def test_shards_hold_the_pairs_in_order_as_the_tokenizer_encodes_them(
     tmp_path: Path, kind: str
 ) -> None:
     train, dev = sentences(300), sentences(20, seed=1)
-    data, report = prepare_pairs(tmp_path, train, PrepareConfig(tokenizer=kind), dev=dev)
+    data, report = prepare_pairs(
+        tmp_path, train, PrepareConfig(tokenizer=kind, placeholders=0.0), dev=dev
+    )
     tokenizer = load_tokenizer(data.tokenizer_path)
     assert (tokenizer.kind, report["tokenizer"]["kind"]) == (kind, kind)
     for name, pairs in (("train", train), ("dev", dev)):
@@ -61,7 +63,7 @@ def test_shards_hold_the_pairs_in_order_as_the_tokenizer_encodes_them(
     assert report["splits"]["train"]["tokens"] == data.manifest.splits["train"].tokens
 
 
-TARGETS_ONLY = PrepareConfig(vocab_size=500, target_pieces_only=True)
+TARGETS_ONLY = PrepareConfig(vocab_size=500, target_pieces_only=True, placeholders=0.0)
 
 
 def test_targets_have_the_first_pieces_only(tmp_path: Path) -> None:

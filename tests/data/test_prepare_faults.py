@@ -115,6 +115,7 @@ def test_kill_9_at_every_stage_and_going_on_gives_the_same_bytes(
         ("unfinished/cleaned/00004.npz", "2"),
         ("unfinished/selection.npy", "1"),
         ("unfinished/tokenizer.model", "1"),
+        ("unfinished/lexicon.npz", "1"),
         ("unfinished/encoded/00004", "2"),
         ("unfinished/output/train.translucid-partial", "1"),
     ]
@@ -198,20 +199,26 @@ def test_a_full_disk_is_explained_and_nothing_half_written_counts(
     command: Command, undisturbed: dict[str, bytes]
 ) -> None:
     """A limit on the size of files fails a write as a full disk does: in a chunk, then later."""
-    for limit, workers in ((8_000, "2"), (40_000, "1")):
+    cases = {
+        "full": ("cleaned", 8_000, ("--workers", "2")),
+        "later": ("tokenizer.model", 40_000, ("--workers", "1")),
+        "last": ("encoded/00011", 40_000, ("--workers", "1", "--placeholders", "0")),
+    }
+    for name, (reached, limit, words) in cases.items():
         done = command.run(
-            "full",
-            *("--workers", workers),
+            name,
+            *words,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),  # noqa: B023
         )
         assert done.returncode == 1, done.stderr
         assert "nothing more can be written there (File too large)" in done.stderr
         assert "run the same command again" in done.stderr
         assert "Traceback" not in done.stderr
-        assert not (command.folder / "full" / "manifest.json").exists()
-    assert (command.folder / "full" / "unfinished" / "encoded" / "00011").exists()
-    assert command.run("full", "--workers", "1").returncode == 0
-    assert files(command.folder / "full") == undisturbed
+        assert not (command.folder / name / "manifest.json").exists()
+        assert (command.folder / name / "unfinished" / reached).exists()
+    for name in ("full", "later"):
+        assert command.run(name, "--workers", "1").returncode == 0
+        assert files(command.folder / name) == undisturbed
 
 
 def test_a_second_process_is_refused_while_the_first_goes_on(

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.text.normalize import comparison_key, lower_cased, nfc
+from translucid.text.normalize import (
+    comparison_key,
+    has_typography,
+    lower_cased,
+    nfc,
+    plain_places,
+    plain_typography,
+    without_accents,
+)
 
 
 def test_nfc_composes() -> None:
@@ -81,3 +89,39 @@ def test_case_space_and_punctuation_never_count(text: str) -> None:
 @given(st.text())
 def test_the_key_does_not_depend_on_the_form_of_unicode(text: str) -> None:
     assert comparison_key(unicodedata.normalize("NFD", text)) == comparison_key(text)
+
+
+TYPOGRAPHIC = st.text(st.sampled_from("abé '\".«»‹›‘’“”„…\u00a0\u202f\u2009\u2011- "), max_size=20)
+
+
+@given(TYPOGRAPHIC)
+def test_plain_typography_is_that_of_a_keyboard(text: str) -> None:
+    plain = plain_typography(text)
+    assert set(plain) <= set("abé '\".-")
+    assert plain_typography(plain) == plain
+    assert has_typography(text) == (plain != text)
+
+
+@given(TYPOGRAPHIC)
+def test_every_plain_character_has_its_place(text: str) -> None:
+    places = plain_places(text)
+    plain = plain_typography(text)
+    assert len(places) == len(plain) + 1
+    assert places == sorted(places)
+    assert places[-1] == len(text)
+    for character, place in zip(plain, places, strict=False):
+        assert text[place] == character or has_typography(text[place])
+
+
+@given(st.text())
+def test_without_accents_there_are_no_marks(text: str) -> None:
+    bare = without_accents(text)
+    marks = [c for c in unicodedata.normalize("NFD", bare) if unicodedata.category(c) == "Mn"]
+    assert not marks
+    assert without_accents(bare) == bare
+
+
+def test_letters_lose_their_accents() -> None:
+    assert without_accents("Où êtes-vous, Éloïse ? Ça va, cœur.") == (
+        "Ou etes-vous, Eloise ? Ca va, cœur."
+    )

@@ -108,7 +108,7 @@ def _prepared(console: Console, output: Path) -> PreparedData:
     with shown(console) as emit:
         preparation.prepare(
             preparation.Inputs(train=train, dev=dev, test=test, tokenizer_from=None),
-            preparation.PrepareConfig(vocab_size=VOCABULARY),
+            preparation.PrepareConfig(vocab_size=VOCABULARY, placeholders=0.0),
             output / "data",
             effort=preparation.Effort(
                 workers=Machine().cores(), chunk_pairs=preparation.CHUNK_PAIRS

@@ -196,7 +196,7 @@ def prepare(
     vocab_size: VocabSize = None,
     tokenizer_from: TokenizerFrom = None,
     target_pieces_only: TargetPiecesOnly = False,
-    placeholders: Placeholders = 0.0,
+    placeholders: Placeholders = 0.1,
     capitals: Capitals = 0.0,
     both: Both = False,
     tags: Tags = False,

@@ -47,7 +47,7 @@ class PrepareConfig(Config):
         default=False, description="let the network write only pieces that target text has"
     )
     placeholders: Share = Field(
-        default=0.0,
+        default=0.1,
         description="share of training pairs that get placeholders for what is not translated, "
         "with bpe or unigram; 0: the model knows none",
     )
