@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import lzma
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -86,14 +87,22 @@ def test_a_file_is_taken_some_lines_at_a_time_and_from_any_line_on(tmp_path: Pat
     assert lines_of_file(path, "strict", skipped=3).take(1) == [Line(4, "4", "\n", False)]
 
 
-def test_a_compressed_file_reads_like_the_plain_one(tmp_path: Path) -> None:
-    plain, packed = tmp_path / "a.txt", tmp_path / "a.txt.gz"
+@pytest.mark.parametrize(
+    ("ending", "program", "compress"), [("gz", "gzip", gzip.compress), ("xz", "xz", lzma.compress)]
+)
+def test_a_compressed_file_reads_like_the_plain_one(
+    tmp_path: Path, ending: str, program: str, compress: Callable[[bytes], bytes]
+) -> None:
+    plain, packed = tmp_path / "a.txt", tmp_path / f"a.txt.{ending}"
     plain.write_bytes(NASTY.encode())
-    packed.write_bytes(gzip.compress(NASTY.encode()))
+    packed.write_bytes(compress(NASTY.encode()))
     assert survey(packed, "strict") == survey(plain, "strict")
     assert survey(plain, "strict").lines == 7
     packed.write_bytes(packed.read_bytes()[:-12])
-    with pytest.raises(DataError, match="gzip data ends too early"):
+    with pytest.raises(DataError, match=f"{program} data ends too early"):
+        survey(packed, "strict")
+    packed.write_bytes(b"plain text")
+    with pytest.raises(DataError, match=f"is not {program}-compressed"):
         survey(packed, "strict")
 
 

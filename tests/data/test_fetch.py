@@ -10,6 +10,7 @@ import shlex
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Event as Signal
 
@@ -29,6 +30,7 @@ from translucid.data.known_corpora import (
     KNOWN,
     KnownCorpus,
     KnownFile,
+    MirrorFile,
     WebFile,
     WheelFile,
 )
@@ -468,3 +470,18 @@ def test_the_next_command_survives_a_shell(corpus: KnownCorpus) -> None:
         *("translucid", "prepare", "/data/it's here/train.en.gz", "/data/it's here/train.de.gz"),
         *("--from", "en", "--to", "de", "-o", "tiny-data"),
     ]
+
+
+def test_a_file_without_an_address_comes_from_a_mirror_alone(
+    corpus: KnownCorpus, tmp_path: Path
+) -> None:
+    content = b"un\tone\n"
+    file = MirrorFile("pairs.tsv", len(content), sha(content))
+    homeless = replace(corpus, files=(file,), prepare=("pairs.tsv@2", "--from", "fr", "--to", "en"))
+    with pytest.raises(InputError, match="give a folder that has it with --mirror DIR"):
+        run(homeless, tmp_path / "nowhere")
+    (tmp_path / "pairs.tsv").write_bytes(content)
+    folder = run(homeless, tmp_path / "there", mirror=tmp_path)
+    assert (folder / "pairs.tsv").read_bytes() == content
+    assert f"{folder / 'pairs.tsv'}@2" in prepare_command(homeless, folder)
+    assert homeless.how == "only with --mirror"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 from collections.abc import Callable
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -85,6 +86,7 @@ def from_text(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         ("corpus.jsonl", jsonl),
         ("corpus.tmx", tmx),
         ("corpus.tmx.gz", tmx),
+        ("corpus.tsv.xz", tsv),
         ("corpus.po", po),
         ("corpus.xliff", xliff),
     ],
@@ -93,6 +95,7 @@ def test_same_pairs_same_shards(
     tmp_path: Path, from_text: dict[str, bytes], name: str, write: Callable[[Pairs], str]
 ) -> None:
     data = write(PAIRS).encode()
-    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    compress = {".gz": gzip.compress, ".xz": lzma.compress}.get(Path(name).suffix, bytes)
+    (tmp_path / name).write_bytes(compress(data))
     assert {"tokenizer.model", "train/fr.tokens", "test/en.text"} <= set(from_text)
     assert shards(tmp_path / "data", [str(tmp_path / name)]) == from_text

@@ -9,7 +9,7 @@ import typer
 
 Source = Annotated[
     Path | None,
-    typer.Option("--src", metavar="FILE", help="Source sentences, a line each; plain or .gz."),
+    typer.Option("--src", metavar="FILE", help="Source sentences, a line each; plain, .gz or .xz."),
 ]
 Reference = Annotated[
     list[Path] | None,

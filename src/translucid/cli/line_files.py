@@ -95,8 +95,13 @@ def all_decoded(raw_lines: Iterable[bytes], name: Path, errors: Errors) -> Itera
 
 
 def raw_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a plain or gzip-compressed file, each with its end."""
-    from translucid.data.corpus.lines import GZIP_FAULTS, broken_gzip, open_bytes, unreadable
+    """Yield the lines of a plain or compressed file, each with its end."""
+    from translucid.data.corpus.lines import (
+        COMPRESSION_FAULTS,
+        broken_compression,
+        open_bytes,
+        unreadable,
+    )
     from translucid.data.corpus.report import ReadReport
 
     number = 0
@@ -104,8 +109,8 @@ def raw_lines(path: Path) -> Iterator[bytes]:
         try:
             for number, line in enumerate(file, start=1):  # noqa: B007 - told if reading fails
                 yield line
-        except GZIP_FAULTS as error:
-            raise broken_gzip(path, number, error) from error
+        except COMPRESSION_FAULTS as error:
+            raise broken_compression(path, number, error) from error
         except OSError as error:
             raise unreadable(path, error) from error
 

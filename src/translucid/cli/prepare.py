@@ -57,8 +57,8 @@ Files = Annotated[
         metavar="FILE",
         show_default=False,
         help="Training corpora: two line-aligned text files, .tsv, .jsonl, .tmx, .po, .xliff, "
-        ".parquet, each plain or .gz; FILE@2 counts twice; 'lesson', 'copy', 'reverse' and 'sort' "
-        "are built in.",
+        ".parquet, each plain, .gz or .xz; FILE@2 counts twice; 'lesson', 'copy', 'reverse' and "
+        "'sort' are built in.",
     ),
 ]
 From = Annotated[str, typer.Option("--from", metavar="LANG", help="Source language.")]

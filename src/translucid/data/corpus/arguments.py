@@ -2,8 +2,9 @@
 
 Two line-aligned text files belong together when their names differ in the language alone:
 ``train.fr`` and ``train.en``, ``news_fr.txt`` and ``news_en.txt``, ``src-train.txt`` and
-``tgt-train.txt``, in any order, each plain or ``.gz``. Every other format is one file, known by its
-extension. ``@2`` or ``@0.5`` after a name is a weight, unless a file of that very name exists.
+``tgt-train.txt``, in any order, each plain, ``.gz`` or ``.xz``. Every other format is one file,
+known by its extension. ``@2`` or ``@0.5`` after a name is a weight, unless a file of that very name
+exists.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from translucid.data.corpus import lesson
 from translucid.data.corpus.corpus import Corpus
 from translucid.data.corpus.languages import check_languages, matches, side_of
+from translucid.data.corpus.lines import COMPRESSED_ENDINGS
 from translucid.data.corpus.string_tasks import TASKS
 from translucid.errors import InputError
 
@@ -147,7 +149,7 @@ def _similar(path: Path) -> str:
 
 
 def _plain_name(path: Path) -> str:
-    return path.name[:-3] if path.name.lower().endswith(".gz") else path.name
+    return path.name[:-3] if path.name.lower().endswith(COMPRESSED_ENDINGS) else path.name
 
 
 def _extension(path: Path) -> str:
@@ -257,6 +259,6 @@ def _known_formats(languages: tuple[str, str]) -> str:
     extensions = " ".join(f".{extension}" for extension in FORMAT_OF_EXTENSION)
     return (
         f"Known are two text files, NAME.{languages[0]} and NAME.{languages[1]} (or with .txt "
-        f"after the language), and {extensions}; each may end in .gz, and @2 after it doubles "
-        "its weight."
+        f"after the language), and {extensions}; each may end in .gz or .xz, and @2 after it "
+        "doubles its weight."
     )

@@ -47,8 +47,9 @@ def likely_encoding(data: bytes, languages: tuple[str, ...]) -> str:
 def conversion(path: Path, encoding: str) -> str:
     """Return the command that converts a file to UTF-8."""
     name = shlex.quote(str(path))
-    if path.suffix.lower() == ".gz":
-        return f"gzip -dc {name} | iconv -f {encoding} -t UTF-8 | gzip > NEW.gz"
+    for ending, program in ((".gz", "gzip"), (".xz", "xz")):
+        if path.suffix.lower() == ending:
+            return f"{program} -dc {name} | iconv -f {encoding} -t UTF-8 | {program} > NEW{ending}"
     return f"iconv -f {encoding} -t UTF-8 {name} > NEW"
 
 

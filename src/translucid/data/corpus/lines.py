@@ -1,4 +1,4 @@
-"""The lines of a plain or gzip-compressed text file, one at a time and never an unbounded one.
+"""The lines of a text file, plain or compressed, one at a time and never an unbounded one.
 
 A line ends at ``\\n`` or ``\\r\\n`` and nowhere else: U+2028, U+0085, form feeds and single
 carriage returns are characters of the text. A last line without an end is a line. A file is UTF-8,
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import lzma
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
 
 # A line that is longer is no sentence: a binary file, or one whose lines end in something else.
 MAX_LINE_BYTES = 1 << 20
-_GZIP_MAGIC = b"\x1f\x8b"
-GZIP_FAULTS = (EOFError, zlib.error, gzip.BadGzipFile)
+# By the ending of a name: the program that compresses so, and how such files begin.
+_COMPRESSIONS = {".gz": ("gzip", b"\x1f\x8b"), ".xz": ("xz", b"\xfd7zXZ\x00")}
+COMPRESSED_ENDINGS = tuple(_COMPRESSIONS)
+COMPRESSION_FAULTS = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 
 
 class _CountedFile(io.FileIO):
@@ -43,20 +46,25 @@ class _CountedFile(io.FileIO):
 
 @contextlib.contextmanager
 def open_bytes(path: Path, report: ReadReport) -> Iterator[io.BufferedIOBase]:
-    """Open a file for reading; what is gzip-compressed, by its first bytes, is decompressed."""
+    """Open a file for reading; what is compressed, by its first bytes, is decompressed."""
     with contextlib.ExitStack() as stack:
         try:
             file = stack.enter_context(io.BufferedReader(_CountedFile(path, report)))
-            head = file.peek(2)[:2]
+            head = file.peek(6)[:6]
         except OSError as error:
             raise unreadable(path, error) from error
-        if head == _GZIP_MAGIC:
+        ending = path.suffix.lower()
+        if head.startswith(_COMPRESSIONS[".gz"][1]):
             yield stack.enter_context(gzip.GzipFile(fileobj=file, mode="rb"))
-        elif path.suffix.lower() == ".gz" and head:
+        elif head.startswith(_COMPRESSIONS[".xz"][1]):
+            yield stack.enter_context(lzma.LZMAFile(file))
+        elif ending in _COMPRESSIONS and head:
+            program, magic = _COMPRESSIONS[ending]
+            begins = head[: len(magic)].hex(" ")
             raise DataError(
                 path,
-                f"is not gzip-compressed (it begins with {head.hex(' ')}, not with 1f 8b)",
-                remedy="If it is not compressed, take .gz off its name; else get it again.",
+                f"is not {program}-compressed (it begins with {begins}, not with {magic.hex(' ')})",
+                remedy=f"If it is not compressed, take {ending} off its name; else get it again.",
             )
         else:
             yield file
@@ -74,8 +82,8 @@ def byte_lines(path: Path, report: ReadReport) -> Iterator[bytes]:
                 if len(line) > MAX_LINE_BYTES:
                     raise _too_long(path, number, line)
                 yield check_byte_order_mark(path, line) if number == 1 else line
-        except GZIP_FAULTS as error:
-            raise broken_gzip(path, number, error) from error
+        except COMPRESSION_FAULTS as error:
+            raise broken_compression(path, number, error) from error
         except OSError as error:
             raise unreadable(path, error) from error
 
@@ -99,13 +107,14 @@ def unreadable(path: Path, error: OSError) -> DataError:
     )
 
 
-def broken_gzip(path: Path, lines: int, error: Exception) -> DataError:
+def broken_compression(path: Path, lines: int, error: Exception) -> DataError:
     """Say after how many lines the compressed data is cut off or damaged."""
     state = "ends too early" if isinstance(error, EOFError) else "is damaged"
+    program = "xz" if path.suffix.lower() == ".xz" else "gzip"
     return DataError(
         path,
-        f"its gzip data {state} after {lines:,} complete lines ({error})",
-        remedy=f"Copy or download it again; `gzip -t {path}` tests it.",
+        f"its {program} data {state} after {lines:,} complete lines ({error})",
+        remedy=f"Copy or download it again; `{program} -t {path}` tests it.",
         line=lines + 1,
     )
 

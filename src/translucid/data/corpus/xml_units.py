@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from translucid.data.corpus.encodings import conversion, likely_encoding
-from translucid.data.corpus.lines import GZIP_FAULTS, broken_gzip, open_bytes, unreadable
+from translucid.data.corpus.lines import (
+    COMPRESSION_FAULTS,
+    broken_compression,
+    open_bytes,
+    unreadable,
+)
 from translucid.data.corpus.report import ReadReport
 from translucid.errors import DataError, optional
 
@@ -135,8 +140,8 @@ class _Bytes:
         """Return what is at hand: all that comes before a damaged place is still parsed."""
         try:
             data = self._file.read1(size)
-        except GZIP_FAULTS as error:
-            raise broken_gzip(self._xml.path, self.lines, error) from error
+        except COMPRESSION_FAULTS as error:
+            raise broken_compression(self._xml.path, self.lines, error) from error
         except OSError as error:
             raise unreadable(self._xml.path, error) from error
         self.lines += data.count(b"\n")
