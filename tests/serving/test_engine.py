@@ -45,7 +45,7 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
             st.lists(st.sampled_from(["", "old", "red"]), min_size=len(texts), max_size=len(texts))
         )
     asked["forbidden"] = draw(st.sampled_from([(), ("water",)]))
-    asked["keep"] = draw(st.sampled_from([(), ("noir",)]))
+    asked["keep"] = draw(st.sampled_from([(), ("rouge",)]))
     asked["alignment"] = draw(st.booleans())
     return asked
 

@@ -142,3 +142,37 @@ def test_a_translation_is_intact_with_each_placeholder_once_and_tags_nested() ->
     assert is_intact(source, f"{o1}b{c1}{o0}a{c0}")
     assert not is_intact(source, f"{o0}a{o1}b{c0}{c1}")
     assert not is_intact(source, f"{c0}a{o1}b{c1}{o0}")
+
+
+@pytest.mark.parametrize(
+    ("source", "written", "restored"),
+    [
+        ("the %d files", "les ⟨0⟩fichiers", "les %d fichiers"),
+        ("open\t%s now", "ouvrir⟨0⟩ici", "ouvrir %s ici"),
+        ("%d file%s", "⟨0⟩ fichier⟨1⟩", "%d fichier%s"),
+        ("see %s.", "voir⟨0⟩.", "voir %s."),
+        ("see %s", "見る⟨0⟩を", "見る%sを"),
+    ],
+)
+def test_words_do_not_touch_what_they_did_not_touch(
+    source: str, written: str, restored: str
+) -> None:
+    protected = SpanFinder().protect(source)
+    assert protected is not None
+    for slot in (0, 1):
+        written = written.replace(f"⟨{slot}⟩", placeholder_of("word", slot))
+    assert protected.restore(written) == restored
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("unknown %%%s()", ["%%", "%s"]),
+        ("mode ~3%s~2 of 50%", ["%s"]),
+        ("%sCommand %F%P: on %Y-%m-%d", ["%s", "%F", "%P", "%Y", "%m", "%d"]),
+        ("%%X is 100%sure", ["%%"]),
+        ("50 %des gens, 50%d'eau", []),
+    ],
+)
+def test_percent_signs(text: str, spans: list[str]) -> None:
+    assert [span.source for span in SpanFinder().find(text)] == spans

@@ -71,10 +71,10 @@ _PATTERNS: dict[SpanKind, str] = {
     r"|\{\w{1,50},\s{0,3}(?:plural|select|selectordinal|number|date|time)\b"
     r"(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]{0,200}\}){0,500}\}){0,500}\}"
     r"|\{[\w.:!\#$@\[\]<>=^+,%*-]{0,80}\}"
-    r"|(?<![\d%])(?<!\d[ \u00a0\u202f])%(?:\(\w{1,50}\)|\d{1,2}\$|<\w{1,50}>)?[-+0\#]{0,5}"
-    r"(?:\d{1,4}|\*)?(?:\.(?:\d{1,3}|\*))?(?:hh|h|ll|l|z|j|t|L|q)?[sdifFuxXoeEgGcpan@]"
-    r"(?![^\W\d_]{2})"
-    r"|%[A-Za-z_]\w{0,50}%|(?<![\d%])(?<!\d[ \u00a0\u202f])%L?[1-9]\d?(?!\w)|%%"
+    r"|%%|(?<!\d)(?<!\d[ \u00a0\u202f])%(?:\(\w{1,50}\)|\d{1,2}\$|<\w{1,50}>)?[-+0\#]{0,5}"
+    r"(?:\d{1,4}|\*)?(?:\.(?:\d{1,3}|\*))?(?:hh|h|ll|l|z|j|t|L|q)?"
+    r"(?:[sdiu]|[A-Za-z@](?![^\W\d_]{2}))|(?<=\d)%[sdiu](?![\w'’])"
+    r"|%[A-Za-z_]\w{0,50}%|(?<!\d)(?<!\d[ \u00a0\u202f])%L?[1-9]\d?(?!\w)"
     r"|\$[A-Za-z_]\w{0,50}(?!\w)|(?<![\w&])[@\#]\w{0,50}[^\W\d]\w{0,50}"
     r"|&(?:\#\d{1,7}|\#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});",
     "tag": r"<!--[^\n]{0,2000}?-->|<!\[CDATA\[|\]\]>|<[!?][A-Za-z][^<>\n]{0,500}>"
@@ -170,7 +170,13 @@ class Protected:
         return self.restore_beginning(text + "".join(mark for mark, _ in ending))
 
     def restore_beginning(self, text: str) -> str:
-        """Return the beginning of a translation with the spans in the place of placeholders."""
+        """Return the beginning of a translation with the spans in the place of placeholders.
+
+        Words do not touch what they did not touch in the source: no ``%sfichiers`` of ``%s files``.
+        """
+        for mark, span in self.spans:
+            if span.family == "word" and mark in text:
+                text = _held_apart(self.text, text, mark)
         return text.translate({ord(mark): span.text for mark, span in self.spans})
 
     def hide(self, translation: str) -> str | None:
@@ -198,6 +204,27 @@ class Protected:
         """Where each character of the text begins in the source, and where the last one ends."""
         lengths = {mark: len(span.source) for mark, span in self.spans}
         return list(itertools.accumulate((lengths.get(c, 1) for c in self.text), initial=0))
+
+
+def _held_apart(source: str, text: str, mark: str) -> str:
+    """Return a translation with spaces beside a placeholder where the source has no letters."""
+    _, before, behind = _beside(source, mark)
+    place, left, right = _beside(text, mark)
+    if _is_letter(right) and not _is_letter(behind):
+        text = f"{text[: place + 1]} {text[place + 1 :]}"
+    if _is_letter(left) and not _is_letter(before):
+        text = f"{text[:place]} {text[place:]}"
+    return text
+
+
+def _beside(text: str, mark: str) -> tuple[int, str, str]:
+    place = text.index(mark)
+    return place, text[max(0, place - 1) : place], text[place + 1 : place + 2]
+
+
+def _is_letter(character: str) -> bool:
+    """Tell whether a character is a letter or digit of a script that has spaces between words."""
+    return character.isalnum() and character < "\u2e80"
 
 
 class SpanFinder:
