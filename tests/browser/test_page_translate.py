@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from served_page import SENTENCE, Explorer, Server
 
 from small_translators import reversed_translation
@@ -113,6 +113,21 @@ def test_a_direction_is_swapped(explorer: Explorer, page: Page, server: Server) 
 def test_flags_are_told_in_plain_words(explorer: Explorer, page: Page) -> None:
     explorer.goto("#/translate?text=chat+語")
     expect(page.locator(".warnings")).to_have_text(re.compile("cannot spell"))
+
+
+def test_spans_are_in_the_translation_and_doubt_is_told(explorer: Explorer, page: Page) -> None:
+    """The model of this server has neither placeholders nor a confidence: an answer gets one."""
+
+    def doubt(route: Route) -> None:
+        answer = route.fetch()
+        body = answer.text().replace('"confidence":null', '"confidence":0.317')
+        route.fulfill(response=answer, body=body)
+
+    page.route("**/v1/translate/stream", doubt)
+    explorer.goto("#/translate?text=<b>chat+noir</b>+{x}")
+    expect(page.locator("#translation")).to_have_text("<b>black cat</b> {x}")
+    expect(page.locator(".warnings")).to_contain_text("a 32 % chance of being acceptable")
+    expect(page.locator(".warnings")).to_contain_text("was translated piece by piece")
 
 
 def test_one_looks_inside_the_same_sentence(explorer: Explorer, page: Page) -> None:
