@@ -117,9 +117,9 @@ def corpus(
 
 def sides(prefix: Path | None, languages: tuple[str, str]) -> list[list[str]]:
     if prefix is None:
-        from translucid.data.lesson import lesson_pairs
+        from translucid.data.corpus.lesson import lesson_pairs
 
-        return [list(side) for side in zip(*lesson_pairs(0), strict=True)]
+        return [list(side) for side in zip(*lesson_pairs("train"), strict=True)]
     found = []
     for lang in languages:
         plain, packed = Path(f"{prefix}.{lang}"), Path(f"{prefix}.{lang}.gz")

@@ -41,7 +41,7 @@ import torch
 from load_clients import GONE, Answer, Client, Tally, Target, ask_all, load
 
 from translucid.checkpoint.format import CARD, GenerationConfig, ModelFiles, weights_of, write_model
-from translucid.data.lesson import held_out_pairs
+from translucid.data.corpus.lesson import lesson_pairs
 from translucid.model import Transformer
 from translucid.presets import find_preset
 from translucid.text.tokenizer import train_tokenizer
@@ -71,14 +71,14 @@ def sources(file: Path | None) -> list[str]:
     if file is not None:
         lines = [line for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
     else:
-        lines = [french for french, _ in held_out_pairs(seed=1, split="test")]
+        lines = [french for french, _ in lesson_pairs("test")]
     draw = random.Random(0)
     return [" ".join(draw.choices(lines, k=draw.choice((1, 1, 1, 2, 2, 3, 4)))) for _ in range(512)]
 
 
 def write_random_tiny(folder: Path) -> Path:
     """Write a model directory with the preset tiny, not trained."""
-    lines = [line for pair in held_out_pairs(seed=1, split="test") for line in pair]
+    lines = [line for pair in lesson_pairs("test") for line in pair]
     path = folder / "tokenizer.model"
     tokenizer = train_tokenizer(lines, kind="bpe", vocab_size=4000, path=path)
     torch.manual_seed(0)

@@ -12,6 +12,7 @@ import pytest
 
 from translucid.cli.main import main
 from translucid.cli.prepare import spread
+from translucid.data.corpus import lesson
 from translucid.data.preparation import PrepareConfig
 from translucid.data.shards import open_data
 
@@ -239,24 +240,18 @@ def test_fields_weights_and_a_third_language(prepare, tmp_path: Path) -> None:
 
 
 def test_the_lesson_brings_its_own_held_out_sets(prepare, tmp_path: Path, monkeypatch) -> None:
-    """The real lesson, only smaller: a few sentences of each construction."""
-    from translucid.data.lesson import corpus as lesson
-
-    monkeypatch.setattr(lesson, "CONSTRUCTIONS", dict.fromkeys(lesson.CONSTRUCTIONS, 5))
-    monkeypatch.setattr(lesson, "SEEN_OFTEN", 0)
-    lesson.lesson.cache_clear()
-    try:
-        made = lesson.lesson(0)
-        assert prepare("lesson", "--from", "en", "--to", "fr", "-o", "data").code == 0
-        assert prepare("lesson", *LANGUAGES, "-o", "split", "--split", "20,0").code == 0
-    finally:
-        lesson.lesson.cache_clear()
+    """The real lesson, only smaller: every fortieth pair."""
+    made = {split: lesson.lesson_pairs(split)[::40] for split in lesson.SPLITS}
+    monkeypatch.setattr(lesson, "lesson_pairs", made.__getitem__)
+    assert prepare("lesson", "--from", "en", "--to", "fr", "-o", "data").code == 0
+    assert prepare("lesson", *LANGUAGES, "-o", "split", "--split", "20,0").code == 0
     data, split = open_data(tmp_path / "data"), open_data(tmp_path / "split")
-    for name, pairs in (("dev", made.dev), ("test", made.test)):
+    for name in ("dev", "test"):
         part = data.split(name)
-        assert [(part.text("fr", i), part.text("en", i)) for i in range(len(part))] == list(pairs)
-    assert 0 <= len(made.train) - len(data.split("train")) < 5  # identical sides: "Bravo !"
-    assert (len(split.split("dev")), len(split.split("test"))) == (20, len(made.test))
+        found = tuple((part.text("fr", i), part.text("en", i)) for i in range(len(part)))
+        assert found == made[name]
+    assert 0 <= len(made["train"]) - len(data.split("train")) < 5  # identical sides: "Bravo !"
+    assert (len(split.split("dev")), len(split.split("test"))) == (20, len(made["test"]))
 
 
 # ---- how it ends --------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from translucid.events import Stopped
     from translucid.translator import Translator
 
-SEED = 0
 VOCABULARY = 4000
 PRESET = "tiny"
 # The lesson is clean and seen less than twice, so dropout would only cost time. Small
@@ -94,11 +93,11 @@ def _prepared(console: Console, output: Path) -> PreparedData:
     from translucid.cli.progress import shown
     from translucid.data import preparation
     from translucid.data.corpus import find_corpora
-    from translucid.data.lesson import write_lesson
+    from translucid.data.corpus.lesson import write_lesson
     from translucid.data.shards import open_data
     from translucid.machine import Machine
 
-    lesson = write_lesson(output / "lesson", seed=SEED)
+    lesson = write_lesson(output / "lesson")
     train, dev, test = (
         tuple(find_corpora([str(path)], source_lang="fr", target_lang="en", fields=None))
         for path in lesson

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from translucid.data.cleaning import Cleaner, Reason, Sides, refuse_empty
-from translucid.data.corpus import Corpus, Pair, ReadReport, read
-from translucid.data.corpus.languages import matches
-from translucid.data.corpus.lesson import SEED
+from translucid.data.corpus import Corpus, ReadReport, read
+from translucid.data.corpus.lesson import read_lesson
 from translucid.data.report import Findings, PairExample
 from translucid.data.splits import HeldOutKeys, sentence_hashes
 
@@ -46,8 +45,9 @@ def read_held_out(
     reports = [ReadReport() for _ in corpora]
     for number, (corpus, report) in enumerate(zip(corpora, reports, strict=True), first_number):
         lesson = corpus.format == "lesson"
-        pairs = _lesson(name, corpus, report) if lesson else read(corpus, report)
+        pairs = read_lesson(corpus, report, name) if lesson else read(corpus, report)
         for source, target, line in pairs:
+            report.pairs += lesson  # other corpora count for themselves
             sides = Sides(source, target)
             cleaned = cleaner.repair(sides)
             for repair in cleaned.repairs:
@@ -56,16 +56,6 @@ def read_held_out(
                 findings.add(Reason.EMPTY, PairExample.of(number, line, sides, None))
             rows.append(Row(*cleaned.sides, number, line))
     return HeldOut(rows, findings, [report.to_json() for report in reports])
-
-
-def _lesson(name: SetName, corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
-    """Yield the built-in lesson's own dev or test set."""
-    from translucid.data.lesson import held_out_pairs
-
-    straight = matches("fr", corpus.source_lang)
-    for line, (french, english) in enumerate(held_out_pairs(SEED, name), start=1):
-        report.pairs += 1
-        yield Pair(french, english, line) if straight else Pair(english, french, line)
 
 
 def keys_of(rows: Iterable[Row]) -> HeldOutKeys:
