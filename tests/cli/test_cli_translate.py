@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -327,6 +328,8 @@ def test_what_is_not_translated_comes_out_unchanged(taught: Path, tmp_path: Path
         ("x.fr.xliff.gz", b"x", "an XLIFF file"),
         ("letter", b"PK\x03\x04...", "a packed document, such as DOCX"),
         ("data.json", b"{}", "structured data"),
+        ("messages", b'# French\n\nmsgid ""\nmsgstr ""\n', "a PO file of messages"),
+        ("unit.gz", gzip.compress(b"<?xml version='1.0'?>"), "an XML file"),
     ],
 )
 def test_documents_are_not_destroyed(

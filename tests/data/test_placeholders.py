@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from translucid.data.preparation.placeholders import PlaceholderInserter, WordLexicon
 from translucid.text.interface import PLACEHOLDERS
-from translucid.text.spans import count_placeholders, is_intact
+from translucid.text.placeholders import count_placeholders, is_intact
 
 NOUNS = [("chat", "cat"), ("chien", "dog"), ("maison", "house"), ("table", "table")]
 COLOURS = [("rouge", "red"), ("noir", "black"), ("grand", "big")]

@@ -185,7 +185,7 @@ def test_a_calibrated_confidence_is_measured() -> None:
     given = ReferenceSet("x", tuple(texts), (("the black cat",) * 20,))
     trust = evaluate("m", given, found, SCORING, None, silent).trust
     assert trust is not None
-    assert (trust.doubtful, trust.rightly) == (11, 10)
+    assert (trust.doubtful, trust.doubted_correctly) == (11, 10)
     assert trust.auc == pytest.approx((9 * 10 + 10 / 2) / 100)
     assert [one.acceptable for one in trust.curve][-1] == 1.0
     assert scored(["the cat"], ["the cat"]).trust is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -108,7 +109,7 @@ def test_a_model_directory_keeps_it_and_its_translations_have_it(tmp_path: Path)
         (strange, [""] * 80),
     ):
         for one, wanted in zip(translator.translate(texts), expected, strict=True):
-            rows.append(features(one.n_best[0], len(translator.tokenizer.encode(one.source))))
+            rows.append(features(one.n_best[0], one.source_tokens))
             good.append(one.text == wanted)
     calibration = calibrate(rows, good)
     assert calibration.auc > 0.8
@@ -124,10 +125,17 @@ def test_a_model_directory_keeps_it_and_its_translations_have_it(tmp_path: Path)
 
 def test_a_damaged_file_is_told(tmp_path: Path) -> None:
     folder = write_taught_model(tmp_path / "taught")
-    (folder / CONFIDENCE).write_text('{"bias": 1}')
-    with pytest.raises(DataError, match=r"confidence\.json"):
-        load(folder)
-    with pytest.raises(InputError, match="is no model directory"):
+    found = json.loads(calibrate(*drawn(200, seed=4)).to_json())
+    faults = [
+        {"bias": 1},
+        {**found, "means": [*found["means"], 0.0]},
+        {**found, "scales": [0.0] * len(FEATURES)},
+    ]
+    for fault in faults:
+        (folder / CONFIDENCE).write_text(json.dumps(fault))
+        with pytest.raises(DataError, match=r"confidence\.json"):
+            load(folder)
+    with pytest.raises(InputError, match="is not a model directory"):
         keep_calibration(tmp_path / "nothing", calibrate(*drawn(200, seed=4)))
 
 

@@ -176,7 +176,8 @@ def test_words_to_keep_come_out(knowing: Translator, unknowing: Translator) -> N
     [
         (["chat", " "], {}, "number 2 of keep is ''"),
         (["a\nb"], {}, "number 1 of keep"),
-        (["chat"], {"chat": "cat"}, "'chat' is to be kept as it is, and is a term"),
+        (["chat"], {"chat": "cat"}, "'chat' is to be kept as it is, and the term 'chat'"),
+        (["chat"], {"chat noir": "cat"}, "and the term 'chat noir' must become 'cat'"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(
@@ -232,3 +233,57 @@ def _between(text: str) -> str:
 def _ids(translator: Translator, found: Translation) -> list[int]:
     pieces = {translator.tokenizer.piece(n): n for n in range(translator.tokenizer.vocab_size)}
     return [pieces[piece] for piece in found.tokens]
+
+
+def test_terms_are_translated_even_where_they_would_be_spans(knowing: Translator) -> None:
+    (found,) = knowing.translate(
+        ["Le chat #MeToo et %s"], target="en", terms={"#MeToo": "the cat", "1 000": "water"}
+    )
+    assert "#MeToo" not in found.text
+    assert "the cat" in found.text
+    check(found.text, ("%s",))
+
+
+def test_a_prefix_that_a_model_without_placeholders_cannot_honour_is_refused(
+    unknowing: Translator,
+) -> None:
+    text = "<p>Open {file} now</p>"
+    (found,) = unknowing.translate([text], target="en", search=QUICK, prefixes=["<p>Ouvrez"])
+    assert found.text.startswith("<p>Ouvrez")
+    with pytest.raises(InputError, match="this model has no placeholders"):
+        unknowing.translate([text], target="en", search=QUICK, prefixes=["<p>Ouvrez {file}"])
+
+
+def test_a_word_to_keep_inside_a_word_of_the_prefix_is_no_span(knowing: Translator) -> None:
+    (found,) = knowing.translate(
+        ["The cat or the dog"], target="en", search=QUICK, keep=["or"], prefixes=["Forêt or"]
+    )
+    assert found.text.startswith("Forêt or")
+    assert not found.text.startswith("Forêt or or")
+
+
+def test_there_are_as_many_candidates_as_were_asked_for(knowing: Translator) -> None:
+    search = SearchConfig(beam=4, n_best=4, extra_length=4)
+    texts = ["The <b>{x} cat</b> %s", "The {x} cat", "%s <i>The</i> {y} cat {z} http://a.b/c"]
+    for found in knowing.translate(texts, target="en", search=search):
+        assert len(found.n_best) == 4
+        assert len({candidate.tokens for candidate in found.n_best}) == 4
+        scores = [candidate.score for candidate in found.n_best]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_spans_are_not_composed(knowing: Translator, unknowing: Translator) -> None:
+    """NFC would be another file name."""
+    text = "Ouvrez cafe\u0301.txt, e\u0301te\u0301"
+    for translator in (knowing, unknowing):
+        (found,) = translator.translate([text], target="en", search=QUICK, alignment=True)
+        assert "cafe\u0301.txt" in found.text
+
+
+def test_a_stream_of_fragments_takes_nothing_back(unknowing: Translator) -> None:
+    for search in (QUICK, SearchConfig(beam=1, extra_length=3)):
+        partials = list(
+            unknowing.stream("The cat. <b>the mat.</b> {x}", target="en", search=search)
+        )
+        for partial in partials:
+            assert partials[-1].stable.startswith(partial.stable)

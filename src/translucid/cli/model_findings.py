@@ -90,8 +90,7 @@ def _keep_calibration(models: Sequence[Path], data: PreparedData) -> None:
                 scores = sentence_chrf([one.text for one in found], [references])
                 for translation, chrf in zip(found, scores, strict=True):
                     if translation.log_probs:
-                        count = len(translator.tokenizer.encode(translation.source))
-                        rows.append(features(translation.n_best[0], count))
+                        rows.append(features(translation.n_best[0], translation.source_tokens))
                         acceptable.append(chrf >= ACCEPTABLE)
             keep_calibration(model, calibrate(rows, acceptable))
     except InputError as error:

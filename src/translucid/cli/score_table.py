@@ -109,7 +109,8 @@ def _remarks(found: Evaluation) -> str:
     counts = found.flagged()
     said = [f"{counts[flag]:,} {words}" for flag, words in FLAG_WORDS.items() if counts[flag]]
     if found.trust is not None and found.trust.doubtful:
-        said.append(f"{found.trust.doubtful:,} doubtful, {found.trust.rightly:,} of them rightly")
+        bad = found.trust.doubted_correctly
+        said.append(f"{found.trust.doubtful:,} doubtful, {bad:,} of which are not acceptable")
     if counts["blank"]:
         said.append(f"{counts['blank']:,} blank though their source is not")
     return f"of the translations: {'; '.join(said)}" if said else ""

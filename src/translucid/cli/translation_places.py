@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -41,7 +42,7 @@ _DOCUMENTS = {
     **dict.fromkeys((".properties", ".strings", ".resx", ".ini"), "a file of program messages"),
     **dict.fromkeys((".srt", ".vtt", ".ass", ".sub"), "a file of subtitles"),
     **dict.fromkeys((".md", ".rst", ".adoc", ".tex"), "text with markup"),
-    **dict.fromkeys((".xml", ".svg", ".dita", ".ts", ".qm"), "an XML file"),
+    **dict.fromkeys((".xml", ".svg", ".dita", ".qm"), "an XML file"),
     **dict.fromkeys((".pdf", ".epub", ".mobi", ".zip"), "a document in a format of its own"),
 }
 _BEGINNINGS = {
@@ -51,7 +52,6 @@ _BEGINNINGS = {
     b"<?xml": "an XML file",
     b"<!doctype html": "an HTML page",
     b"<html": "an HTML page",
-    b'msgid "': "a PO file of messages",
 }
 
 
@@ -133,10 +133,7 @@ def _refuse_document(path: Path) -> None:
     ]
     known = _DOCUMENTS.get(suffixes[-1] if suffixes else "")
     if known is None and path.is_file():
-        known = next(
-            (name for begin, name in _BEGINNINGS.items() if _beginning(path).startswith(begin)),
-            None,
-        )
+        known = _document_by_content(path)
     if known is not None:
         raise InputError(
             f"-i {path}: this is {known}, and translated as lines of text it would be destroyed.\n"
@@ -146,10 +143,18 @@ def _refuse_document(path: Path) -> None:
         )
 
 
-def _beginning(path: Path) -> bytes:
-    """Return how a file begins, without what marks it as UTF-8, in lower case."""
-    with path.open("rb") as file:
-        return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+def _document_by_content(path: Path) -> str | None:
+    """Tell by its beginning what kind of document a file is; None for plain text."""
+    from translucid.data.corpus.lines import COMPRESSION_FAULTS, open_bytes
+    from translucid.data.corpus.report import ReadReport
+
+    with open_bytes(path, ReadReport()) as file, suppress(*COMPRESSION_FAULTS):
+        head = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+        if re.search(rb'^msgid "', head, re.MULTILINE):
+            return "a PO file of messages"
+        lower = head[:64].lower()
+        return next((name for begin, name in _BEGINNINGS.items() if lower.startswith(begin)), None)
+    return None
 
 
 def output_of(output: Path | None, inputs: Sequence[Path]) -> Path | None:

@@ -103,13 +103,13 @@ class Trust:
 
     `auc` is how often an acceptable one has the higher confidence; `curve` compares what was said
     and what was true of each tenth. Of the translations, `doubtful` have a confidence below an even
-    chance, and of these `rightly` are not acceptable.
+    chance, and of these `doubted_correctly` are not acceptable.
     """
 
     auc: float
     curve: tuple[Bin, ...]
     doubtful: int
-    rightly: int
+    doubted_correctly: int
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def _trust(sentences: Sequence[Sentence]) -> Trust | None:
         auc=area_under_curve(confidences, good),
         curve=calibration_curve(confidences, good),
         doubtful=len(doubted),
-        rightly=doubted.count(False),
+        doubted_correctly=doubted.count(False),
     )
 
 

@@ -226,8 +226,8 @@ def _trust(found: Evaluation) -> str:
     note = paragraph(
         f"A translation is acceptable if its chrF2 is {ACCEPTABLE:.0f} or more. The area under the "
         f"curve is {found.trust.auc:.3f}: so often does an acceptable one have the higher "
-        f"confidence. Of {found.trust.doubtful:,} that were doubted, {found.trust.rightly:,} are "
-        "not acceptable."
+        f"confidence. Of {found.trust.doubtful:,} that were doubted, "
+        f"{found.trust.doubted_correctly:,} are not acceptable."
     )
     shown = table("What was said and what was true of each tenth", columns, rows)
     return section("confidence", "Confidence", note, f'<div class="narrow">{shown}</div>\n')

@@ -32,7 +32,7 @@ def as_typed(text: str, form: int) -> str:
     return text.replace("'", "’") if changes & 4 else text
 
 
-_LOWER_WORD = re.compile(r"(?<![\w'’-])[^\W\d_]")
+_WORD_START = re.compile(r"(?<![\w'’-])[^\W\d_]")
 
 
 def upper_case(text: str) -> str:
@@ -46,7 +46,7 @@ def title_case(text: str) -> str:
     >>> title_case("l'animal n'est pas là, Tom")
     "L'animal N'est Pas Là, Tom"
     """
-    return _LOWER_WORD.sub(lambda match: match[0].upper(), text)
+    return _WORD_START.sub(lambda match: match[0].upper(), text)
 
 
 def _without_end(text: str) -> str:

@@ -34,7 +34,7 @@ from translucid.data.examples import examples_of
 from translucid.data.loader import LoadedStep, Loader
 from translucid.data.sampling import Sampling
 from translucid.data.shards import PreparedData
-from translucid.errors import DataError
+from translucid.errors import DataError, InputError
 from translucid.events import (
     Cause,
     Notice,
@@ -372,6 +372,11 @@ class Trainer:
         settings, config = self.settings, self._model.config
         sampling = None
         noise = settings.typed_source, settings.casing_noise, settings.accent_noise
+        if settings.casing_noise and self._data.manifest.lowercase:
+            raise InputError(
+                f"casing_noise = {settings.casing_noise}: the data was prepared with --lowercase, "
+                "and capitals would teach the network to write them: set casing_noise = 0"
+            )
         if settings.subword_sampling or any(noise):
             tokenizer = load_tokenizer(self._data.tokenizer_path)
             sampling = Sampling(

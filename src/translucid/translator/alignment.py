@@ -21,7 +21,7 @@ from torch import Tensor
 from translucid.decoding.job import Tokens
 from translucid.decoding.stepper import Hypothesis
 from translucid.text.interface import BOS, Tokenizer
-from translucid.text.spans import Protected
+from translucid.text.placeholders import Protected
 from translucid.translator.asking import Asked
 from translucid.translator.assembly import between, restored
 from translucid.translator.member import Member, padded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from translucid.decoding.job import Tokens
 from translucid.errors import InputError
 from translucid.text.interface import EOS, UNK, Tokenizer
 from translucid.text.normalize import nfc
+from translucid.text.spans import span_finder, whole_word
 from translucid.translator.parts import Divided, Encode, Reader
 from translucid.translator.searching import Request
 from translucid.translator.terms import Terminology
@@ -62,10 +64,19 @@ def told_of(what: str, number: int) -> Iterator[None]:
 
 def _hidden(prefix: str, divided: Divided) -> str:
     """Return a prefix as the network would write it: placeholders for the spans of the source."""
-    if not divided.parts or not prefix.strip():
+    prefix = prefix.strip()
+    if not divided.parts or not prefix:
         return prefix
     first = divided.parts[0]
-    return first.protected.hide_beginning(prefix.strip().removeprefix(first.before.strip()))
+    prefix = prefix.removeprefix(first.before.strip())
+    if divided.between_spans and span_finder().find(prefix):
+        raise InputError(
+            f"the prefix {prefix!r} has tags, addresses or the like in it, and this model has no "
+            "placeholders for them: give a prefix that ends before them"
+        )
+    if len(divided.parts) == 1:
+        prefix = prefix.removesuffix(divided.after.strip())
+    return first.protected.hide_beginning(prefix)
 
 
 def _prefix(text: str, encode: Encode) -> Tokens:
@@ -100,11 +111,12 @@ def checked_keep(keep: Iterable[str], terms: Mapping[str, str]) -> tuple[str, ..
             raise InputError(
                 f"number {number} of keep is {phrase!r}: give a word or a phrase of one line"
             )
-        if phrase in terms:
-            raise InputError(
-                f"{phrase!r} is to be kept as it is, and is a term that must become "
-                f"{terms[phrase]!r}: leave one of the two out"
-            )
+        for source, written in terms.items():
+            if re.search(whole_word(phrase), nfc(source)):
+                raise InputError(
+                    f"{phrase!r} is to be kept as it is, and the term {source!r} must become "
+                    f"{written!r}: leave one of the two out"
+                )
     return kept
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from translucid.decoding.stepper import Ending, Hypothesis
 from translucid.text.interface import UNK, Tokenizer
 from translucid.translator.parts import Divided, Part, joint
-from translucid.translator.searching import ALL_PLACEHOLDERS, is_forced
+from translucid.translator.searching import ALL_PLACEHOLDERS, forced_tokens
 from translucid.translator.translation import Candidate, Flags
 
 _SEVERITY: dict[Ending, int] = {"end": 0, "limit": 1, "loop": 2}
@@ -107,4 +107,4 @@ def flags(divided: Divided, chosen: Sequence[Hypothesis]) -> Flags:
 
 def _is_forced(part: Part, hypothesis: Hypothesis) -> bool:
     wanted = tuple(token for token in part.tokens if token in ALL_PLACEHOLDERS)
-    return bool(part.protected.spans) and is_forced(hypothesis, wanted)
+    return bool(part.protected.spans) and bool(forced_tokens(hypothesis, wanted))

@@ -45,7 +45,9 @@ _FOLDS = 5
 _BINS = 10
 _RIDGE = 1.0
 
-_Numbers = Annotated[tuple[float, ...], Strict(False), Field(min_length=len(FEATURES))]
+_Count = Field(min_length=len(FEATURES), max_length=len(FEATURES))
+_Numbers = Annotated[tuple[float, ...], Strict(False), _Count]
+_Scales = Annotated[tuple[Annotated[float, Field(gt=0)], ...], Strict(False), _Count]
 _Floats = npt.NDArray[np.float64]
 
 
@@ -61,10 +63,12 @@ class Calibration(Config):
     """Logistic regression on features, and how well it told good from bad on unseen pairs."""
 
     means: _Numbers
-    scales: _Numbers
+    scales: _Scales
     weights: _Numbers
     bias: float
-    acceptable: float = Field(default=ACCEPTABLE, description="chrF from which on it is acceptable")
+    acceptable: float = Field(
+        default=ACCEPTABLE, description="lowest chrF that counts as acceptable"
+    )
     lines: int = Field(ge=0, description="number of pairs that it was learned from")
     auc: float = Field(ge=0, le=1, description="how often a good one is above a bad one")
     curve: Annotated[tuple[Bin, ...], Strict(False)] = Field(
@@ -180,7 +184,7 @@ def _sigmoid(value: float) -> float:
 def keep_calibration(folder: Path, calibration: Calibration) -> None:
     """Write a calibration into a model directory, replacing an older one at once."""
     if not folder.is_dir():
-        raise InputError(f"{folder} is no model directory: a calibration is kept inside one")
+        raise InputError(f"{folder} is not a model directory: a calibration is kept inside one")
     with new_file(folder / CONFIDENCE) as file:
         file.write(calibration.to_json().encode())
 

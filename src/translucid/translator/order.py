@@ -74,6 +74,7 @@ class Order:
             n_best=n_best,
             flags=flags(asked.divided, ways[0]),
             alignment=None if weights is None else self._alignment(asked, ways[0], weights),
+            source_tokens=tokens,
             confidence=sure,
         )
 

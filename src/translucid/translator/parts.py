@@ -27,17 +27,17 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from translucid.text.normalize import nfc
-from translucid.text.spans import (
+from translucid.text.placeholders import (
     Protected,
-    Span,
-    SpanFinder,
     can_protect,
     count_placeholders,
     mask,
     protect,
     unmask,
 )
+from translucid.text.spans import Span, SpanFinder
 from translucid.translator.sentences import divide, is_unspaced
+from translucid.translator.terms import Terminology
 
 Encode: TypeAlias = Callable[[str], Sequence[int]]
 
@@ -79,24 +79,45 @@ class Divided:
 
 @dataclass(frozen=True)
 class Reader:
-    """How texts are read: into tokens, at most `longest` at once; spans become placeholders."""
+    """How texts are read: into tokens, at most `longest` at once; spans become placeholders.
+
+    What `terms` finds is translated, even where it would be a span.
+    """
 
     encode: Encode
     longest: int
     finder: SpanFinder
     placeholders: bool
+    terms: Terminology | None = None
+
+    def find_spans(self, line: str) -> tuple[str, list[Span]]:
+        """Return a line in composed form (NFC) but for its spans, and these."""
+        composed = nfc(line)
+        spans = self.finder.find(composed)
+        taken = [] if self.terms is None else self.terms.places(composed)
+        if taken:
+            spans = [s for s in spans if all(s.end <= a or b <= s.start for a, b in taken)]
+        if not spans or composed == line:
+            return composed, spans
+        return _as_written(line, composed, spans)
 
     def divide(self, text: str) -> Divided:
         """Divide a text into parts; it is normalised first."""
-        text = nfc(text)
         dividing = _Dividing(self)
+        lines: list[str] = []
         start = 0
-        for number, line in enumerate(text.split("\n")):
+        for number, given in enumerate(text.split("\n")):
+            line, spans = self.find_spans(given)
             dividing.gap += "\n" if number else ""
-            dividing.add_line(line, start)
+            dividing.add_line(line, spans, start)
+            lines.append(line)
             start += len(line) + 1
         return Divided(
-            text, tuple(dividing.parts), dividing.gap, dividing.split, dividing.between_spans
+            text="\n".join(lines),
+            parts=tuple(dividing.parts),
+            after=dividing.gap,
+            split=dividing.split,
+            between_spans=dividing.between_spans,
         )
 
     def whole(self, line: str) -> tuple[Part, str]:
@@ -127,6 +148,30 @@ class Reader:
         return (source, translation) if written is None else (part.text, written)
 
 
+def _as_written(line: str, composed: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
+    """Return the composed line with its spans as they are written in the line, and these."""
+    clusters = re.findall(r".[\u0300-\u036f]*", line, re.DOTALL)
+    lengths = [len(nfc(cluster)) for cluster in clusters]
+    if sum(lengths) != len(composed):  # composed across clusters, as Hangul is
+        return composed, list(spans)
+    places = {0: 0}
+    here = there = 0
+    for cluster, length in zip(clusters, lengths, strict=True):
+        here, there = here + length, there + len(cluster)
+        places[here] = there
+    pieces: list[str] = []
+    found: list[Span] = []
+    place = length = 0
+    for span in spans:
+        written = line[places[span.start] : places[span.end]]
+        pieces += [composed[place : span.start], written]
+        start = length + span.start - place
+        length, place = start + len(written), span.end
+        text = written if span.text == span.source else span.text
+        found.append(replace(span, start=start, end=length, source=written, text=text))
+    return "".join([*pieces, composed[place:]]), found
+
+
 class _Dividing:
     """The parts of a text so far, and in `gap` what stands behind the last one."""
 
@@ -136,9 +181,8 @@ class _Dividing:
         self.gap = ""
         self.split = self.between_spans = False
 
-    def add_line(self, line: str, start: int) -> None:
-        """Add a line, which begins at this place of the text."""
-        spans = self._reader.finder.find(line)
+    def add_line(self, line: str, spans: Sequence[Span], start: int) -> None:
+        """Add a line with its spans, which begins at this place of the text."""
         beside = _around(line, spans) if self._reader.placeholders else range(len(spans))
         known = len(self.parts)
         place = first = 0

@@ -28,7 +28,7 @@ from translucid.text.interface import (
     PLACEHOLDERS,
     Tokenizer,
 )
-from translucid.text.spans import is_intact
+from translucid.text.placeholders import is_intact
 from translucid.translator.member import Member
 
 Wrap: TypeAlias = Callable[[Stepper], Stepper]
@@ -37,6 +37,7 @@ Tell: TypeAlias = Callable[[int, list[Hypothesis]], None]
 UNWANTED = math.log(0.01)  # a placeholder less probable than this is not the network's own choice
 ALL_PLACEHOLDERS = range(FIRST_PIECE, FIRST_PIECE + len(PLACEHOLDERS))  # in a vocabulary with them
 _SECOND_BEAM = 4  # at least, for the second search
+_MOST_FORCED = 6  # placeholders for which a second search is worth its time
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ class Searcher:
         """
 
         def tell_unless_forced(number: int, hypotheses: list[Hypothesis]) -> None:
-            if tell is not None and not is_forced(hypotheses[0], self._wanted(requests[number])):
+            wanted = self._wanted(requests[number])
+            if tell is not None and not forced_tokens(hypotheses[0], wanted):
                 tell(number, hypotheses)
 
         job = replace(self.job(requests), tell=tell_unless_forced)
@@ -101,11 +103,16 @@ class Searcher:
     ) -> dict[int, list[Hypothesis]]:
         """Search again where the network was made to write a placeholder; return what is best."""
         forced = {
-            number: replace(request, terms=(*request.terms, *((token,) for token in wanted)))
+            number: replace(request, terms=(*request.terms, *((token,) for token in tokens)))
             for number, request in enumerate(requests)
-            if (wanted := self._wanted(request)) and is_forced(found[number][0], wanted)
+            if (tokens := forced_tokens(found[number][0], self._wanted(request)))
         }
-        again = [request for request in forced.values() if self._has_room(request)]
+        again = [
+            request
+            for number, request in forced.items()
+            if len(request.terms) - len(requests[number].terms) <= _MOST_FORCED
+            and self._has_room(request)
+        ]
         if not again or self.settings.method not in ("greedy", "beam"):
             return {number: found[number] for number in forced}
         beam = max(self.settings.beam, _SECOND_BEAM)
@@ -123,9 +130,12 @@ class Searcher:
         """Return the hypotheses of the second search if its best is sound and more probable."""
         source = self.decode(request.source)
         sound = [one for one in second if is_intact(source, self.decode(one.tokens))]
-        if sound and sound[0].score > first[0].score:
-            return sound
-        return first
+        if not sound or sound[0].score <= first[0].score:
+            return first
+        known = {one.tokens for one in sound}
+        others = [one for one in first if one.tokens not in known]
+        ranked = sorted([*sound, *others], key=lambda one: (not one.finished, -one.score))
+        return ranked[: self.settings.n_best]
 
     def _wanted(self, request: Request) -> Tokens:
         return tuple(token for token in self.placeholders if token in request.source)
@@ -192,10 +202,10 @@ def key(request: Request) -> int:
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
 
 
-def is_forced(hypothesis: Hypothesis, wanted: Tokens) -> bool:
-    """Tell whether a translation lacks a placeholder, or has it where the network wanted none."""
+def forced_tokens(hypothesis: Hypothesis, wanted: Tokens) -> Tokens:
+    """Return the placeholders that a translation lacks, or has where the network wanted none."""
     log_prob = dict(zip(hypothesis.tokens, hypothesis.log_probs, strict=False))
-    return any(log_prob.get(token, -math.inf) < UNWANTED for token in wanted)
+    return tuple(token for token in wanted if log_prob.get(token, -math.inf) < UNWANTED)
 
 
 def placeholders_of(tokenizer: Tokenizer) -> Tokens:

@@ -30,6 +30,10 @@ class Terminology:
         self._terms = [(term, _pattern(term)) for term in longest_first]
         self._any = re.compile("|".join(f"({pattern})" for _, pattern in self._terms) or r"(?!)")
 
+    def places(self, source: str) -> list[tuple[int, int]]:
+        """Return where terms stand in a source, [start, end)."""
+        return [match.span() for match in self._any.finditer(source)]
+
     def of(self, source: str) -> tuple[Tokens, ...]:
         """Return the token sequences that a translation of the source must have."""
         found = (match.lastindex for match in self._any.finditer(source))

@@ -87,14 +87,16 @@ class Translation:
     """The translation of one text; `n_best` has as many candidates as were asked for, best first.
 
     A blank text has the blank translation, no tokens and score 0, and no other candidates.
-    `confidence` is the probability that the best translation is acceptable, where the model knows
-    (see `translator.confidence`).
+    `source_tokens` is how many tokens the network read, symbols not counted; `confidence` the
+    probability that the best translation is acceptable, where the model knows (see
+    `translator.confidence`).
     """
 
     source: str
     n_best: tuple[Candidate, ...]
     flags: Flags
     alignment: Alignment | None
+    source_tokens: int = 0
     confidence: float | None = None
 
     @property

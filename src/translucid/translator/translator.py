@@ -17,7 +17,8 @@ from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
 from translucid.text.interface import Tokenizer, Tokenizers
 from translucid.text.normalize import lower_cased, nfc
-from translucid.text.spans import span_finder, without_spans
+from translucid.text.placeholders import without_spans
+from translucid.text.spans import span_finder
 from translucid.translator.alignment import soft_alignments
 from translucid.translator.asking import (
     Wishes,
@@ -301,7 +302,7 @@ class Translator:
         """Return how texts are read for a direction, and the terminology; see `translate`."""
         known = {self._spelled(source): written for source, written in (terms or {}).items()}
         terminology = Terminology(known, self.writer.encode)
-        reader = self.reader(source, target, keep)
+        reader = replace(self.reader(source, target, keep), terms=terminology)
         return Wishes(reader, self.writer, self.tag(target), terminology)
 
     def reader(self, source: str | None, target: str, keep: tuple[str, ...] = ()) -> Reader:

@@ -55,7 +55,7 @@ class EncodingJob:
     """What encoding depends on beside the pairs; `max_tokens` is 0 where any number will do.
 
     Targets are encoded with the first `target_pieces` of the vocabulary. With a `lexicon`, training
-    pairs get placeholders, a share of them (`placeholders`) such that nobody wrote.
+    pairs get placeholders, a share of them (`placeholders`) synthetic ones.
     """
 
     tokenizer: Path

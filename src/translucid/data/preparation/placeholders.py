@@ -36,7 +36,8 @@ from translucid.events import Emit, Progress
 from translucid.text.interface import FAMILY_SIZE
 from translucid.text.lexical import Lexicon, WordTable, train_lexicon
 from translucid.text.normalize import plain_typography, without_accents
-from translucid.text.spans import Family, Span, SpanFinder, placeholder_of
+from translucid.text.placeholders import placeholder_of
+from translucid.text.spans import Family, Span, SpanFinder
 
 LEXICON_PAIRS = 60_000  # a lexical model learns from no more pairs than this,
 _LEXICON_WORDS = 20  # of which neither side has more words than this
@@ -127,7 +128,9 @@ class PlaceholderInserter:
     finders: tuple[SpanFinder, SpanFinder]
 
     @classmethod
-    def of(cls, lexicon: WordLexicon, share: float, languages: Texts) -> PlaceholderInserter:
+    def of(
+        cls, lexicon: WordLexicon, share: float, languages: tuple[str, str]
+    ) -> PlaceholderInserter:
         """Return the inserter for pairs of two languages."""
         source, target = languages
         finders = SpanFinder(source=source, target=target), SpanFinder(source=target)

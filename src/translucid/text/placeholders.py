@@ -1,0 +1,210 @@
+"""Placeholders in the place of spans that are not translated, and the way back.
+
+::
+
+    source      Open {file} in <b>this</b> window 😀
+    protected   Open ⟨word0⟩ in ⟨open0⟩this⟨close0⟩ window ⟨mark0⟩      what the network reads
+    output      Ouvrez ⟨word0⟩ dans ⟨open0⟩cette⟨close0⟩ fenêtre ⟨mark0⟩  what it writes
+    restored    Ouvrez {file} dans <b>cette</b> fenêtre 😀
+
+Each ⟨…⟩ is one private-use character (`translucid.text.interface.PLACEHOLDERS`), which is one
+piece of a vocabulary that has placeholders. A text is masked first, each span by the first
+placeholder of its family; only the pieces into which it is divided have their placeholders
+numbered, so that there are enough of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from translucid.text.interface import FAMILY_SIZE, PLACEHOLDER_FAMILIES, PLACEHOLDERS
+from translucid.text.spans import Family, Span, whole_word
+
+_PLACEHOLDERS = frozenset(PLACEHOLDERS)
+_SENTENCE_MARKS = ".,;:!?… "
+
+
+@dataclass(frozen=True)
+class Protected:
+    """A text whose spans are placeholders; `spans` has both, in the order of the source.
+
+    A `fragment` is what stands between spans and is translated by itself: marks with which a
+    network ends a sentence do not belong to it.
+    """
+
+    text: str
+    spans: tuple[tuple[str, Span], ...] = ()
+    fragment: bool = False
+
+    def restore(self, text: str) -> str:
+        """Return a translation with the spans in the place of their placeholders.
+
+        Those that it lacks, as one that was ended in the middle may, come at its end.
+        """
+        lacking = [(mark, span) for mark, span in self.spans if mark not in text]
+        pairs = [span.pair for _, span in lacking]
+        still_open = [
+            (mark, span)
+            for mark, span in reversed(lacking)
+            if span.family == "close" and pairs.count(span.pair) == 1
+        ]
+        ending = still_open + [one for one in lacking if one not in still_open]
+        return self.restore_beginning(text + "".join(mark for mark, _ in ending))
+
+    def restore_beginning(self, text: str) -> str:
+        """Return the beginning of a translation with the spans in the place of placeholders.
+
+        Words do not touch what they did not touch in the source: no ``%sfichiers`` of ``%s files``.
+        """
+        if self.fragment:
+            return text.rstrip(_SENTENCE_MARKS) or text
+        for mark, span in self.spans:
+            if span.family == "word" and mark in text:
+                text = _held_apart(self.text, text, mark)
+        return text.translate({ord(mark): span.text for mark, span in self.spans})
+
+    def hide(self, translation: str) -> str | None:
+        """Return a given translation with placeholders; None where it lacks a span.
+
+        A beginning of a translation lacks some, and is hidden by `hide_beginning`.
+        """
+        hidden = self.hide_beginning(translation)
+        return hidden if is_intact(self.text, hidden) else None
+
+    def hide_beginning(self, translation: str) -> str:
+        """Return the beginning of a translation with placeholders for the spans that it has."""
+        longest_first = sorted(self.spans, key=lambda one: -len(one[1].text))
+        for mark, span in longest_first:
+            translation = re.sub(whole_word(span.text), mark, translation, count=1)
+        return translation
+
+    @property
+    def source(self) -> str:
+        """The text with its spans, as it stood in the source."""
+        return self.text.translate({ord(mark): span.source for mark, span in self.spans})
+
+    @property
+    def places(self) -> list[int]:
+        """Where each character of the text begins in the source, and where the last one ends."""
+        lengths = {mark: len(span.source) for mark, span in self.spans}
+        return list(itertools.accumulate((lengths.get(c, 1) for c in self.text), initial=0))
+
+
+def _held_apart(source: str, text: str, mark: str) -> str:
+    """Return a translation with spaces beside a placeholder where the source has no letters."""
+    _, before, behind = _beside(source, mark)
+    place, left, right = _beside(text, mark)
+    if _is_letter(right) and not _is_letter(behind):
+        text = f"{text[: place + 1]} {text[place + 1 :]}"
+    if _is_letter(left) and not _is_letter(before):
+        text = f"{text[:place]} {text[place:]}"
+    return text
+
+
+def _beside(text: str, mark: str) -> tuple[int, str, str]:
+    place = text.index(mark)
+    return place, text[max(0, place - 1) : place], text[place + 1 : place + 2]
+
+
+def _is_letter(character: str) -> bool:
+    """Tell whether a character is a letter or digit of a script that has spaces between words."""
+    return character.isalnum() and character < "\u2e80"
+
+
+def without_spans(text: str, spans: Iterable[Span]) -> str:
+    """Return what is left of a text between its spans."""
+    return "".join(" " if c in _PLACEHOLDERS else c for c in mask(text, spans))
+
+
+def mask(text: str, spans: Iterable[Span], start: int = 0, end: int | None = None) -> str:
+    """Return text[start:end], the first placeholder of its family standing for each span in it."""
+    pieces: list[str] = []
+    for span in spans:
+        pieces += [text[start : span.start], placeholder_of(span.family, 0)]
+        start = span.end
+    return "".join([*pieces, text[start:end]])
+
+
+def unmask(masked: str, spans: Iterable[Span]) -> str:
+    """Return a masked text with what stands for its spans in the translation."""
+    each = iter(spans)
+    return "".join(next(each).text if c in _PLACEHOLDERS else c for c in masked)
+
+
+def can_protect(masked: str) -> bool:
+    """Tell whether there are placeholders enough for all spans of a masked text."""
+    counts = dict.fromkeys(PLACEHOLDER_FAMILIES, 0)
+    opened = 0
+    for character in filter(_PLACEHOLDERS.__contains__, masked):
+        family, _ = family_of_placeholder(character)
+        opened += family == "open"
+        if family == "close":
+            family = "close" if opened else "mark"
+            opened -= family == "close"
+        counts[family] += 1
+    alone = min(opened, counts["open"])  # they close elsewhere, and stand for themselves here
+    counts["open"], counts["mark"] = counts["open"] - alone, counts["mark"] + alone
+    return max(counts.values()) <= FAMILY_SIZE
+
+
+def protect(masked: str, spans: Sequence[Span]) -> Protected | None:
+    """Number the placeholders of a masked text; None where it has more spans than there are.
+
+    Tags that open and close around something share their number; all other ones stand alone.
+    """
+    if not spans:
+        return Protected(masked)
+    if not can_protect(masked):
+        return None
+    pairs = [span.pair for span in spans]
+    used = dict.fromkeys(PLACEHOLDER_FAMILIES, 0)
+    slots: dict[int | None, int] = {}
+    numbered: list[tuple[str, Span]] = []
+    for span in spans:
+        family: Family = span.family
+        if span.pair is not None and pairs.count(span.pair) == 1:
+            family = "mark"
+        slot = slots[span.pair] if family == "close" else used[family]
+        used[family] += 1
+        slots[span.pair] = slot
+        numbered.append((placeholder_of(family, slot), span))
+    marks = iter(numbered)
+    text = "".join(next(marks)[0] if c in _PLACEHOLDERS else c for c in masked)
+    return Protected(text, tuple(numbered))
+
+
+def placeholder_of(family: Family, slot: int) -> str:
+    """Return the character of a placeholder."""
+    return PLACEHOLDERS[PLACEHOLDER_FAMILIES.index(family) * FAMILY_SIZE + slot]
+
+
+def family_of_placeholder(placeholder: str) -> tuple[Family, int]:
+    """Return family and number of a placeholder's character."""
+    family, slot = divmod(PLACEHOLDERS.index(placeholder), FAMILY_SIZE)
+    families: tuple[Family, ...] = get_args(Family)
+    return families[family], slot
+
+
+def is_intact(source: str, translation: str) -> bool:
+    """Tell whether a translation has each placeholder of the source once, and pairs well nested."""
+    wanted = [character for character in source if character in _PLACEHOLDERS]
+    found = [character for character in translation if character in _PLACEHOLDERS]
+    if sorted(wanted) != sorted(found):
+        return False
+    paired = {slot for family, slot in map(family_of_placeholder, found) if family == "close"}
+    opened: list[int] = []
+    for family, slot in map(family_of_placeholder, found):
+        if family == "open" and slot in paired:
+            opened.append(slot)
+        elif family == "close" and (not opened or opened.pop() != slot):
+            return False
+    return True
+
+
+def count_placeholders(text: str) -> int:
+    """Return how many placeholders a text has."""
+    return sum(map(_PLACEHOLDERS.__contains__, text))
