@@ -230,6 +230,7 @@ def test_words_do_not_touch_what_they_did_not_touch(
         ("mode ~3%s~2 of 50%", ["%s"]),
         ("%sCommand %F%P: on %Y-%m-%d", ["%s", "%F%P", "%Y-%m-%d"]),
         ("%%X is 100%sure", ["%%"]),
+        ("%2lludays %ldfiles", ["%2llu", "%ld"]),
         ("50 %des gens, 50%d'eau", []),
     ],
 )
