@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.config import ModelConfig, read_model_config
-from translucid.errors import ConfigError, InputError
+from translucid.config import Config, ModelConfig, read_model_config
+from translucid.errors import ConfigError, InputError, RenamedWarning
 
 VOCAB = {"source_vocab_size": 100, "target_vocab_size": 100}
 
@@ -123,3 +124,21 @@ def test_broken_files_say_where(tmp_path: Path, name: str, content: str, message
 def test_a_folder_without_a_model_says_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no config\.json there"):
         read_model_config(tmp_path)
+
+
+class Renamed(Config):
+    """Settings one of which had another name once."""
+
+    renamed: ClassVar[Mapping[str, str]] = {"width": "d_model"}
+    d_model: int
+
+
+def test_a_key_of_an_earlier_version_is_understood_with_a_notice() -> None:
+    with pytest.warns(RenamedWarning, match="width is now called d_model"):
+        assert Renamed(width=3) == Renamed(d_model=3)
+    assert Renamed(**Renamed.upgrade({"width": 4})).d_model == 4  # what was stored gets none
+
+
+def test_a_setting_is_not_given_under_both_names() -> None:
+    with pytest.raises(ConfigError, match="unknown key 'width'"), pytest.warns(RenamedWarning):
+        Renamed(width=3, d_model=4)

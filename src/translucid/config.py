@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import tomllib
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from translucid.errors import ConfigError, InputError, nearest
+from translucid.errors import ConfigError, InputError, RenamedWarning, nearest
 
 
 class Rule(NamedTuple):
@@ -30,8 +31,12 @@ class Config(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
     rules: ClassVar[tuple[Rule, ...]] = ()
+    renamed: ClassVar[Mapping[str, str]] = {}  # keys of earlier versions, and what they are now
 
     def __init__(self, /, **values: Any) -> None:
+        for old in self.renamed.keys() & values.keys():
+            warnings.warn(f"{old} is now called {self.renamed[old]}", RenamedWarning, stacklevel=2)
+        values = self.upgrade(values)
         faults: list[str] = []
         unsound: set[str] = set()
         try:
@@ -48,6 +53,14 @@ class Config(BaseModel):
                 faults.append(fault)
         if faults:
             raise ConfigError(type(self).__name__, faults)
+
+    @classmethod
+    def upgrade(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return settings that an earlier version wrote, under the keys of this one."""
+        return {
+            key if (new := cls.renamed.get(key, key)) in values else new: value
+            for key, value in values.items()
+        }
 
     @classmethod
     def from_file(cls, path: Path) -> Self:

@@ -23,6 +23,10 @@ from types import ModuleType
 from typing import ClassVar
 
 
+class RenamedWarning(FutureWarning):
+    """An option or a setting was given under the name that an earlier version had for it."""
+
+
 class TranslucidError(Exception):
     """Base of every error that Translucid raises on purpose."""
 

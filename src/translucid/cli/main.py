@@ -11,7 +11,8 @@ import contextlib
 import faulthandler
 import os
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, Any
 
 import typer
 
@@ -34,7 +35,7 @@ from translucid.cli import (
     translate,
 )
 from translucid.cli.interruption import hear_ctrl_c_everywhere
-from translucid.errors import TranslucidError
+from translucid.errors import RenamedWarning, TranslucidError
 
 SPINS = "2000"  # some microseconds: longer than the pause between two operations of a step
 
@@ -101,11 +102,26 @@ def _tell_where_it_crashed() -> None:
         faulthandler.enable()  # refused where stderr is no open file: there is nowhere to print
 
 
+def _show_renames_as_notes() -> None:
+    """Print what was given under an old name as one line on stderr, once per name."""
+    others = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, RenamedWarning):
+            typer.echo(f"note: {message}; the old name will go with the next release", err=True)
+        else:
+            others(message, category, *where, **more)
+
+    warnings.simplefilter("once", RenamedWarning)
+    warnings.showwarning = show
+
+
 def main() -> None:
     """Run the command line; a TranslucidError becomes its message on stderr and its exit code."""
     _share_the_processor()
     _tell_where_it_crashed()
     hear_ctrl_c_everywhere()
+    _show_renames_as_notes()
     try:
         app()
     except TranslucidError as error:
