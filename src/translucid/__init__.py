@@ -21,14 +21,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from translucid.interpret import Trace, explain
-    from translucid.translator import ReadingBack, Translator, load
+    from translucid.translator import Reranker, TranslationRequest, Translator, load
 
 __version__ = "0.1.0"
-__all__ = ["ReadingBack", "Trace", "Translator", "__version__", "explain", "load"]
+__all__ = [
+    "Reranker",
+    "Trace",
+    "TranslationRequest",
+    "Translator",
+    "__version__",
+    "explain",
+    "load",
+]
 
 _LAZY = {
-    "ReadingBack": "translucid.translator",
+    "Reranker": "translucid.translator",
     "Trace": "translucid.interpret",
+    "TranslationRequest": "translucid.translator",
     "Translator": "translucid.translator",
     "explain": "translucid.interpret",
     "load": "translucid.translator",

@@ -19,6 +19,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from translucid.errors import ConfigError, InputError, RenamedWarning, nearest
 
 
+class Flag(NamedTuple):
+    """How the command line spells a setting, where that does not follow from its name."""
+
+    spelling: str
+
+
 class Rule(NamedTuple):
     """A constraint over several fields: it is judged only where each of them is sound by itself."""
 

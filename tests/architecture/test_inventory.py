@@ -8,7 +8,11 @@ from pathlib import Path
 from architecture.inventory import inventory
 
 # What is gone, and what stands for it; each is in CHANGELOG.md.
-REPLACED: dict[str, str] = {}
+REPLACED: dict[str, str] = {
+    f"{command} --read-back{end}": f"{command} --rerank{end}"
+    for command in ("translate", "evaluate", "compare")
+    for end in ("", "-weight")
+} | {"ReadingBack": "Reranker"}
 
 
 def test_everything_of_version_1_is_still_there() -> None:

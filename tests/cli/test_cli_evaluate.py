@@ -14,7 +14,7 @@ from small_translators import write_random_model
 from translucid.built_in import DEFAULT
 from translucid.cli.main import app
 from translucid.errors import DataError, InputError, TranslucidError
-from translucid.translator import ReadingBack, load
+from translucid.translator import Reranker, load
 from word_data import word_data, word_pairs
 
 REFERENCES = references(25, seed=1)
@@ -185,20 +185,20 @@ def test_translations_that_are_read_back(
 ) -> None:
     back = {"directions": [("en", "fr")], "tags": {}}
     other = write_random_model(tmp_path / "back", kind="char", seed=3, generation=back)
-    wanted = ("-m", model, "--read-back", other, "--read-back-weight", "2", *QUICK)
+    wanted = ("-m", model, "--rerank", other, "--rerank-weight", "2", *QUICK)
     done = evaluated(files, *wanted)
     assert done.exit_code == 0, done.output
-    (folder,) = (model.parent / "evaluations").glob("*-beam4-max-length9-read-back2-*")
+    (folder,) = (model.parent / "evaluations").glob("*-beam4-max-length9-rerank2-*")
     translator = load(model)
     search = translator.default_search.replace(max_length=9)
-    reading_back = ReadingBack(load(other), 2.0)
-    expected = translator.translate(SOURCES, search=search, reading_back=reading_back)
+    reading_back = Reranker(load(other), 2.0)
+    expected = translator.translate(SOURCES, search=search, rerank=reading_back)
     lines = (folder / "translations.txt").read_text(encoding="utf-8").split("\n")
     assert lines == [*(found.text for found in expected), ""]
     assert lines != [*(found.text for found in translator.translate(SOURCES, search=search)), ""]
     (system,) = json.loads((folder / "settings.json").read_text(encoding="utf-8"))["systems"]
-    assert system["read_back"]["models"] == [str(other)]
-    assert system["read_back"]["weight"] == 2.0
+    assert system["rerank"]["models"] == [str(other)]
+    assert system["rerank"]["weight"] == 2.0
     compared = tmp_path / "compared"
     places = ("--src", files["src"], "--ref", files["ref"], "-o", compared, "--trials", "10")
     done = run("compare", model, folder, *places, *wanted[2:])
@@ -208,12 +208,12 @@ def test_translations_that_are_read_back(
 
 
 def test_a_weight_without_a_reader_is_refused(files: dict[str, Path], model: Path) -> None:
-    done = evaluated(files, "-m", model, "--read-back-weight", "1")
+    done = evaluated(files, "-m", model, "--rerank-weight", "1")
     assert isinstance(done.exception, InputError)
-    assert "--read-back-weight without --read-back" in str(done.exception)
-    done = evaluated(files, "--translations", files["out"], "--to", "en", "--read-back", model)
+    assert "--rerank-weight without --rerank" in str(done.exception)
+    done = evaluated(files, "--translations", files["out"], "--to", "en", "--rerank", model)
     assert isinstance(done.exception, InputError)
-    assert "--read-back: the translations are there already" in str(done.exception)
+    assert "--rerank: the translations are there already" in str(done.exception)
 
 
 def test_translations_of_a_file_are_evaluated_beside_it(files: dict[str, Path]) -> None:

@@ -247,7 +247,7 @@ def test_a_search_that_contradicts_itself_is_refused(taught: Path, tmp_path: Pat
         SENTENCE, "-m", taught, "-o", tmp_path / "a.svg", "--method", "greedy", "--beam", "3"
     )
     assert isinstance(result.exception, ConfigError)
-    assert "--beam means nothing to the method greedy" in str(result.exception)
+    assert "beam is not used by the method 'greedy'" in str(result.exception)
 
 
 def test_a_trace_of_another_model_is_refused(taught: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from translucid.cli.main import main
-from translucid.cli.prepare import spread
+from translucid.cli.options import repeat_option
 from translucid.data.corpus import lesson
 from translucid.data.preparation import PrepareConfig
 from translucid.data.shards import open_data
@@ -130,9 +130,9 @@ def test_a_dev_set_can_be_given_in_any_way_one_would_try(
 
 
 def test_options_with_several_values_are_spread_out() -> None:
-    assert spread(["a", "--dev", "b", "c", "-o", "d", "e", "--test", "f"], ["--dev", "--test"]) == [
-        *("a", "--dev", "b", "--dev", "c", "-o", "d", "e", "--test", "f")
-    ]
+    assert repeat_option(
+        ["a", "--dev", "b", "c", "-o", "d", "e", "--test", "f"], ["--dev", "--test"]
+    ) == [*("a", "--dev", "b", "--dev", "c", "-o", "d", "e", "--test", "f")]
 
 
 def test_every_switch_reaches_the_settings(prepare, tmp_path: Path) -> None:

@@ -286,17 +286,17 @@ def test_a_teacher_of_the_other_direction_reads_back(tmp_path: Path) -> None:
     teacher(tmp_path, corpus, "forth.toml")
     teacher(tmp_path, f'{corpus}prepare = ["--from", "de", "--to", "en"]\n', "back.toml")
     taught = f'{corpus}teachers = ["forth.toml", "back.toml"]\n[result]\n'
-    found = commands(written(tmp_path, f'{taught}read_back = ["back.toml"]\n'), Path("out"))
-    reader = "--read-back out/teachers/back/run/best"
+    found = commands(written(tmp_path, f'{taught}rerank = ["back.toml"]\n'), Path("out"))
+    reader = "--rerank out/teachers/back/run/best"
     assert [command.split()[0] for command in found if reader in command] == ["evaluate"]
-    with pytest.raises(InputError, match=r"forth.toml cannot read back .* for de → en"):
-        commands(written(tmp_path, f'{taught}read_back = ["forth.toml"]\n'), tmp_path)
+    with pytest.raises(InputError, match=r"forth.toml cannot rerank .* for de → en"):
+        commands(written(tmp_path, f'{taught}rerank = ["forth.toml"]\n'), tmp_path)
     teacher(tmp_path, f'{corpus}prepare = ["--from", "de", "--to", "en"]\n', "again.toml")
     two = taught.replace('"back.toml"]', '"back.toml", "again.toml"]')
-    with pytest.raises(InputError, match=r"read_back have different tokenizers"):
-        commands(written(tmp_path, f'{two}read_back = ["back.toml", "again.toml"]\n'), tmp_path)
-    with pytest.raises(ConfigError, match=r"read_back: 'other.toml' is no teacher of this recipe"):
-        read_recipe(written(tmp_path, f'{taught}read_back = ["other.toml"]\n'))
+    with pytest.raises(InputError, match=r"rerank have different tokenizers"):
+        commands(written(tmp_path, f'{two}rerank = ["back.toml", "again.toml"]\n'), tmp_path)
+    with pytest.raises(ConfigError, match=r"rerank: 'other.toml' is no teacher of this recipe"):
+        read_recipe(written(tmp_path, f'{taught}rerank = ["other.toml"]\n'))
 
 
 def test_teacher_and_pupil_are_both_of_lower_case_or_neither(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_who_computes_together_writes_the_same_pieces(tmp_path: Path) -> None:
     pupil = f'{corpus}teachers = ["back.toml"]\nprepare = [{german}]\n'
     teacher(tmp_path, pupil, "again.toml")
     two = '[data]\ncorpus = "multi30k"\nteachers = ["teacher.toml", "back.toml", "again.toml"]\n'
-    both = '[result]\nread_back = ["back.toml", "again.toml"]\n'
+    both = '[result]\nrerank = ["back.toml", "again.toml"]\n'
     assert commands(written(tmp_path, f"{two}{both}"), tmp_path)
     teacher(tmp_path, f"{corpus}prepare = [{only}, {german}]\n", "back.toml")
     with pytest.raises(InputError, match=r"back.toml has --target.* and again.toml has not"):

@@ -48,7 +48,7 @@ def test_the_trace_is_of_the_translation_that_the_model_gives_with_this_prefix(
     search = SEARCHES[name].replace(extra_length=12)
     prefix = tuple(translator.tokenizer.encode(begin))
     trace = explain(translator, text, search=search, prefix=prefix, level="light")
-    (translation,) = translator.translate([text], prefixes=[begin], search=search)
+    (translation,) = translator.translate([text], prefix=[begin], search=search)
     best = translation.n_best[0]
     assert (trace.translation, trace.flags) == (best.text, translation.flags)
     assert trace.log_prob == pytest.approx(best.log_prob, abs=1e-5)

@@ -19,7 +19,7 @@ from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret.next_tokens import cut, next_tokens
 from translucid.text.interface import BOS, EOS, FIRST_PIECE
-from translucid.translator.searching import Request
+from translucid.translator.searching import DecoderInput
 
 TEXT = "Où est l'eau ?"
 
@@ -120,7 +120,7 @@ def test_the_cuts_are_what_their_definitions_say(
 def test_it_is_what_sampling_draws_by(cuts: dict[str, Any]) -> None:
     translator, prefix = random_translator(), (300, 301)
     search = SearchConfig(method="sampling", samples=300, n_best=300, max_length=3, seed=4, **cuts)
-    request = Request((*translator.tokenizer.encode(TEXT), EOS), prefix=prefix, terms=())
+    request = DecoderInput((*translator.tokenizer.encode(TEXT), EOS), prefix=prefix, terms=())
     (found,) = translator.searcher(search).find([request], None)
     drawn = Counter((*one.tokens, EOS)[2] for one in found)
     told = next_tokens(translator, TEXT, prefix=prefix, sampling=search, count=10_000)

@@ -13,7 +13,7 @@ from small_engines import Told, babbling, ended, in_loop, running, taught, until
 
 from small_translators import sentences
 from translucid.decoding.settings import SearchConfig
-from translucid.errors import InputError
+from translucid.errors import ConfigError, InputError
 from translucid.serving.abandoning import check_wanted
 from translucid.serving.admission import Draining, Full, TimedOut
 from translucid.serving.engine import READ_AT_ONCE
@@ -41,7 +41,7 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
     if asked["search"] is None or asked["search"].method == "beam":
         asked["terms"] = draw(st.sampled_from([None, {"chat": "tree"}, {"noir": "old"}]))
     if draw(st.booleans()):
-        asked["prefixes"] = draw(
+        asked["prefix"] = draw(
             st.lists(st.sampled_from(["", "old", "red"]), min_size=len(texts), max_size=len(texts))
         )
     asked["forbidden"] = draw(st.sampled_from([(), ("water",)]))
@@ -160,7 +160,7 @@ def test_what_is_wrong_with_a_request_is_its_own_affair() -> None:
                 ended(engine.translate(taught(), ["chat"], target="de")),
                 ended(
                     engine.translate(
-                        taught(), ["chat"], prefixes=["old old"], search=SearchConfig(max_length=1)
+                        taught(), ["chat"], prefix="old old", search=SearchConfig(max_length=1)
                     )
                 ),
                 ended(
@@ -176,10 +176,10 @@ def test_what_is_wrong_with_a_request_is_its_own_affair() -> None:
 
     errors = in_loop(test)
     assert errors[0] is errors[4] is None
-    assert [type(error) for error in errors[1:4]] == [InputError] * 3
+    assert [type(error) for error in errors[1:4]] == [InputError, InputError, ConfigError]
     assert "does not translate into 'de'" in str(errors[1])
     assert "text 1: its prefix of 2 tokens" in str(errors[2])
-    assert "cannot promise terms" in str(errors[3])
+    assert "terms need the method 'beam'" in str(errors[3])
     assert sorted(told.outcomes) == ["done", "done", "failed", "failed", "failed"]
 
 

@@ -12,7 +12,7 @@ from served import Running, random_network, serving, taught
 from small_translators import reversed_translation, sentences
 from translucid.decoding.settings import SearchConfig
 from translucid.serving.problems import Problem
-from translucid.serving.schemas import SearchFields, search_of
+from translucid.serving.schemas import SearchFields, build_search
 from translucid.serving.settings import LIMITS, ServingConfig
 
 
@@ -86,24 +86,24 @@ def test_the_settings_of_a_search_are_those_of_the_library() -> None:
     assert SearchFields.model_fields.keys() == SearchConfig.model_fields.keys()
     default = SearchConfig(beam=7)
     limits = ServingConfig(max_samples=8)
-    assert search_of(default, None, limits) is default
+    assert build_search(default, None, limits) is default
     asked = SearchFields.model_validate(
         {"method": "sampling", "n_best": 3}, context=ServingConfig()
     )
-    assert search_of(default, asked, limits) == SearchConfig(
+    assert build_search(default, asked, limits) == SearchConfig(
         beam=7, method="sampling", n_best=3, samples=3
     )
     wide = SearchFields.model_validate({"method": "diverse", "beam": 6}, context=ServingConfig())
-    assert search_of(default, wide, limits).groups == 6
+    assert build_search(default, wide, limits).groups == 6
 
 
 def test_what_follows_from_a_method_keeps_to_the_limits() -> None:
     limits = ServingConfig(max_samples=8)
     asked = SearchFields.model_validate({"method": "mbr"}, context=limits)
-    assert search_of(SearchConfig(), asked, limits).samples == 8
+    assert build_search(SearchConfig(), asked, limits).samples == 8
     many = SearchFields.model_validate({"method": "sampling", "n_best": 16}, context=limits)
     with pytest.raises(Problem, match="16"):
-        search_of(SearchConfig(), many, limits)
+        build_search(SearchConfig(), many, limits)
 
 
 def events(text: str) -> list[tuple[str, Any]]:

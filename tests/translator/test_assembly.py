@@ -12,8 +12,8 @@ from small_tokenizers import small_tokenizer
 from translucid.decoding.stepper import Hypothesis
 from translucid.text.interface import UNK, Tokenizer
 from translucid.text.spans import SpanFinder
-from translucid.translator.assembly import best_combinations, candidate, flags
-from translucid.translator.parts import Divided, Reader
+from translucid.translator.assembly import best_combinations, build_candidate, find_flags
+from translucid.translator.segmentation import SegmentedText, Segmenter
 
 TOKENIZER = small_tokenizer("bpe")
 
@@ -48,18 +48,18 @@ def test_thousands_of_parts_are_no_deep_recursion() -> None:
     assert [math.fsum(h.score for h in way) for way in best] == [-5000.0, -5001.0]
 
 
-def divided(tokenizer: Tokenizer, text: str) -> Divided:
-    return Reader(tokenizer.encode, 100, SpanFinder(), placeholders=False).divide(text)
+def segment(tokenizer: Tokenizer, text: str) -> SegmentedText:
+    return Segmenter(tokenizer.encode, 100, SpanFinder(), placeholders=False).segment(text)
 
 
 def test_tokens_are_joined_and_scores_are_summed() -> None:
-    text = divided(TOKENIZER, "Le chat.\n\nLe tapis.")
+    text = segment(TOKENIZER, "Le chat.\n\nLe tapis.")
     texts = ["The cat.", "The mat."]
     chosen = [
         Hypothesis(tuple(TOKENIZER.encode(t)), (-1.0, -0.5), "end", score)
         for t, score in zip(texts, (-1.0, -0.25), strict=True)
     ]
-    found = candidate(text, chosen, TOKENIZER)
+    found = build_candidate(text, chosen, TOKENIZER)
     assert found.text == "The cat.\n\nThe mat."
     assert "".join(found.tokens).replace("▁", " ") == " The cat. The mat."
     assert found.log_probs == (-1.0, -0.5, -1.0, -0.5)
@@ -67,15 +67,15 @@ def test_tokens_are_joined_and_scores_are_summed() -> None:
 
 
 def test_the_worst_ending_of_all_parts_is_that_of_the_text() -> None:
-    text = divided(TOKENIZER, "a\nb\nc")
+    text = segment(TOKENIZER, "a\nb\nc")
     chosen = [hypothesis(-1.0, ending) for ending in ("end", "loop", "limit")]
-    assert candidate(text, chosen, TOKENIZER).ending == "loop"
-    found = flags(text, chosen)
+    assert build_candidate(text, chosen, TOKENIZER).ending == "loop"
+    found = find_flags(text, chosen)
     assert (found.truncated, found.looped, found.unknown, found.split) == (True, True, False, False)
 
 
 def test_a_character_that_the_vocabulary_cannot_spell_is_flagged() -> None:
     words = small_tokenizer("word")
-    text = divided(words, "The cat 猫")
-    assert UNK in text.parts[0].tokens
-    assert flags(text, [hypothesis(-1.0)]).unknown
+    text = segment(words, "The cat 猫")
+    assert UNK in text.segments[0].tokens
+    assert find_flags(text, [hypothesis(-1.0)]).unknown

@@ -17,7 +17,7 @@ from translucid.interpret.forced_prefix import forced_prefix, prefix_of_text
 from translucid.interpret.head_table import measurable_pairs
 from translucid.interpret.trace_file import read_trace, write_trace
 from translucid.text.interface import BOS, EOS
-from translucid.translator import ReadingBack, Translator, load
+from translucid.translator import Reranker, Translator, load
 from translucid.translator.head_search import find_alignment_heads
 
 WRITTEN = 340
@@ -55,7 +55,7 @@ def test_every_search_writes_these_pieces_only(fewer: Translator, method: str) -
 
 def test_prefixes_and_terms_are_spelled_with_them(fewer: Translator) -> None:
     search = SearchConfig(beam=3, max_length=60)
-    (found,) = fewer.translate([TEXT], prefixes=[TARGET], search=search)
+    (found,) = fewer.translate([TEXT], prefix=[TARGET], search=search)
     assert found.text.startswith(TARGET)
     (found,) = fewer.translate([TEXT], terms={"chats": "Untranslatable"}, search=search)
     assert "Untranslatable" in found.text
@@ -77,7 +77,7 @@ def test_a_score_is_the_sum_over_the_pieces_that_the_network_knows(fewer: Transl
 def test_it_reads_back(fewer: Translator, tmp_path: Path) -> None:
     there = load(write_random_model(tmp_path / "there", generation={"directions": [("en", "fr")]}))
     (plain,) = there.translate([TARGET], search=QUICK)
-    (found,) = there.translate([TARGET], search=QUICK, reading_back=ReadingBack(fewer, 0.5))
+    (found,) = there.translate([TARGET], search=QUICK, rerank=Reranker(fewer, 0.5))
     before = {one.text: one.score for one in plain.n_best}
     back = fewer.score([one.text for one in found.n_best], [TARGET] * len(found.n_best))
     for one, read in zip(found.n_best, back, strict=True):

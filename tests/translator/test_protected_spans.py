@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from small_translators import write_random_model
 from translucid.decoding.settings import SearchConfig
-from translucid.errors import InputError
+from translucid.errors import ConfigError, InputError
 from translucid.text.spans import SpanFinder
 from translucid.translator import Translation, Translator, load
 
@@ -174,23 +174,23 @@ def test_words_to_keep_come_out(knowing: Translator, unknowing: Translator) -> N
 @pytest.mark.parametrize(
     ("keep", "terms", "message"),
     [
-        (["chat", " "], {}, "number 2 of keep is ''"),
-        (["a\nb"], {}, "number 1 of keep"),
-        (["chat"], {"chat": "cat"}, "'chat' is to be kept as it is, and the term 'chat'"),
+        (["chat", " "], {}, "keep has ' '"),
+        (["a\nb"], {}, "keep has 'a.*b'"),
+        (["chat"], {"chat": "cat"}, "'chat' is in keep, and the term 'chat'"),
         (["chat"], {"chat noir": "cat"}, "and the term 'chat noir' must become 'cat'"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(
     knowing: Translator, keep: list[str], terms: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(ConfigError, match=message):
         knowing.translate(["x"], target="en", keep=keep, terms=terms)
 
 
 def test_a_prefix_may_have_spans(knowing: Translator) -> None:
     text = "<p>Open {file} in %s now.</p>"
     (found,) = knowing.translate(
-        [text], target="en", search=QUICK, prefixes=["<p>Ouvrez {file} dans"]
+        [text], target="en", search=QUICK, prefix=["<p>Ouvrez {file} dans"]
     )
     assert found.text.startswith("<p>Ouvrez {file} dans")
     check(found.text, ("{file}", "%s", "<p>", "</p>"))
@@ -248,15 +248,15 @@ def test_a_prefix_that_a_model_without_placeholders_cannot_honour_is_refused(
     unknowing: Translator,
 ) -> None:
     text = "<p>Open {file} now</p>"
-    (found,) = unknowing.translate([text], target="en", search=QUICK, prefixes=["<p>Ouvrez"])
+    (found,) = unknowing.translate([text], target="en", search=QUICK, prefix=["<p>Ouvrez"])
     assert found.text.startswith("<p>Ouvrez")
     with pytest.raises(InputError, match="this model has no placeholders"):
-        unknowing.translate([text], target="en", search=QUICK, prefixes=["<p>Ouvrez {file}"])
+        unknowing.translate([text], target="en", search=QUICK, prefix=["<p>Ouvrez {file}"])
 
 
 def test_a_word_to_keep_inside_a_word_of_the_prefix_is_no_span(knowing: Translator) -> None:
     (found,) = knowing.translate(
-        ["The cat or the dog"], target="en", search=QUICK, keep=["or"], prefixes=["Forêt or"]
+        ["The cat or the dog"], target="en", search=QUICK, keep=["or"], prefix=["Forêt or"]
     )
     assert found.text.startswith("Forêt or")
     assert not found.text.startswith("Forêt or or")

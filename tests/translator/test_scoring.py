@@ -61,8 +61,7 @@ def test_scores_of_tokens_are_those_of_the_search_for_untrained_networks(
     translator = load(write_random_model(tmp_path / "m", positions=positions))
     tokenizer = translator.tokenizer
     searcher = translator.searcher(SearchConfig(beam=3, n_best=3, max_length=12))
-    wishes = translator.wishes("fr", "en")
-    requests = [wishes.ask(0, text, "").requests[0] for text in SENTENCES]
+    requests = translator.encode(SENTENCES, translator.complete(target="en")).inputs
     pairs, expected = [], []
     for request, found in zip(requests, searcher.find(requests, None), strict=True):
         for hypothesis in found:
@@ -136,7 +135,7 @@ def test_the_tag_of_the_target_language_counts(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_scored_is_refused(taught: Translator) -> None:
-    with pytest.raises(InputError, match="2 sources and 1 targets: give one target a source"):
+    with pytest.raises(InputError, match="2 sources and 1 targets: give one target per source"):
         taught.score(["a", "b"], ["c"])
     with pytest.raises(InputError, match="sources is a list of texts, not the text 'chat'"):
         taught.score("chat", ["cat"])

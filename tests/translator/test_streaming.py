@@ -17,7 +17,7 @@ from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.text.spans import SpanFinder
 from translucid.translator import Partial, Translator, load
-from translucid.translator.parts import Reader
+from translucid.translator.segmentation import Segmenter
 from translucid.translator.streaming import (
     GrowingText,
     LiveTree,
@@ -87,7 +87,7 @@ def test_a_stream_says_something_before_the_end(taught: Translator) -> None:
 def test_what_translate_can_do_stream_can_do(taught: Translator) -> None:
     text = "chat noir\nlivre"
     *_, last = taught.stream(text, terms={"chat": "tree"}, prefix="old", alignment=True)
-    (whole,) = taught.translate([text], terms={"chat": "tree"}, prefixes=["old"], alignment=True)
+    (whole,) = taught.translate([text], terms={"chat": "tree"}, prefix=["old"], alignment=True)
     assert last.translation is not None
     assert last.translation.alignment is not None
     assert last.translation.text == whole.text
@@ -104,10 +104,15 @@ def test_errors_come_at_once(taught: Translator) -> None:
         taught.stream("chat", prefix="old old old", search=SearchConfig(max_length=2))
 
 
-def test_errors_of_the_search_reach_the_reader(taught: Translator) -> None:
-    stream = taught.stream("chat", search=SearchConfig(method="greedy"), terms={"chat": "tree"})
-    with pytest.raises(InputError, match="the method 'greedy' cannot promise terms"):
-        list(stream)
+def test_errors_of_the_search_reach_the_reader() -> None:
+    def fail(tell: Callable[[int], None]) -> None:
+        tell(1)
+        raise InputError("the search cannot be done")
+
+    stream = in_background(fail)
+    assert next(stream) == 1
+    with pytest.raises(InputError, match="the search cannot be done"):
+        next(stream)
 
 
 def test_a_stream_that_is_not_read_to_its_end_ends_its_search(babbling: Translator) -> None:
@@ -173,11 +178,11 @@ def test_of_what_went_in_circles_the_best_stays_while_nothing_has_ended() -> Non
 def test_the_text_of_stable_tokens_is_stable(source: str, target: str) -> None:
     """Token by token, bytes of characters among them: what is shown is never taken back."""
     tokenizer = small_tokenizer("bpe")
-    parts = Reader(tokenizer.encode, 3, SpanFinder(), placeholders=False).divide(source)
-    growing = GrowingText(parts.parts, tokenizer.decode)
+    parts = Segmenter(tokenizer.encode, 3, SpanFinder(), placeholders=False).segment(source)
+    growing = GrowingText(parts.segments, tokenizer.decode)
     tokens = tuple(tokenizer.encode(target.strip()))
     shown = [""]
-    for _ in parts.parts:
+    for _ in parts.segments:
         for length in range(len(tokens) + 1):
             partial = growing.partial(Snapshot(tokens[:length], tokens))
             shown.append(partial.stable)

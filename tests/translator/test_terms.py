@@ -6,12 +6,12 @@ import pytest
 
 from small_tokenizers import small_tokenizer
 from translucid.errors import InputError
-from translucid.translator.terms import Terminology
+from translucid.translator.request import Terminology
 
 
 def targets(terms: dict[str, str], source: str) -> list[str]:
     tokenizer = small_tokenizer("bpe")
-    found = Terminology(terms, tokenizer.encode).of(source)
+    found = Terminology(terms, tokenizer.encode).find(source)
     return [tokenizer.decode(tokens) for tokens in found]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import torch
@@ -20,10 +20,10 @@ from small_translators import (
     write_taught_model,
 )
 from translucid.decoding.settings import SearchConfig
-from translucid.errors import InputError
+from translucid.errors import ConfigError, InputError, RenamedWarning
 from translucid.events import Event, Progress
 from translucid.text.normalizing import NormalizingTokenizer
-from translucid.translator import Translation, Translator, load
+from translucid.translator import Translation, TranslationRequest, Translator, load
 from translucid.translator.translator import MAX_SOURCE_TOKENS
 
 QUICK = SearchConfig(beam=2, max_length=6)  # for networks whose translations are endless
@@ -158,13 +158,13 @@ def test_line_in_is_line_out(babbling: Translator, sources: list[str]) -> None:
 def test_a_line_of_20000_words_is_split_and_nothing_is_lost(taught: Translator) -> None:
     words = " ".join(sentences(8000, seed=1)).split()[:20_000]
     line = " ".join(words)
-    asked = taught.wishes("fr", "en").ask(0, line, "")
-    assert " ".join(part.text for part in asked.divided.parts) == line
-    assert all(len(part.tokens) <= MAX_SOURCE_TOKENS for part in asked.divided.parts)
+    (asked,) = taught.encode([line], taught.complete(target="en")).encoded
+    assert " ".join(part.text for part in asked.segmented.segments) == line
+    assert all(len(part.tokens) <= MAX_SOURCE_TOKENS for part in asked.segmented.segments)
     found = taught.translate([line, "chat"], search=SearchConfig(method="greedy"))
     assert found[0].flags.split
     assert not found[1].flags.split
-    assert len(found[0].text.split()) >= len(asked.divided.parts) >= 20_000 / MAX_SOURCE_TOKENS
+    assert len(found[0].text.split()) >= len(asked.segmented.segments) >= 20_000 / MAX_SOURCE_TOKENS
     assert found[0].text.count("\n") == 0
     assert found[1].text == "cat"
 
@@ -272,7 +272,7 @@ def test_n_best_of_a_text_in_parts(taught: Translator) -> None:
 
 
 def test_prefixes_begin_their_translations(taught: Translator) -> None:
-    found = taught.translate(["chat noir", "chat noir", "\n livre"], prefixes=["red", "", "old"])
+    found = taught.translate(["chat noir", "chat noir", "\n livre"], prefix=["red", "", "old"])
     assert found[0].text.startswith("red ")
     assert found[1].text == "black cat"
     assert found[2].text.startswith("\n old")
@@ -280,7 +280,7 @@ def test_prefixes_begin_their_translations(taught: Translator) -> None:
 
 def test_a_prefix_may_be_longer_than_the_source(taught: Translator) -> None:
     prefix = " ".join(["old"] * 70)
-    (found,) = taught.translate(["chat"], prefixes=[prefix], search=SearchConfig(loop_guard=False))
+    (found,) = taught.translate(["chat"], prefix=[prefix], search=SearchConfig(loop_guard=False))
     assert found.text.startswith(prefix)
 
 
@@ -334,7 +334,7 @@ def test_what_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         taught.translate(
-            ["chat", "noir"], prefixes=prefixes, terms=terms, search=SearchConfig(max_length=2)
+            ["chat", "noir"], prefix=prefixes, terms=terms, search=SearchConfig(max_length=2)
         )
 
 
@@ -358,7 +358,7 @@ def test_words_that_a_model_of_lower_case_is_told_may_have_capitals(taught: Tran
     assert lower.translate(["Chat NOIR"])[0].text == "black cat"
     written = lower.translate(["chat noir"], forbidden=["Cat", "BLACK"])[0].text
     assert written == taught.translate(["chat noir"], forbidden=["cat", "black"])[0].text
-    (found,) = lower.translate(["le chat"], terms={"Chat": "Dog"}, prefixes=["Old"])
+    (found,) = lower.translate(["le chat"], terms={"Chat": "Dog"}, prefix=["Old"])
     assert found.text.startswith("old")
     assert "dog" in found.text
 
@@ -425,9 +425,42 @@ def test_the_model_directory_says_how_to_search(tmp_path: Path) -> None:
     )
 
 
-def test_a_text_that_is_not_in_a_list_is_refused(taught: Translator) -> None:
-    with pytest.raises(InputError, match="texts is a list of texts, not the text 'chat': put it"):
-        taught.translate("chat")
+def test_one_text_has_one_translation(taught: Translator) -> None:
+    assert taught.translate("chat noir", beam=2) == taught.translate(["chat noir"], beam=2)[0]
+
+
+def test_options_are_fields_of_the_request_or_settings_of_the_search(taught: Translator) -> None:
+    by_name = taught.translate(["chat noir"], beam=3, n_best=2, terms={"noir": "red"})
+    request = TranslationRequest(
+        search=taught.default_search.replace(beam=3, n_best=2), terms={"noir": "red"}
+    )
+    assert by_name == taught.translate(["chat noir"], request)
+    assert taught.translate(["chat noir"], request, n_best=1)[0].n_best == by_name[0].n_best[:1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beems": 3}, "unknown option 'beems'; .*beam"),
+        ({"method": "greedy", "beam": 3}, "beam is not used by the method 'greedy'"),
+        ({"temperature": 0.5}, "temperature is not used by the method 'beam'"),
+        ({"max_length": 3, "extra_length": 2}, "both set the same limit"),
+        ({"method": "gready"}, "method = 'gready'.*greedy"),
+        ({"n_best": 9}, "n_best = 9, but the method 'beam' finds at most"),
+        ({"method": "sampling", "terms": {"chat": "cat"}}, "terms need the method 'beam'"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    taught: Translator, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        taught.translate(["chat"], **options)
+
+
+def test_the_first_versions_names_work_with_a_notice(taught: Translator) -> None:
+    with pytest.warns(RenamedWarning, match="prefixes is now called prefix"):
+        old = taught.translate(["chat"], prefixes=["old"])
+    assert old == taught.translate(["chat"], prefix="old")
 
 
 def test_texts_that_can_be_read_only_once_are_all_translated(taught: Translator) -> None:
@@ -443,7 +476,7 @@ def test_texts_that_can_be_read_only_once_are_all_translated(taught: Translator)
 def test_what_must_be_and_may_not_be_is_refused_in_words(taught: Translator) -> None:
     with pytest.raises(InputError, match="the term 'chat' must become 'cat', and a word of that"):
         taught.translate(["chat"], terms={"chat": "cat"}, forbidden=["cat"])
-    with pytest.raises(InputError, match="forbidden is a list of texts, not the text 'cat'"):
+    with pytest.raises(ConfigError, match="forbidden = 'cat': give a list of texts"):
         taught.translate(["chat"], forbidden="cat")
 
 
@@ -453,14 +486,14 @@ def test_what_is_no_text_is_refused(taught: Translator) -> None:
 
 
 def test_prefixes_that_are_not_one_a_text_are_refused(taught: Translator) -> None:
-    with pytest.raises(InputError, match="1 prefixes for 2 texts: give one a text, '' for none"):
-        taught.translate(["chat", "noir"], prefixes=["a"])
+    with pytest.raises(InputError, match="1 prefixes for 2 texts: give one per text, '' for none"):
+        taught.translate(["chat", "noir"], prefix=["a"])
 
 
 @pytest.mark.parametrize("prefix", ["unheard-of", "red\nold"])
 def test_a_prefix_that_cannot_be_written_is_refused(taught: Translator, prefix: str) -> None:
     with pytest.raises(InputError, match="cannot begin a translation: it has several lines, or"):
-        taught.translate(["chat"], prefixes=[prefix])
+        taught.translate(["chat"], prefix=[prefix])
 
 
 def test_an_empty_batch_is_refused(taught: Translator) -> None:

@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from translucid.cli import evaluation_options as options
-from translucid.cli import translation_options
+from translucid.cli import options as shared
+from translucid.decoding.settings import SearchConfig
 
 
+@shared.add_settings(SearchConfig, into="search", only=options.SEARCH_SETTINGS)
 def compare(
     systems: Annotated[
         list[Path],
@@ -28,14 +30,9 @@ def compare(
     split: options.Split = None,
     from_lang: options.From = None,
     to_lang: options.To = None,
-    method: translation_options.Method = None,
-    beam: translation_options.Beam = None,
-    length_penalty: translation_options.LengthPenalty = None,
-    length_form: translation_options.LengthForm = None,
-    coverage_penalty: translation_options.CoveragePenalty = None,
-    max_length: translation_options.MaxLength = None,
-    read_back: translation_options.ReadBack = None,
-    read_back_weight: translation_options.ReadBackWeight = None,
+    search: shared.Given = {},  # noqa: B006 - replaced by one option per setting
+    rerank: shared.Rerank = None,
+    rerank_weight: shared.RerankWeight = None,
     bleu_tokenizer: options.BleuTokenizer = None,
     resamples: options.Resamples = 1000,
     trials: Annotated[
@@ -52,8 +49,8 @@ def compare(
         ),
     ] = None,
     json_wanted: options.Json = False,
-    batch_size: translation_options.BatchSize = 64,
-    threads: translation_options.Threads = None,
+    batch_size: shared.BatchSize = 64,
+    threads: shared.Threads = None,
 ) -> None:
     """Compare two or more systems on one test set, each with the first.
 
@@ -68,22 +65,14 @@ def compare(
     """
     from translucid.cli.comparison_session import ComparisonSession, Significance
     from translucid.cli.evaluation_material import Place, Translating, open_folder
-    from translucid.cli.reader_choice import reader_of
+    from translucid.cli.rerank_option import load_reranker
 
-    given = {
-        "method": method,
-        "beam": beam,
-        "length_penalty": length_penalty,
-        "length_form": length_form,
-        "coverage_penalty": coverage_penalty,
-        "max_length": max_length,
-    }
     session = ComparisonSession(
         place=Place(source, tuple(reference or ()), open_folder(data), split),
         paths=tuple(systems),
         source_lang=from_lang,
         target_lang=to_lang,
-        translating=Translating(given, reader_of(read_back, read_back_weight), batch_size),
+        translating=Translating(search, load_reranker(rerank, rerank_weight), batch_size),
         threads=threads,
     )
     session.run(

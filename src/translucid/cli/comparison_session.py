@@ -147,7 +147,7 @@ class ComparisonSession:
                 continue
             direction = (languages.source, translator.target_language(languages.target))
             made = model_facts([path], direction, self.translating.search(translator))
-            facts.append({"name": name, **made, **self.translating.reader.facts()})
+            facts.append({"name": name, **made, **self.translating.rerank.facts()})
         return facts
 
 

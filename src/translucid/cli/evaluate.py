@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from translucid.cli import evaluation_options as options
-from translucid.cli import translation_options
+from translucid.cli import options as shared
+from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 
 
+@shared.add_settings(SearchConfig, into="search", only=options.SEARCH_SETTINGS)
 def evaluate(
-    models: translation_options.Models = None,
+    models: shared.Models = None,
     source: options.Source = None,
     reference: options.Reference = None,
     translations: Annotated[
@@ -25,14 +27,9 @@ def evaluate(
     train_text: options.TrainText = None,
     from_lang: options.From = None,
     to_lang: options.To = None,
-    method: translation_options.Method = None,
-    beam: translation_options.Beam = None,
-    length_penalty: translation_options.LengthPenalty = None,
-    length_form: translation_options.LengthForm = None,
-    coverage_penalty: translation_options.CoveragePenalty = None,
-    max_length: translation_options.MaxLength = None,
-    read_back: translation_options.ReadBack = None,
-    read_back_weight: translation_options.ReadBackWeight = None,
+    search: shared.Given = {},  # noqa: B006 - replaced by one option per setting
+    rerank: shared.Rerank = None,
+    rerank_weight: shared.RerankWeight = None,
     tokenized_bleu: Annotated[
         bool,
         typer.Option(
@@ -54,8 +51,8 @@ def evaluate(
         ),
     ] = None,
     json_wanted: options.Json = False,
-    batch_size: translation_options.BatchSize = 64,
-    threads: translation_options.Threads = None,
+    batch_size: shared.BatchSize = 64,
+    threads: shared.Threads = None,
 ) -> None:
     """Translate a test set and score it: BLEU, chrF, TER, perplexity.
 
@@ -72,7 +69,7 @@ def evaluate(
     from translucid.cli.evaluation_material import Place, Translating, languages_of, open_folder
     from translucid.cli.evaluation_session import EvaluationSession
     from translucid.cli.model_choice import chosen, loaded
-    from translucid.cli.reader_choice import reader_of
+    from translucid.cli.rerank_option import load_reranker
     from translucid.evaluation.evaluate import Scoring
 
     if models and translations:
@@ -81,15 +78,7 @@ def evaluate(
     translator = None if translations else loaded(models, threads)
     languages = languages_of(translator, place, from_lang, to_lang)
     scoring = Scoring(languages.source, languages.target, bleu_tokenizer, tokenized_bleu, resamples)
-    given = {
-        "method": method,
-        "beam": beam,
-        "length_penalty": length_penalty,
-        "length_form": length_form,
-        "coverage_penalty": coverage_penalty,
-        "max_length": max_length,
-    }
-    translating = Translating(given, reader_of(read_back, read_back_weight), batch_size)
+    translating = Translating(search, load_reranker(rerank, rerank_weight), batch_size)
     if translations:
         translating.refuse_for_files()
     session = EvaluationSession(

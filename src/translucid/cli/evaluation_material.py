@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from translucid.cli.evaluation_recipe import file_facts
-from translucid.cli.reader_choice import Reader
+from translucid.cli.rerank_option import RerankOption
 from translucid.errors import InputError
 
 if TYPE_CHECKING:
@@ -136,24 +136,22 @@ class Translating:
     """How models translate; the search is the model's own with what was given in its place."""
 
     given: dict[str, Any]
-    reader: Reader
+    rerank: RerankOption
     batch_size: int
 
     def refuse_for_files(self) -> None:
         """Refuse options of the search where no model translates."""
-        from translucid.cli.search_options import option
+        from translucid.cli.options import spell_option
 
-        asked = [option(name) for name, value in self.given.items() if value is not None]
-        if asked := [*asked, *(["--read-back"] if self.reader.models else [])]:
+        asked = list(map(spell_option, self.given))
+        if asked := [*asked, *(["--rerank"] if self.rerank.models else [])]:
             raise InputError(
                 f"{', '.join(asked)}: the translations are there already; leave it out"
             )
 
     def search(self, translator: Translator) -> SearchConfig:
         """Return the search for a model."""
-        from translucid.cli.search_options import search_of
-
-        return search_of(translator.default_search, self.given, sample=False, terms=False)
+        return translator.default_search.override(self.given)
 
     def outputs(
         self, translator: Translator, sentences: ReferenceSet, target: str, emit: Emit
@@ -165,7 +163,7 @@ class Translating:
             sentences.sources,
             target=target,
             search=self.search(translator),
-            reading_back=self.reader.reading_back,
+            rerank=self.rerank.reranker,
             batch_size=self.batch_size,
             emit=emit,
         )

@@ -7,6 +7,15 @@ from typing import Annotated
 
 import typer
 
+# Test sets are translated by greedy, beam or minimum-risk search.
+SEARCH_SETTINGS = (
+    "method",
+    "beam",
+    "length_penalty",
+    "length_form",
+    "coverage_penalty",
+    "max_length",
+)
 Source = Annotated[
     Path | None,
     typer.Option("--src", metavar="FILE", help="Source sentences, a line each; plain, .gz or .xz."),

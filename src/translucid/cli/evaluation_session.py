@@ -21,7 +21,6 @@ from translucid.cli.evaluation_material import (
 from translucid.cli.evaluation_recipe import file_facts, in_words, model_facts, recipe
 from translucid.cli.progress import shown, stderr_console
 from translucid.cli.score_table import print_evaluation, stdout_console
-from translucid.cli.search_options import search_of
 from translucid.evaluation.evaluate import Evaluation, Scoring, evaluate
 from translucid.evaluation.outputs import Outputs, given_outputs, reference_likelihood
 from translucid.evaluation.reference_set import ReferenceSet, read_aligned, stem
@@ -108,10 +107,10 @@ class EvaluationSession:
         packaged = built_in_name(folders[0]) is not None  # nothing is written into the package
         place = (Path() if packaged else folders[0].parent) / EVALUATIONS
         words = [model, given.name, *([target] if target else []), self._search_in_a_word()]
-        reader = self.translating.reader
-        folders += [model_directory(model).resolve() for model in reader.models]
-        if reader.reading_back is not None:
-            words.append(f"read-back{reader.reading_back.weight:g}")
+        rerank = self.translating.rerank
+        folders += [model_directory(model).resolve() for model in rerank.models]
+        if rerank.reranker is not None:
+            words.append(f"rerank{rerank.reranker.weight:g}")
         if len(folders) > 1:  # best+best may be of any two runs
             words.append(hashlib.sha256("\n".join(map(str, folders)).encode()).hexdigest()[:6])
         return place / folder_name(words)
@@ -121,8 +120,8 @@ class EvaluationSession:
         assert self.translator is not None
         search, default = self.translating.search(self.translator), self.translator.default_search
         word = f"{search.method}{search.beam}" if search.method == "beam" else search.method
-        named = {"method": search.method, "beam": search.beam if search.method == "beam" else None}
-        usual = search_of(default, named, sample=False, terms=False)
+        beam = {"beam": search.beam} if search.method == "beam" else {}
+        usual = default.override({"method": search.method, **beam})
         changed = [
             f"{name.replace('_', '-')}{value}"
             for name, value in search.model_dump().items()
@@ -140,7 +139,7 @@ class EvaluationSession:
             direction = (self.scoring.source_lang, self.scoring.target_lang)
             search = self.translating.search(self.translator)
             system |= model_facts(self.models, direction, search)
-            system |= self.translating.reader.facts()
+            system |= self.translating.rerank.facts()
             system["batch_size"] = self.translating.batch_size
             system["seconds"] = seconds
             system["sentences_per_second"] = round(len(outputs.texts) / max(seconds, 1e-9), 2)

@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from translucid.cli import explain_options as own
-from translucid.cli import translation_options as options
+from translucid.cli import options
+from translucid.decoding.settings import SearchConfig
 
 if TYPE_CHECKING:
-    from translucid.decoding.settings import SearchConfig
     from translucid.translator import Translator
 
 
+_SEARCH_SETTINGS = (
+    *("method", "beam", "length_penalty", "coverage_penalty", "max_length"),
+    *("temperature", "top_k", "top_p", "seed"),
+)
+
+
+@options.add_settings(SearchConfig, into="search", only=_SEARCH_SETTINGS)
 def explain(
     text: own.Text = None,
     models: options.Models = None,
@@ -29,16 +36,8 @@ def explain(
     trace_file: own.TraceFile = None,
     run: own.Run = None,
     target: options.To = None,
-    method: options.Method = None,
-    beam: options.Beam = None,
-    length_penalty: options.LengthPenalty = None,
-    coverage_penalty: options.CoveragePenalty = None,
-    max_length: options.MaxLength = None,
+    search: options.Given = {},  # noqa: B006 - replaced by one option per setting
     sample: options.Sample = False,
-    temperature: options.Temperature = None,
-    top_k: options.TopK = None,
-    top_p: options.TopP = None,
-    seed: options.Seed = None,
     threads: options.Threads = None,
     panels: Annotated[
         bool, typer.Option("--panels", help="List the panels and what they show.")
@@ -63,33 +62,21 @@ def explain(
     from translucid.cli.explain_output import chosen, form_of, list_panels, write
     from translucid.cli.explain_sources import Wishes, material_of, only_the_curve
     from translucid.cli.model_choice import loaded
-    from translucid.cli.search_options import search_of
 
     if panels:
         list_panels()
         return
     form = form_of(output, panel)
     choice = chosen(form, side, layer, head, step)
-    search = {
-        "method": method,
-        "beam": beam,
-        "length_penalty": length_penalty,
-        "coverage_penalty": coverage_penalty,
-        "max_length": max_length,
-        "temperature": temperature,
-        "top_k": top_k,
-        "top_p": top_p,
-        "seed": seed,
-    }
-    asked = sample or any(value is not None for value in search.values())
+    search = options.with_sample(search, sample=sample)
 
     def network() -> Translator:
         return loaded(models or ([run] if run else None), threads)
 
     def how(translator: Translator) -> SearchConfig:
-        return search_of(translator.default_search, search, sample=sample, terms=False)
+        return translator.default_search.override(search)
 
-    wishes = Wishes(text, given, level, force, target, trace_file, run, bool(models), asked)
+    wishes = Wishes(text, given, level, force, target, trace_file, run, bool(models), bool(search))
     if panel == "curve":
         only_the_curve(form, wishes)
         return

@@ -99,7 +99,7 @@ def _read(path: Path, translator: Translator | None) -> Trace:
 
 
 def _recorded(wishes: Wishes, translator: Translator, search: SearchConfig) -> Trace:
-    from translucid.cli.search_options import one_of
+    from translucid.cli.options import choose
     from translucid.interpret.explain import explain
     from translucid.interpret.tensor_shapes import Level
 
@@ -110,7 +110,7 @@ def _recorded(wishes: Wishes, translator: Translator, search: SearchConfig) -> T
         wishes.text,
         target=wishes.target,
         search=search,
-        level=one_of("--level", level, get_args(Level)),
+        level=choose("--level", level, get_args(Level)),
         given=wishes.given,
         force=wishes.force,
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from translucid.cli import translation_options as options
+from translucid.cli import options
 from translucid.errors import InputError
 
 

@@ -35,6 +35,7 @@ from translucid.cli import (
     translate,
 )
 from translucid.cli.interruption import hear_ctrl_c_everywhere
+from translucid.cli.options import Command
 from translucid.errors import RenamedWarning, TranslucidError
 
 SPINS = "2000"  # some microseconds: longer than the pause between two operations of a step
@@ -68,21 +69,21 @@ def _options(
     """Translucid: a Transformer you can train, trust and see through."""
 
 
-app.command("average")(average.average)
-app.command("compare")(compare.compare)
-app.command("demo")(demo.demo)
-app.command("evaluate")(evaluate.evaluate)
-app.command("explain")(explain.explain)
-app.command("fetch")(fetch.fetch)
-app.command("heads")(heads.heads)
-app.command("info")(info.info)
+app.command("average", cls=Command)(average.average)
+app.command("compare", cls=Command)(compare.compare)
+app.command("demo", cls=Command)(demo.demo)
+app.command("evaluate", cls=Command)(evaluate.evaluate)
+app.command("explain", cls=Command)(explain.explain)
+app.command("fetch", cls=Command)(fetch.fetch)
+app.command("heads", cls=Command)(heads.heads)
+app.command("info", cls=Command)(info.info)
 app.command("prepare", cls=prepare.PrepareCommand)(prepare.prepare)
-app.command("recipe")(recipe.recipe)
-app.command("score")(score.score)
-app.command("serve")(serve.serve)
-app.command("study")(study.study)
-app.command("train")(train.train)
-app.command("translate")(translate.translate)
+app.command("recipe", cls=Command)(recipe.recipe)
+app.command("score", cls=Command)(score.score)
+app.command("serve", cls=Command)(serve.serve)
+app.command("study", cls=Command)(study.study)
+app.command("train", cls=Command)(train.train)
+app.command("translate", cls=Command)(translate.translate)
 
 
 def _share_the_processor() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
-from typer.core import TyperCommand
 
+from translucid.cli.options import Command, repeat_option
 from translucid.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,33 +20,12 @@ if TYPE_CHECKING:
 _SEVERAL = ("--dev", "--test")  # options that take several files: --dev dev.fr dev.en
 
 
-def spread(arguments: Sequence[str], names: Iterable[str]) -> list[str]:
-    """Repeat an option for each of the values that follow it: ``--dev a b`` is ``--dev a --dev b``.
-
-    Values end at the next option. ``--dev=a b`` is the same.
-    """
-    spread_out: list[str] = []
-    option: str | None = None
-    taken = 0
-    for argument in arguments:
-        if argument.startswith("-") and argument != "-":
-            name, equals, _ = argument.partition("=")
-            option, taken = (name, len(equals)) if name in set(names) else (None, 0)
-            spread_out.append(argument)
-            continue
-        if option is not None and taken:
-            spread_out.append(option)
-        taken += 1
-        spread_out.append(argument)
-    return spread_out
-
-
-class PrepareCommand(TyperCommand):
+class PrepareCommand(Command):
     """The command ``prepare``, whose options --dev and --test take several files."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse arguments in which such an option stands once for all its files."""
-        return super().parse_args(ctx, spread(args, _SEVERAL))
+        return super().parse_args(ctx, repeat_option(args, _SEVERAL))
 
 
 # ---- the options, in the order in which --help shows them ---------------------------------------

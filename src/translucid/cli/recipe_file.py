@@ -17,7 +17,7 @@
     average = 8                              # newest checkpoints; 0: the best network of the run
     half = true                              # weights of 16 bits
     beside = ["first.toml"]                  # networks that translate along, as an ensemble
-    read_back = ["second.toml"]              # teachers of the other direction, that read back
+    rerank = ["second.toml"]                 # teachers of the other direction, that rerank
     evaluate = ["--beam", "5"]
     translate = ["--beam", "4"]              # where it is itself a teacher
 
@@ -61,6 +61,7 @@ class ResultTable(Config):
     """The table [result]: which network of the run is kept, and how it is measured."""
 
     rules: ClassVar[tuple[Rule, ...]] = (Rule(("half", "average"), _half_fault),)
+    renamed: ClassVar[Mapping[str, str]] = {"read_back": "rerank"}
 
     average: Annotated[int, Field(ge=0)] = Field(
         default=0, description="newest checkpoints whose mean is taken; 0: the best network"
@@ -69,8 +70,8 @@ class ResultTable(Config):
     beside: Strings = Field(
         default=(), description="recipes whose networks translate along, as an ensemble"
     )
-    read_back: Strings = Field(
-        default=(), description="teachers of the other direction that read translations back"
+    rerank: Strings = Field(
+        default=(), description="teachers of the other direction that rerank translations"
     )
     evaluate: Strings = Field(default=(), description="more arguments of `translucid evaluate`")
     translate: Strings = Field(
@@ -147,8 +148,8 @@ def _teaching_faults(recipe: RecipeFile) -> list[str]:
         faults.append("[data] teachers: two have the same name, and would share a folder")
     known = {teacher.path.name for teacher in everyone}
     faults += [
-        f"[result] read_back: {name!r} is no teacher of this recipe, nor a teacher's teacher"
-        for name in recipe.result.read_back
+        f"[result] rerank: {name!r} is no teacher of this recipe, nor a teacher's teacher"
+        for name in recipe.result.rerank
         if name not in known
     ]
     return faults

@@ -122,23 +122,23 @@ class _Plan:
         return found
 
     def _reader(self, source: str, target: str) -> Words:
-        """Return which teachers read the recipe's own translations back."""
+        """Return which teachers rerank the recipe's own translations."""
         recipe = self.recipe
-        readers = [t for t in recipe.all_teachers() if t.path.name in recipe.result.read_back]
+        readers = [t for t in recipe.all_teachers() if t.path.name in recipe.result.rerank]
         for reader in readers:
             if (target, source) not in self._directions(reader):
                 raise InputError(
-                    f"{recipe.path}: {reader.path.name} cannot read back what is translated into "
-                    f"{target}, for it was not trained for {target} → {source}"
+                    f"{recipe.path}: {reader.path.name} cannot rerank translations into "
+                    f"{target}: it was not trained for {target} → {source}"
                 )
         if len({_first_of(reader).name for reader in readers}) > 1:
             raise InputError(
-                f"{recipe.path}: the teachers of [result] read_back have different tokenizers and "
-                "cannot read together: name one, or some that have the same first teacher"
+                f"{recipe.path}: the teachers of [result] rerank have different tokenizers and "
+                "cannot work together: name one, or some that have the same first teacher"
             )
         _check_written(recipe, readers)
         models = [_model(one, self._place(one)) for one in readers]
-        return tuple(word for model in models for word in ("--read-back", str(model)))
+        return tuple(word for model in models for word in ("--rerank", str(model)))
 
     def _place(self, one: RecipeFile) -> Path:
         return self.folder if one is self.recipe else self.folder / "teachers" / one.name

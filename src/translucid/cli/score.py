@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from translucid.cli import translation_options as options
+from translucid.cli import options
 
 
 def score(
@@ -19,13 +19,13 @@ def score(
         Path, typer.Option("--tgt", metavar="FILE", help="Their translations, one a line.")
     ],
     models: options.Models = None,
-    output: options.OutputFile = None,
+    output: options.Output = None,
     language: options.To = None,
     format_name: Annotated[
         str, typer.Option("--format", metavar="text|jsonl", help="Numbers, or JSON objects.")
     ] = "text",
     word_scores: options.WordScores = False,
-    errors: options.ErrorsName = "strict",
+    errors: options.Errors = "strict",
     batch_size: options.BatchSize = 64,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
@@ -46,11 +46,10 @@ def score(
     from translucid.cli.line_files import ERRORS
     from translucid.cli.model_choice import loaded
     from translucid.cli.pair_scoring import FORMATS, ScoreForm, Scoring, pairs_of
-    from translucid.cli.search_options import one_of
     from translucid.cli.translation_places import output_of, progress_shown, stream_output
 
-    form = ScoreForm(one_of("--format", format_name, FORMATS), word_scores)
-    pairs = pairs_of(source, target, one_of("--errors", errors, ERRORS))
+    form = ScoreForm(options.choose("--format", format_name, FORMATS), word_scores)
+    pairs = pairs_of(source, target, options.choose("--errors", errors, ERRORS))
     destination = output_of(output, (source, target))
     translator = loaded(models, threads)
     if language is None and pairs.lines is not None:

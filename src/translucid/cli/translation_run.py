@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from translucid.cli.closed_pipe import ended_quietly
 from translucid.cli.line_files import Survey
 from translucid.cli.line_translation import Way, translate_lines, windows_after
 from translucid.cli.model_choice import fingerprint
-from translucid.cli.reader_choice import Reader
+from translucid.cli.rerank_option import RerankOption
 from translucid.cli.resumable_output import ResumableOutput, Work, is_unfinished, resumable_output
 from translucid.cli.translation_output import Form
 from translucid.cli.translation_places import Places, StreamOutput, progress_shown, stream_output
@@ -24,24 +24,9 @@ from translucid.cli.translation_summary import Tally
 from translucid.events import Emit, Notice, silent
 
 if TYPE_CHECKING:
-    from translucid.decoding.settings import SearchConfig
-    from translucid.translator import Translation, Translator
+    from translucid.translator import Translation, TranslationRequest, Translator
 
 INTERRUPTED = 130
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """How to translate, the same for every line."""
-
-    target: str | None
-    search: SearchConfig
-    reader: Reader
-    terms: Mapping[str, str] | None
-    forbid: tuple[str, ...]
-    keep: tuple[str, ...]
-    prefix: str | None
-    batch_size: int
 
 
 @dataclass(frozen=True)
@@ -52,8 +37,10 @@ class Run:
     survey: Survey | None
     models: tuple[Path, ...]
     translator: Translator
-    wishes: Wishes
+    request: TranslationRequest
+    rerank: RerankOption
     form: Form
+    batch_size: int
     quiet: bool
 
     def to_the_end(self) -> None:
@@ -74,7 +61,7 @@ class Run:
 
     def _translate_all(self) -> Tally:
         quiet = self.quiet or bool(self.places.texts)
-        self._translate([""], silent)  # refuses impossible wishes before anything is written
+        self._translate([""], silent)  # refuses an impossible request before anything is written
         with ExitStack() as stack:
             output = stack.enter_context(self._output())
             done = output.lines if isinstance(output, ResumableOutput) else 0
@@ -87,24 +74,17 @@ class Run:
                 translate=self._translate,
                 form=self.form,
                 output=output,
-                sizes=windows_after(done, self.wishes.batch_size),
+                sizes=windows_after(done, self.batch_size),
                 total=None if self.survey is None else self.survey.lines - done,
             )
             return translate_lines(way, emit)
 
     def _translate(self, texts: Sequence[str], emit: Emit) -> Sequence[Translation]:
-        wishes = self.wishes
         return self.translator.translate(
             texts,
-            target=wishes.target,
-            search=wishes.search,
-            terms=wishes.terms,
-            forbidden=wishes.forbid,
-            keep=wishes.keep,
-            prefixes=None if wishes.prefix is None else [wishes.prefix] * len(texts),
-            alignment=self.form.alignment,
-            reading_back=wishes.reader.reading_back,
-            batch_size=wishes.batch_size,
+            self.request,
+            rerank=self.rerank.reranker,
+            batch_size=self.batch_size,
             emit=emit,
         )
 
@@ -121,22 +101,23 @@ class Run:
     def _work(self) -> Work:
         """Return, by name, all that what is written depends on."""
         assert self.survey is not None
-        wishes, form = self.wishes, self.form
+        request, form = self.request, self.form
+        search = request.search or self.translator.default_search
         return {
             "translucid": __version__,
             "input": f"a file of {self.survey.lines:,} lines (SHA-256 {self.survey.sha256})",
             "model": fingerprint(self.models),
             "errors": self.places.errors,
-            "target": str(wishes.target),
-            "read_back": json.dumps(wishes.reader.identity()),
-            "terms": json.dumps(wishes.terms, ensure_ascii=False),
-            "forbid": json.dumps(wishes.forbid, ensure_ascii=False),
-            "keep": json.dumps(wishes.keep, ensure_ascii=False),
-            "prefix": json.dumps(wishes.prefix, ensure_ascii=False),
-            "batch_size": str(wishes.batch_size),
+            "target": str(request.target),
+            "rerank": json.dumps(self.rerank.identity()),
+            "terms": json.dumps(request.terms, ensure_ascii=False),
+            "forbid": json.dumps(request.forbidden, ensure_ascii=False),
+            "keep": json.dumps(request.keep, ensure_ascii=False),
+            "prefix": json.dumps(request.prefix, ensure_ascii=False),
+            "batch_size": str(self.batch_size),
             "format": form.format,
             "n_best_list": str(form.n_best),
             "alignment": str(form.alignment),
             "word_scores": str(form.word_scores),
-            **{name: str(value) for name, value in wishes.search.model_dump().items()},
+            **{name: str(value) for name, value in search.model_dump().items()},
         }

@@ -1,17 +1,43 @@
-"""How to search: one settings object for every kind of search."""
+"""How to search: one settings object for every kind of search, and the rules between settings.
+
+Python, the command line and HTTP all change a search through :meth:`SearchConfig.override`, so a
+setting that the method does not use is refused in the same way everywhere.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
 from translucid.config import Config, Count, Rule
+from translucid.errors import ConfigError, nearest
 
 Method = Literal["greedy", "beam", "diverse", "sampling", "mbr"]
-NonNegative = Annotated[float, Field(ge=0)]
 Whole = Annotated[int, Field(ge=0)]
+
+METHODS: tuple[Method, ...] = get_args(Method)
+MBR_SAMPLES = 32  # unless given: with fewer, choosing among samples means little
+_BEAMS = ("beam", "diverse")
+_SAMPLERS = ("sampling", "mbr")
+_RANKED = (*_BEAMS, "sampling")  # ranked by log P over the length penalty
+
+# Settings that only some methods use.
+USED_BY: Mapping[str, tuple[str, ...]] = {
+    "beam": _BEAMS,
+    "length_penalty": _RANKED,
+    "length_form": _RANKED,
+    "coverage_penalty": _BEAMS,
+    "groups": ("diverse",),
+    "diversity": ("diverse",),
+    "samples": _SAMPLERS,
+    "temperature": _SAMPLERS,
+    "top_k": _SAMPLERS,
+    "top_p": _SAMPLERS,
+    "min_p": _SAMPLERS,
+    "seed": _SAMPLERS,
+}
 
 
 def _n_best_fault(values: Mapping[str, Any]) -> str | None:
@@ -52,39 +78,74 @@ class SearchConfig(Config):
     )
 
     method: Method = Field(default="beam", description="kind of search")
-    beam: Count = Field(default=4, description="hypotheses followed side by side")
-    n_best: Count = Field(default=1, description="translations returned for each source")
+    beam: Count = Field(default=4, description="number of hypotheses followed in parallel")
+    n_best: Count = Field(default=1, description="number of translations returned per source")
     length_penalty: Annotated[float, Field(ge=0, le=10)] = Field(
-        default=0.6, description="α; 0: none"
+        default=0.6, description="exponent α of the length; above 0 favours longer translations"
     )
     length_form: Literal["paper", "plain"] = Field(
-        default="paper", description="paper: ((5 + n) / 6)^α; plain: n^α; n counts the end symbol"
+        default="paper", description="what is raised to α: ((5 + n) / 6), or plainly n tokens"
     )
-    coverage_penalty: NonNegative = Field(
-        default=0.0, description="β: price of source tokens that were hardly attended to"
+    coverage_penalty: Annotated[float, Field(ge=0, le=10)] = Field(
+        default=0.0, description="weight β of the penalty for source tokens hardly attended to"
     )
     min_length: Whole = Field(default=0, description="fewest tokens, the end symbol not counted")
     max_length: Count | None = Field(
-        default=None, description="most tokens, the end symbol not counted; none: see extra_length"
+        default=None, description="most tokens, the end symbol not counted; else extra_length"
     )
     extra_length: Whole = Field(default=50, description="most tokens beyond the source's length")
-    temperature: NonNegative = Field(
-        default=1.0, description="sampling: logits are divided by it; 0: greedy"
+    temperature: Annotated[float, Field(ge=0, le=100)] = Field(
+        default=1.0, description="sampling: divides the logits; below 1 is safer, 0 is greedy"
     )
-    top_k: Whole = Field(default=0, description="sampling: only the k most probable; 0: all")
+    top_k: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        default=0, description="sampling: only the k most probable tokens; 0: all"
+    )
     top_p: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=1.0, description="sampling: only the most probable that together reach p"
+        default=1.0, description="sampling: only the most probable tokens that together reach p"
     )
     min_p: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.0, description="sampling: only those of at least this share of the best's"
+        default=0.0, description="sampling: only tokens with this share of the best's probability"
     )
-    samples: Count = Field(default=1, description="sampling and mbr: samples for each source")
-    seed: Whole = Field(default=0, description="sampling and mbr: seed of the random numbers")
-    groups: Count = Field(default=1, description="diverse: groups that the beam is divided into")
-    diversity: NonNegative = Field(
-        default=0.5, description="diverse: price of a token another group has just taken"
+    samples: Count = Field(default=1, description="sampling and mbr: samples per source")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(
+        default=0, description="sampling and mbr: seed of the random numbers"
+    )
+    groups: Count = Field(default=1, description="diverse: number of groups of the beam")
+    diversity: Annotated[float, Field(ge=0, le=1_000)] = Field(
+        default=0.5, description="diverse: penalty for a token that another group has just taken"
     )
     no_repeat_ngram: Whole = Field(
-        default=0, description="no n-gram of this length is written twice; 0: any may be"
+        default=0, description="write no n-gram of this length twice; 0: no limit"
     )
-    loop_guard: bool = Field(default=True, description="end a translation that goes in circles")
+    loop_guard: bool = Field(default=True, description="end a translation that repeats itself")
+
+    def override(self, given: Mapping[str, Any]) -> SearchConfig:
+        """Return this search with some settings given by a user in place of its own.
+
+        Settings that the method does not use are refused. Those that follow from the method, and
+        were not given, are completed: as many samples as `n_best` asks for (at least 32 with
+        ``mbr``), one group per hypothesis of a diverse beam.
+        """
+        method = given.get("method", self.method)
+        if method not in METHODS:
+            raise ConfigError("the search", [f"method = {method!r}: {nearest(method, METHODS)}"])
+        faults = [
+            f"{name} is not used by the method {method!r}: leave it out, or choose the method "
+            + " or ".join(map(repr, USED_BY[name]))
+            for name in given
+            if method not in USED_BY.get(name, METHODS)
+        ]
+        if given.keys() >= {"max_length", "extra_length"}:
+            faults.append("max_length and extra_length both set the same limit: give one of them")
+        if faults:
+            raise ConfigError("the search", faults)
+        n_best = given.get("n_best", self.n_best)
+        completed: dict[str, Any] = {}
+        if method in _SAMPLERS and isinstance(n_best, int):
+            completed["samples"] = max(MBR_SAMPLES if method == "mbr" else 1, n_best)
+        elif method == "diverse":
+            completed["groups"] = given.get("beam", self.beam)
+        try:
+            return self.replace(**{**completed, **given})
+        except ConfigError as error:
+            raise ConfigError("the search", error.faults) from error

@@ -42,8 +42,8 @@ from translucid.text.interface import BOS, EOS, UNK, Tokenizer
 from translucid.text.normalize import nfc
 from translucid.translator import Flags, Translator
 from translucid.translator.member import Member
-from translucid.translator.parts import Part
-from translucid.translator.searching import Request
+from translucid.translator.searching import DecoderInput
+from translucid.translator.segmentation import Segment
 from translucid.translator.translator import MAX_SOURCE_TOKENS
 
 MAX_BYTES = 256_000_000  # of a trace that nobody insists on
@@ -109,7 +109,7 @@ class _Asked:
 
     sentence: str
     tag: Tokens
-    part: Part
+    part: Segment
     after: str
     settings: SearchConfig
     level: Level
@@ -195,7 +195,7 @@ def _search(translator: Translator, asked: _Asked, prefix: Tokens, emit: Emit) -
     recorder = Recorder()
     rows: list[int] = []
     searcher = translator.searcher(asked.settings)
-    request = Request(source=asked.source, prefix=prefix, terms=())
+    request = DecoderInput(source=asked.source, prefix=prefix, terms=())
     searcher.check_room(0, request)
     ((best, *_),) = searcher.find(
         [request], recorder, lambda stepper: _RowCounter(stepper, rows, emit)

@@ -30,9 +30,9 @@ from translucid.text.lexical import sure_links
 from translucid.text.normalize import nfc
 from translucid.translator import Translator
 from translucid.translator.alignment_heads import Row
-from translucid.translator.asking import check_batch_size, checked_pairs, checked_texts
 from translucid.translator.batches import batches
 from translucid.translator.member import padded
+from translucid.translator.request import check_batch_size, check_pairs, check_texts
 from translucid.translator.translator import MAX_SOURCE_TOKENS
 
 MOST_LINKED = 2000  # pairs that the lexical model is made from
@@ -58,13 +58,13 @@ def head_statistics(
     The more sentences, the more is known of alignment: it needs some hundreds.
     """
     model = network_of(translator)
-    sources = checked_texts("sources", sources)
+    sources = check_texts("sources", sources)
     translator.tag(target)  # a language that is missing is to be told before all is translated
     check_batch_size(batch_size)
     if targets is None:
         found = translator.translate(sources, target=target, batch_size=batch_size, emit=emit)
         targets = [translation.text for translation in found]
-    sources, targets = checked_pairs(sources, targets)
+    sources, targets = check_pairs(sources, targets)
     pairs = measurable_pairs(translator, sources, targets, target=target, emit=emit)
     sentences = _encoded(translator, pairs, target)
     tally = _Tally()

@@ -30,7 +30,7 @@ from translucid.interpret.forced_prefix import forced_prefix
 from translucid.interpret.network import network_of
 from translucid.text.interface import BOS, EOS
 from translucid.translator import Translator
-from translucid.translator.searching import Request
+from translucid.translator.searching import DecoderInput
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def next_tokens(
     source = (*translator.tag(target, [sentence]), *part.tokens, EOS)
     log_probs_V = after(translator, source, forced)
     settings = sampling or SearchConfig(method="sampling")
-    request = Request(source, prefix=(), terms=())
+    request = DecoderInput(source, prefix=(), terms=())
     logits_V = cut(allowed(translator, request, forced, log_probs_V), settings)
     return _told(translator, forced, log_probs_V, logits_V, count)
 
@@ -151,7 +151,7 @@ def after(translator: Translator, source: Tokens, prefix: Tokens) -> Tensor:
 
 
 def allowed(
-    translator: Translator, request: Request, prefix: Tokens, log_probs_V: Tensor
+    translator: Translator, request: DecoderInput, prefix: Tokens, log_probs_V: Tensor
 ) -> Tensor:
     """Return log P with −∞ for what no translation has: symbols and line breaks."""
     job = translator.searcher(None).job([request])

@@ -12,7 +12,7 @@ from translucid.interpret.network import network_of
 from translucid.interpret.trace import Trace
 from translucid.text.interface import EOS
 from translucid.translator import Translator
-from translucid.translator.searching import Request
+from translucid.translator.searching import DecoderInput
 
 
 @torch.inference_mode()
@@ -40,7 +40,7 @@ def translation_again(translator: Translator, trace: Trace) -> str:
     """
     forced = () if trace.origin == "given" else trace.prefix
     source = tuple(token.id for token in trace.source_tokens)
-    request = Request(source, prefix=forced, terms=())
+    request = DecoderInput(source, prefix=forced, terms=())
     (hypotheses,) = translator.searcher(trace.search).find([request], None)
     part, after = translator.read_whole(_target(translator, source[0]), trace.source)
     text = part.protected.restore(translator.tokenizer.decode(hypotheses[0].tokens))

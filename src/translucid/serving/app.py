@@ -43,6 +43,7 @@ from translucid.serving.served_models import Served, ServedModels
 from translucid.serving.settings import ServingConfig
 from translucid.serving.state import ServerState
 from translucid.serving.traces import TraceStore
+from translucid.translator import TranslationRequest
 
 LOG = logging.getLogger("translucid.serving")
 WARM_UP_TEXT = "1 2 3."
@@ -159,7 +160,8 @@ async def _warm(state: ServerState, served: Served, target: str) -> None:
     """Translate until it works: the first one may take too long, or others may be in the way."""
     while True:
         try:
-            await state.engine.translate(served, [WARM_UP_TEXT], target=target, alignment=True)
+            request = TranslationRequest(target=target, alignment=True)
+            await state.engine.translate(served, [WARM_UP_TEXT], request)
             return
         except (Full, TimedOut):
             await asyncio.sleep(_WARM_UP_PAUSE)

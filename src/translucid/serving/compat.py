@@ -31,7 +31,7 @@ from translucid.serving.language_names import language_name
 from translucid.serving.problems import Fault, Problem, invalid
 from translucid.serving.state import ServerState
 from translucid.serving.text_log import log_texts
-from translucid.translator import Translation
+from translucid.translator import Translation, TranslationRequest
 
 AUTO = "auto"
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -130,7 +130,8 @@ async def _translated(
         some = [texts[number] for number in numbers]
         default, most = served.translator.default_search, state.settings.max_beam
         search = _search(default, asked.alternatives, most)
-        done = await state.engine.translate(served, some, target=asked.target, search=search)
+        request = TranslationRequest(target=asked.target, search=search)
+        done = await state.engine.translate(served, some, request)
         log_texts(state, some, [one.text for one in done])
         return dict(zip(numbers, done, strict=True))
 

@@ -14,14 +14,13 @@ computed for nobody else stops at its next step.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 
-from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.serving.abandoning import Ticket
 from translucid.serving.admission import Admission, TimedOut
@@ -33,8 +32,8 @@ from translucid.serving.side_threads import SideThreads
 from translucid.serving.streams import Newest
 from translucid.serving.tasks import align_tasks, score_tasks, search_tasks
 from translucid.serving.waiting_line import Budget
-from translucid.translator import Partial, Scored, Translation
-from translucid.translator.order import Order
+from translucid.translator import Partial, Scored, Translation, TranslationRequest
+from translucid.translator.assembly import TranslationBatch
 from translucid.translator.scoring import scored
 
 Result = TypeVar("Result")
@@ -78,39 +77,25 @@ class Engine:
         self,
         served: Served,
         texts: Sequence[str],
-        *,
-        target: str | None = None,
-        search: SearchConfig | None = None,
-        terms: Mapping[str, str] | None = None,
-        prefixes: Sequence[str] | None = None,
-        forbidden: Sequence[str] = (),
-        keep: Sequence[str] = (),
-        alignment: bool = False,
+        request: TranslationRequest | None = None,
+        **options: Any,
     ) -> list[Translation]:
         """Translate texts, together with those of other clients; see `Translator.translate`."""
-        read = partial(
-            served.translator.order,
-            texts,
-            target=target,
-            search=search,
-            terms=terms,
-            prefixes=prefixes,
-            forbidden=forbidden,
-            keep=keep,
-        )
         async with self._in_time("translate", self._batcher.refuse) as ticket:
-            at_once = _is_short(texts) and not (forbidden or keep or terms)
-            order: Order = await self._read(ticket, read, at_once)
-            self._check(order)
-            self._batcher.refuse()  # while it was read, others may have filled the line
-            found = await self._batcher.do(ticket, search_tasks(order.searcher, order.requests))
-            choices = order.choices(found)
+            request = served.translator.complete(request, **options)
+            read = partial(served.translator.encode, texts, request)
+            at_once = _is_short(texts) and not (request.forbidden or request.keep or request.terms)
+            batch: TranslationBatch = await self._read(ticket, read, at_once)
+            self._check(batch)
+            self._batcher.refuse()  # while it was read, others may have filled the queue
+            found = await self._batcher.do(ticket, search_tasks(batch.searcher, batch.inputs))
+            choices = batch.choose(found)
             weights = None
-            if alignment:
-                tasks = align_tasks(served.translator.members, order.pairs(choices))
+            if request.alignment:
+                tasks = align_tasks(served.translator.members, batch.pairs(choices))
                 weights = await self._batcher.do(ticket, tasks)
-            write = partial(order.translations, choices, weights)
-            return await self._read(ticket, write, _is_short(texts) and not alignment)
+            write = partial(batch.assemble, choices, weights)
+            return await self._read(ticket, write, _is_short(texts) and not request.alignment)
 
     async def score(
         self,
@@ -135,14 +120,8 @@ class Engine:
         self,
         served: Served,
         text: str,
-        *,
-        target: str | None = None,
-        search: SearchConfig | None = None,
-        terms: Mapping[str, str] | None = None,
-        prefix: str = "",
-        forbidden: Sequence[str] = (),
-        keep: Sequence[str] = (),
-        alignment: bool = False,
+        request: TranslationRequest | None = None,
+        **options: Any,
     ) -> AsyncGenerator[Partial, None]:
         """Translate a text and yield what there is as it goes; the last one has everything.
 
@@ -152,17 +131,10 @@ class Engine:
         newest: Newest[Partial] = Newest()
 
         def work() -> Partial:
-            order = served.translator.order(
-                [text],
-                target=target,
-                search=search,
-                terms=terms,
-                prefixes=[prefix],
-                forbidden=forbidden,
-                keep=keep,
-            )
-            self._check(order)
-            return served.translator.follow(order, newest.tell, alignment)
+            wanted = served.translator.complete(request, **options)
+            batch = served.translator.encode([text], wanted)
+            self._check(batch)
+            return served.translator.follow(batch, newest.tell, wanted.alignment)
 
         with self._admission.admitted("stream", self._streams.refuse) as ticket:
             async for item in self._follow(ticket, newest, work):
@@ -186,11 +158,11 @@ class Engine:
         """Turn texts into tokens or back, on the event loop where that takes next to no time."""
         return work() if at_once else await self._readers.do(ticket, work)
 
-    def _check(self, order: Order) -> None:
+    def _check(self, batch: TranslationBatch) -> None:
         """Refuse what characters do not bound: many short lines, and terms that take many rows."""
-        requests, most = order.requests, self._settings.max_term_tokens
-        self._check_count(len(requests))
-        tokens = max((sum(map(len, request.terms)) for request in requests), default=0)
+        inputs, most = batch.inputs, self._settings.max_term_tokens
+        self._check_count(len(inputs))
+        tokens = max((sum(map(len, item.terms)) for item in inputs), default=0)
         if tokens > most:
             raise InputError(
                 f"the terms in one sentence must become {tokens} tokens; this server takes {most} "

@@ -19,7 +19,7 @@ from translucid.interpret.trace_file import file_bytes, file_parts
 from translucid.serving.abandoning import check_wanted
 from translucid.serving.answers import JSON, json_answer
 from translucid.serving.bodies import json_body, takes
-from translucid.serving.schemas import search_of, told
+from translucid.serving.schemas import build_search, told
 from translucid.serving.served_models import Served
 from translucid.serving.state import ServerState
 from translucid.serving.tensor_bytes import tensor_bytes
@@ -78,7 +78,7 @@ def router(state: ServerState) -> APIRouter:
     async def make_trace(asked: Asked) -> Response:
         """Translate one sentence and keep everything that the network did."""
         served = state.models.choose(asked.model, asked.source, asked.target)
-        search = search_of(served.translator.default_search, asked.search, state.settings)
+        search = build_search(served.translator.default_search, asked.search, state.settings)
         limit = state.settings.max_trace_bytes
         with large_ones_told():
             stored = await state.engine.run(_made, served, asked, search, limit)

@@ -11,20 +11,20 @@ from translucid.serving.answers import json_answer
 from translucid.serving.bodies import json_body, takes
 from translucid.serving.event_stream import MEDIA_TYPE, ServerEvent, event_stream
 from translucid.serving.problems import TOLD, of_error, unexpected
-from translucid.serving.schemas import search_of
+from translucid.serving.schemas import build_search
 from translucid.serving.served_models import Served
 from translucid.serving.state import ServerState
 from translucid.serving.text_log import log_texts
 from translucid.serving.translation_json import check_alignments, partial_json, translation_json
 from translucid.serving.translation_schemas import (
+    RequestBody,
     ScoreAnswer,
     ScoreBody,
     StreamBody,
     TranslateAnswer,
     TranslateBody,
-    Wishes,
 )
-from translucid.translator import Partial
+from translucid.translator import Partial, TranslationRequest
 
 _SSE: dict[int | str, dict[str, Any]] = {
     200: {
@@ -76,9 +76,9 @@ def _add_translate(routes: APIRouter, state: ServerState) -> None:
         """Translate texts: a list in, a list out, in the same order."""
         served = state.models.choose(asked.model, asked.source, asked.target)
         target = served.target(asked.source, asked.target, asked.texts)
-        translations = await state.engine.translate(
-            served, asked.texts, prefixes=asked.prefixes, **_wishes(state, asked, served, target)
-        )
+        prefixes = "" if asked.prefixes is None else tuple(asked.prefixes)
+        request = _build_request(state, asked, served, target, prefixes)
+        translations = await state.engine.translate(served, asked.texts, request)
         log_texts(state, asked.texts, [one.text for one in translations])
         check_alignments(translations, state.settings.max_alignment)
         return json_answer(
@@ -102,9 +102,8 @@ def _add_stream(routes: APIRouter, state: ServerState) -> None:
         """Translate one text and tell what there is as it grows, as server-sent events."""
         served = state.models.choose(asked.model, asked.source, asked.target)
         target = served.target(asked.source, asked.target, [asked.text])
-        partials = state.engine.stream(
-            served, asked.text, prefix=asked.prefix, **_wishes(state, asked, served, target)
-        )
+        wanted = _build_request(state, asked, served, target, asked.prefix)
+        partials = state.engine.stream(served, asked.text, wanted)
         first = await anext(partials)  # what is wrong with the request is raised here
         return event_stream(
             _events(state, served, target, first, partials, request.scope["request_id"]),
@@ -112,15 +111,22 @@ def _add_stream(routes: APIRouter, state: ServerState) -> None:
         )
 
 
-def _wishes(state: ServerState, asked: Wishes, served: Served, target: str) -> dict[str, Any]:
-    return {
-        "target": target,
-        "search": search_of(served.translator.default_search, asked.search, state.settings),
-        "terms": asked.terms,
-        "forbidden": asked.forbidden,
-        "keep": asked.keep,
-        "alignment": asked.alignment,
-    }
+def _build_request(
+    state: ServerState,
+    asked: RequestBody,
+    served: Served,
+    target: str,
+    prefix: str | tuple[str, ...],
+) -> TranslationRequest:
+    return TranslationRequest(
+        target=target,
+        search=build_search(served.translator.default_search, asked.search, state.settings),
+        terms=asked.terms or {},
+        forbidden=asked.forbidden,
+        keep=asked.keep,
+        prefix=prefix,
+        alignment=asked.alignment,
+    )
 
 
 async def _events(

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    create_model,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from translucid.config import Count
-from translucid.decoding.settings import Method, SearchConfig, Whole
+from translucid.config import Config
+from translucid.decoding.settings import SearchConfig
 from translucid.errors import ConfigError
 from translucid.serving.problems import KINDS, Fault, invalid
 from translucid.serving.settings import ServingConfig
 
 LIMIT = "x-limit"  # the setting that bounds a field, until the OpenAPI document is made
-_MBR_SAMPLES = 32  # as on the command line: with fewer, choosing among samples means little
 
 
 class Body(BaseModel):
@@ -119,93 +125,56 @@ Prefix = Annotated[str, AtMost("max_prefix_characters")]
 Word = Annotated[str, AtMost("max_word_characters")]
 Terms = Annotated[dict[Word, Word], AtMost("max_terms")]
 Words = Annotated[list[Word], AtMost("max_forbidden")]
-Length = Annotated[Whole, AtMost("max_length")]
-Penalty = Annotated[float, Field(ge=0, le=10)]
-Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class SearchFields(Body):
-    """How to search; what is left out is as the model's own search says.
-
-    Fields that mean nothing to the method, such as `temperature` to beam search, change nothing.
-    """
-
-    method: Method | None = Field(None, description="kind of search")
-    beam: Annotated[Count, AtMost("max_beam")] | None = Field(
-        None, description="hypotheses followed side by side"
-    )
-    n_best: Annotated[Count, AtMost("max_n_best")] | None = Field(
-        None, description="translations returned for each text"
-    )
-    length_penalty: Penalty | None = Field(None, description="α of the length penalty; 0: none")
-    length_form: Literal["paper", "plain"] | None = Field(
-        None, description="paper: ((5 + n) / 6)^α; plain: n^α; n counts the end symbol"
-    )
-    coverage_penalty: Penalty | None = Field(
-        None, description="β: price of source tokens that were hardly attended to"
-    )
-    min_length: Length | None = Field(None, description="fewest tokens, the end symbol not counted")
-    max_length: Annotated[Count, AtMost("max_length")] | None = Field(
-        None, description="most tokens, the end symbol not counted"
-    )
-    extra_length: Length | None = Field(None, description="most tokens beyond the source's length")
-    temperature: Annotated[float, Field(ge=0, le=100)] | None = Field(
-        None, description="sampling: logits are divided by it; 0: greedy"
-    )
-    top_k: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(
-        None, description="sampling: only the k most probable; 0: all"
-    )
-    top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        None, description="sampling: only the most probable that together reach p"
-    )
-    min_p: Share | None = Field(
-        None, description="sampling: only those of at least this share of the best's"
-    )
-    samples: Annotated[Count, AtMost("max_samples")] | None = Field(
-        None, description="sampling and mbr: samples for each text"
-    )
-    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = Field(
-        None, description="sampling and mbr: seed of the random numbers"
-    )
-    groups: Annotated[Count, AtMost("max_beam")] | None = Field(
-        None, description="diverse: groups that the beam is divided into"
-    )
-    diversity: Annotated[float, Field(ge=0, le=1_000)] | None = Field(
-        None, description="diverse: price of a token another group has just taken"
-    )
-    no_repeat_ngram: Length | None = Field(
-        None, description="no n-gram of this length is written twice; 0: any may be"
-    )
-    loop_guard: bool | None = Field(None, description="end a translation that goes in circles")
+# Which of the server's limits bounds which setting of a search.
+_SEARCH_LIMITS = {
+    "beam": "max_beam",
+    "groups": "max_beam",
+    "n_best": "max_n_best",
+    "samples": "max_samples",
+    "min_length": "max_length",
+    "max_length": "max_length",
+    "extra_length": "max_length",
+    "no_repeat_ngram": "max_length",
+}
 
 
-def search_of(
+def optional_fields(config: type[Config], limits: Mapping[str, str], description: str) -> Any:
+    """Return a body with the settings of a config class, all of which may be left out."""
+    fields: dict[str, Any] = {}
+    for name, field in config.model_fields.items():
+        metadata = [*field.metadata, *([AtMost(limits[name])] if name in limits else [])]
+        kind: Any = Annotated[(field.annotation, *metadata)] if metadata else field.annotation
+        fields[name] = (kind | None, Field(None, description=field.description))
+    return create_model("SearchFields", __base__=Body, __doc__=description, **fields)
+
+
+if TYPE_CHECKING:
+    SearchFields = Body
+else:
+    SearchFields = optional_fields(
+        SearchConfig,
+        _SEARCH_LIMITS,
+        "How to search; what is left out is as the model's own settings say. A setting that the "
+        "method does not use is refused.",
+    )
+
+
+def build_search(
     default: SearchConfig, asked: SearchFields | None, limits: ServingConfig
 ) -> SearchConfig:
-    """Return the model's own search with what was asked for put in its place.
-
-    What follows from it keeps to the limits, as what is asked for does.
-    """
+    """Return the model's own search with the settings of a request in their place."""
     if asked is None:
         return default
     given = asked.model_dump(exclude_none=True)
-    method = given.get("method", default.method)
-    needed = _needed_by(method, {**default.model_dump(), **given}, limits.max_samples)
     try:
-        return default.replace(**{**needed, **given})
+        search = default.override(given)
+        if "samples" not in given and search.samples > limits.max_samples:
+            search = search.replace(samples=limits.max_samples)
     except ConfigError as error:
         raise invalid([Fault("search", fault) for fault in error.faults]) from error
-
-
-def _needed_by(method: str, settings: dict[str, Any], most: int) -> dict[str, Any]:
-    """Return what follows from the method where nothing was said of it, `most` samples at most."""
-    if method == "sampling":
-        return {"samples": min(most, settings["n_best"])}
-    if method == "mbr":
-        return {"samples": min(most, max(_MBR_SAMPLES, settings["n_best"]))}
-    if method == "diverse":
-        return {"groups": settings["beam"]}
-    return {}
+    return search
 
 
 class FaultFields(Answer):

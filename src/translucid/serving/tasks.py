@@ -17,7 +17,7 @@ from translucid.serving.engine_events import Kind
 from translucid.translator.alignment import soft_alignments
 from translucid.translator.member import Member
 from translucid.translator.scoring import Pair, score_pairs
-from translucid.translator.searching import Request, Searcher
+from translucid.translator.searching import DecoderInput, Searcher
 
 Tell: TypeAlias = Callable[[int, Any], None]
 """Given the place of an input in its batch, and its result."""
@@ -67,7 +67,7 @@ class Searching:
     with_terms: bool
     kind: Kind = "search"
 
-    def do(self, inputs: Sequence[Request], tell: Tell) -> list[list[Hypothesis]]:
+    def do(self, inputs: Sequence[DecoderInput], tell: Tell) -> list[list[Hypothesis]]:
         """Return the hypotheses of each sentence; stop early if nobody waits any more."""
         return self.searcher.find(inputs, None, CheckedStepper, tell)
 
@@ -114,7 +114,7 @@ class Scoring:
         return len(result)
 
 
-def search_tasks(searcher: Searcher, requests: Sequence[Request]) -> list[Task]:
+def search_tasks(searcher: Searcher, requests: Sequence[DecoderInput]) -> list[Task]:
     """Return the tasks of a search for some sentences."""
     each = {terms: Searching(searcher, terms) for terms in (False, True)}
     width = copies(searcher.settings)

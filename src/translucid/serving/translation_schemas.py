@@ -24,8 +24,8 @@ Name = Annotated[str, Field(max_length=200)]
 Language = Annotated[str, Field(max_length=35)]  # the longest tag that RFC 5646 asks to allow for
 
 
-class Wishes(Body):
-    """What may be said of a translation beside the text."""
+class RequestBody(Body):
+    """What is wanted of a translation, beside the text."""
 
     model: Name | None = Field(
         None, description="name of a model; left out: the first one that has the languages"
@@ -54,7 +54,7 @@ class Wishes(Body):
     alignment: bool = Field(False, description="also return what each word looked at")
 
 
-class TranslateBody(Wishes):
+class TranslateBody(RequestBody):
     """Texts to translate, and how."""
 
     texts: Texts = Field(description="what to translate", examples=[["Le chat dort."]])
@@ -63,7 +63,7 @@ class TranslateBody(Wishes):
     )
 
 
-class StreamBody(Wishes):
+class StreamBody(RequestBody):
     """One text to translate while the client watches, and how."""
 
     text: Text = Field(description="what to translate", examples=["Le chat dort."])

@@ -2,29 +2,29 @@
 
 ::
 
-    loading.py           model directories → a translator; several are an ensemble
-    translator.py        the translator: translate, stream, score
-    translation.py       what it returns
-    order.py             texts as parts for a search, and back, for callers that search themselves
-    asking, parts,       a text in lines and parts, and what is asked of the search for each:
-    sentences, terms,    words that it must have, words that it may not have
-    forbidding
-    member, searching    a network that takes part, and the search for a batch
-    batches, assembly    similar lengths together; parts joined to the translation of a text
-    source_language      which of a model's languages a text is in, where nobody says it
-    reading_back         a network of the other direction has a say in which hypothesis is the best
-    streaming, scoring   a translation as it grows; how probable a given one is
-    attention, alignment where the decoder looks, and so which words belong together
-    confidence           the probability that a translation is acceptable
-    alignment_heads,     the heads that align best; finding them with text.lexical
-    head_search
+    loading           model directories → a translator; several are an ensemble
+    translator        the translator: translate, stream, score
+    request           what is wanted of a translation, and its texts as inputs of the decoder
+    segmentation      a text in lines and segments, with placeholders for what is not translated
+    searching         the search for a batch of segments, by the networks in `member`
+    assembly          hypotheses of segments joined to translations of texts
+    translation       what a translator returns
+    batches           similar lengths together, several batches in parallel
+    source_language   which of a model's languages a text is in
+    rerank            a model of the other direction helps to choose among hypotheses
+    streaming         a translation while it grows
+    scoring           the probability of a given translation
+    alignment         which words belong together, from what the decoder attends to
+    alignment_heads   the heads that align best; `head_search` finds them
+    confidence        the probability that a translation is acceptable
 """
 
 from translucid.translator.alignment_heads import AlignmentHeads, keep_alignment_heads
 from translucid.translator.confidence import Calibration, calibrate, keep_calibration
 from translucid.translator.head_search import find_alignment_heads
 from translucid.translator.loading import load
-from translucid.translator.reading_back import ReadingBack
+from translucid.translator.request import TranslationRequest
+from translucid.translator.rerank import Reranker
 from translucid.translator.source_language import SourceLanguages, keep_source_languages
 from translucid.translator.translation import (
     Alignment,
@@ -45,10 +45,11 @@ __all__ = [
     "Flags",
     "LiveBeam",
     "Partial",
-    "ReadingBack",
+    "Reranker",
     "Scored",
     "SourceLanguages",
     "Translation",
+    "TranslationRequest",
     "Translator",
     "calibrate",
     "find_alignment_heads",

@@ -1,4 +1,4 @@
-"""The alignment of a translation: which source tokens and words each of its own looked at.
+"""The alignment of a translation: which source tokens and words each of its own attends to.
 
 It is computed after the search, in one pass over source and translation, by the heads that align
 best; of an ensemble, it is the mean over its networks.
@@ -22,9 +22,9 @@ from translucid.decoding.job import Tokens
 from translucid.decoding.stepper import Hypothesis
 from translucid.text.interface import BOS, Tokenizer
 from translucid.text.placeholders import Protected
-from translucid.translator.asking import Asked
-from translucid.translator.assembly import between, restored
 from translucid.translator.member import Member, padded
+from translucid.translator.request import EncodedText
+from translucid.translator.segmentation import interleave
 from translucid.translator.sentences import is_unspaced
 from translucid.translator.translation import Alignment, Block
 
@@ -62,7 +62,7 @@ def _of_member(member: Member, sources: Sequence[Tokens], targets: Sequence[Toke
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a text in parts: the text, the tokens of each part, and where each token stands.
+    """One side of a text in segments: the text, each segment's tokens, and where each stands.
 
     A token that stands for no text has no span.
     """
@@ -72,12 +72,15 @@ class Side:
     spans: tuple[tuple[Span | None, ...], ...]
 
 
-def alignment_of(
-    asked: Asked, chosen: Sequence[Hypothesis], weights: Sequence[Tensor], tokenizer: Tokenizer
+def build_alignment(
+    encoded: EncodedText,
+    chosen: Sequence[Hypothesis],
+    weights: Sequence[Tensor],
+    tokenizer: Tokenizer,
 ) -> Alignment:
-    """Return the alignment of a text with its translation, given the weights_TS of each part."""
-    source = _source_side(asked, tokenizer)
-    target = _target_side(asked, [hypothesis.tokens for hypothesis in chosen], tokenizer)
+    """Return the alignment of a text with its translation, given the weights_TS per segment."""
+    source = _source_side(encoded, tokenizer)
+    target = _target_side(encoded, [hypothesis.tokens for hypothesis in chosen], tokenizer)
     return Alignment(
         source_tokens=_pieces(source, tokenizer),
         target_tokens=_pieces(target, tokenizer),
@@ -96,30 +99,30 @@ def _pieces(side: Side, tokenizer: Tokenizer) -> tuple[str, ...]:
 
 
 def _starts(side: Side) -> list[int]:
-    """Return the number of the first token of each part."""
+    """Return the number of the first token of each segment."""
     return list(itertools.accumulate(map(len, side.tokens[:-1]), initial=0))
 
 
-def _source_side(asked: Asked, tokenizer: Tokenizer) -> Side:
+def _source_side(encoded: EncodedText, tokenizer: Tokenizer) -> Side:
     """Return the text with the tokens that the network read."""
     spans: list[tuple[Span | None, ...]] = []
-    for part, request in zip(asked.divided.parts, asked.requests, strict=True):
-        places = [part.start + place for place in part.protected.places]
-        offsets = tokenizer.encode_with_offsets(part.text).offsets
-        tag: list[Span | None] = [None] * (len(request.source) - len(offsets) - 1)
+    for segment, item in zip(encoded.segmented.segments, encoded.inputs, strict=True):
+        places = [segment.start + place for place in segment.protected.places]
+        offsets = tokenizer.encode_with_offsets(segment.text).offsets
+        tag: list[Span | None] = [None] * (len(item.source) - len(offsets) - 1)
         spans.append((*tag, *((places[a], places[b]) for a, b in offsets), None))
-    rows = tuple(request.source for request in asked.requests)
-    return Side(asked.divided.text, rows, tuple(spans))
+    rows = tuple(item.source for item in encoded.inputs)
+    return Side(encoded.segmented.text, rows, tuple(spans))
 
 
-def _target_side(asked: Asked, tokens: Sequence[Tokens], tokenizer: Tokenizer) -> Side:
-    """Return the translation with the tokens of its parts."""
-    parts = asked.divided.parts
-    pieces = between(parts, restored(asked.divided, tokens, tokenizer))
+def _target_side(encoded: EncodedText, tokens: Sequence[Tokens], tokenizer: Tokenizer) -> Side:
+    """Return the translation with the tokens of its segments."""
+    segments = encoded.segmented.segments
+    pieces = interleave(segments, encoded.segmented.restore(tokens, tokenizer))
     places = list(itertools.accumulate(map(len, pieces)))[::2]
     spans = tuple(
-        tuple(_written(place, each, part.protected, tokenizer))
-        for place, each, part in zip(places, tokens, parts, strict=True)
+        tuple(_written(place, each, segment.protected, tokenizer))
+        for place, each, segment in zip(places, tokens, segments, strict=True)
     )
     return Side("".join(pieces), tuple(tokens), spans)
 

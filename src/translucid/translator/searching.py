@@ -1,4 +1,4 @@
-"""Asking a search for the translations of a batch of parts."""
+"""Searching for the translations of a batch of segments, by one network or an ensemble."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _MOST_FORCED = 6  # placeholders for which a second search is worth its time
 
 
 @dataclass(frozen=True)
-class Request:
-    """A part to be translated, and what the translation must begin with and have.
+class DecoderInput:
+    """A segment to translate, and what its translation must begin with and contain.
 
-    `source` is what the network reads: the tag of a language, if it has tags, tokens, the end.
+    `source` is what the network reads: the tag of a language if it has tags, tokens, the end.
     """
 
     source: Tokens
@@ -57,9 +57,9 @@ class Searcher:
     """Searches for translations, by one network or by several together.
 
     `placeholders` are tokens that a translation has exactly once where its source has them. A
-    network that would leave one out is made to write it before it ends. Where that happens, a
-    second search follows hypotheses with all numbers of placeholders side by side, and so finds a
-    better place if there is one.
+    network that would leave one out is forced to write it before it ends. Where that happens, a
+    second search follows hypotheses with every number of placeholders in parallel, and so finds a
+    better position if there is one.
     """
 
     members: tuple[Member, ...]
@@ -71,47 +71,46 @@ class Searcher:
     @torch.inference_mode()
     def find(
         self,
-        requests: Sequence[Request],
+        inputs: Sequence[DecoderInput],
         recorder: Recorder | None,
         wrap: Wrap | None = None,
         tell: Tell | None = None,
     ) -> list[list[Hypothesis]]:
-        """Return the hypotheses of each request, best first.
+        """Return the hypotheses of each input, best first.
 
-        A recorder takes down the search trees; `wrap` puts something between search and network;
-        `tell` is told of a request's hypotheses as soon as they are certain (see `Job.tell`). What
-        is recorded is one search, and no second one follows.
+        A recorder records the search trees; `wrap` puts something between search and network;
+        `tell` is called with the hypotheses of an input as soon as they are certain (see
+        `Job.tell`). With a recorder there is no second search.
         """
 
         def tell_unless_forced(number: int, hypotheses: list[Hypothesis]) -> None:
-            wanted = self._wanted(requests[number])
+            wanted = self._wanted(inputs[number])
             if tell is not None and not forced_tokens(hypotheses[0], wanted):
                 tell(number, hypotheses)
 
-        job = replace(self.job(requests), tell=tell_unless_forced)
-        start = partial(self._start, requests, wrap)
+        job = replace(self.job(inputs), tell=tell_unless_forced)
+        start = partial(self._start, inputs, wrap)
         found = search(start, job, self.settings, recorder)
         if recorder is None:
-            for number, hypotheses in self._second(requests, wrap, found).items():
+            for number, hypotheses in self._second(inputs, wrap, found).items():
                 found[number] = hypotheses
                 if tell is not None:
                     tell(number, hypotheses)
         return found
 
     def _second(
-        self, requests: Sequence[Request], wrap: Wrap | None, found: Sequence[list[Hypothesis]]
+        self, inputs: Sequence[DecoderInput], wrap: Wrap | None, found: Sequence[list[Hypothesis]]
     ) -> dict[int, list[Hypothesis]]:
         """Search again where the network was made to write a placeholder; return what is best."""
         forced = {
-            number: replace(request, terms=(*request.terms, *((token,) for token in tokens)))
-            for number, request in enumerate(requests)
-            if (tokens := forced_tokens(found[number][0], self._wanted(request)))
+            number: replace(item, terms=(*item.terms, *((token,) for token in tokens)))
+            for number, item in enumerate(inputs)
+            if (tokens := forced_tokens(found[number][0], self._wanted(item)))
         }
         again = [
-            request
-            for number, request in forced.items()
-            if len(request.terms) - len(requests[number].terms) <= _MOST_FORCED
-            and self._has_room(request)
+            item
+            for number, item in forced.items()
+            if len(item.terms) - len(inputs[number].terms) <= _MOST_FORCED and self._has_room(item)
         ]
         if not again or self.settings.method not in ("greedy", "beam"):
             return {number: found[number] for number in forced}
@@ -120,15 +119,15 @@ class Searcher:
         second = search(partial(self._start, again, wrap), self.job(again), settings, None)
         better = dict(zip(again, second, strict=True))
         return {
-            number: self._better(request, found[number], better.get(request, []))
-            for number, request in forced.items()
+            number: self._better(item, found[number], better.get(item, []))
+            for number, item in forced.items()
         }
 
     def _better(
-        self, request: Request, first: list[Hypothesis], second: list[Hypothesis]
+        self, item: DecoderInput, first: list[Hypothesis], second: list[Hypothesis]
     ) -> list[Hypothesis]:
         """Return the hypotheses of the second search if its best is sound and more probable."""
-        source = self.decode(request.source)
+        source = self.decode(item.source)
         sound = [one for one in second if is_intact(source, self.decode(one.tokens))]
         if not sound or sound[0].score <= first[0].score:
             return first
@@ -137,16 +136,16 @@ class Searcher:
         ranked = sorted([*sound, *others], key=lambda one: (not one.finished, -one.score))
         return ranked[: self.settings.n_best]
 
-    def _wanted(self, request: Request) -> Tokens:
-        return tuple(token for token in self.placeholders if token in request.source)
+    def _wanted(self, item: DecoderInput) -> Tokens:
+        return tuple(token for token in self.placeholders if token in item.source)
 
     def without(self, tokens: Tokens) -> Searcher:
         """Return a searcher that writes none of these tokens either."""
         return replace(self, forbidden=(*self.forbidden, *tokens))
 
-    def _start(self, requests: Sequence[Request], wrap: Wrap | None, copies: int) -> Stepper:
-        """Return the stepper of some requests, with so many rows each."""
-        sources = [request.source for request in requests]
+    def _start(self, inputs: Sequence[DecoderInput], wrap: Wrap | None, copies: int) -> Stepper:
+        """Return the stepper of some inputs, with this many rows each."""
+        sources = [item.source for item in inputs]
         attending = self.settings.coverage_penalty > 0
         steppers = [
             member.start(sources, copies=copies, attending=attending) for member in self.members
@@ -154,51 +153,51 @@ class Searcher:
         stepper = steppers[0] if len(steppers) == 1 else Ensemble(steppers)
         return stepper if wrap is None else wrap(stepper)
 
-    def job(self, requests: Sequence[Request]) -> Job:
+    def job(self, inputs: Sequence[DecoderInput]) -> Job:
         """Return what is asked of the search."""
-        limits = [self._limit(request) for request in requests]
-        wanted = tuple(map(self._wanted, requests))
+        limits = [self._limit(item) for item in inputs]
+        wanted = tuple(map(self._wanted, inputs))
         return Job(
             limits_B=torch.tensor(limits, device=self.members[0].device),
             begin=BOS,
             end=EOS,
-            prefixes=tuple(request.prefix for request in requests),
-            terms=tuple(request.terms for request in requests),
+            prefixes=tuple(item.prefix for item in inputs),
+            terms=tuple(item.terms for item in inputs),
             forbidden=self.forbidden if any(wanted) else (*self.forbidden, *self.placeholders),
             once=OnceOnly(self.placeholders, _PAIRS, wanted) if any(wanted) else None,
-            keys=tuple(map(key, requests)),
+            keys=tuple(map(key, inputs)),
             decode=self.decode,
         )
 
-    def check_room(self, text: int, request: Request) -> None:
+    def check_room(self, text: int, item: DecoderInput) -> None:
         """Refuse a prefix or terms that do not fit; `text` is the number of the text, from 0."""
-        if not self._has_room(request):
-            terms = tokens_missing(request.terms, request.prefix)
+        if not self._has_room(item):
+            terms = tokens_missing(item.terms, item.prefix)
             raise InputError(
-                f"text {text + 1}: its prefix of {len(request.prefix)} tokens and its terms of "
-                f"{terms} do not fit into a translation of at most {self._limit(request) - 1}: "
+                f"text {text + 1}: its prefix of {len(item.prefix)} tokens and its terms of "
+                f"{terms} do not fit into a translation of at most {self._limit(item) - 1}: "
                 "shorten them, or raise max_length"
             )
 
-    def _has_room(self, request: Request) -> bool:
-        terms = tokens_missing(request.terms, request.prefix)
-        return len(request.prefix) + terms < self._limit(request)
+    def _has_room(self, item: DecoderInput) -> bool:
+        terms = tokens_missing(item.terms, item.prefix)
+        return len(item.prefix) + terms < self._limit(item)
 
-    def _limit(self, request: Request) -> int:
+    def _limit(self, item: DecoderInput) -> int:
         """Return the most tokens that the search may write, the end symbol counted."""
         longest = self.settings.max_length
         if longest is None:
-            demanded = len(request.prefix) + sum(map(len, request.terms))
-            longest = max(len(request.source) - 1, demanded) + self.settings.extra_length
+            demanded = len(item.prefix) + sum(map(len, item.terms))
+            longest = max(len(item.source) - 1, demanded) + self.settings.extra_length
         return min(longest + 1, *(member.positions for member in self.members))
 
 
-def key(request: Request) -> int:
-    """Return a number that depends on the request alone: what lots draw is the same in any batch.
+def key(item: DecoderInput) -> int:
+    """Return a number that depends on the input alone: samples are the same in any batch.
 
-    The same sentence, asked for twice with one seed, has the same samples.
+    The same sentence, sampled twice with one seed, has the same samples.
     """
-    content = repr((request.source, request.prefix, request.terms)).encode()
+    content = repr((item.source, item.prefix, item.terms)).encode()
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
 
 

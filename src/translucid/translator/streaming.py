@@ -29,10 +29,9 @@ from translucid.decoding.job import Tokens
 from translucid.decoding.stepper import Hypothesis, Stepper
 from translucid.decoding.tree import Recorder, Status
 from translucid.text.interface import EOS
-from translucid.translator.asking import Asked
-from translucid.translator.assembly import between
-from translucid.translator.parts import Part, joint
-from translucid.translator.searching import Request, Searcher
+from translucid.translator.request import EncodedText
+from translucid.translator.searching import DecoderInput, Searcher
+from translucid.translator.segmentation import Segment, gap_before, interleave
 from translucid.translator.translation import LiveBeam, Partial
 
 Told = TypeVar("Told")
@@ -158,21 +157,21 @@ def common_prefix(rows: Sequence[Tokens]) -> Tokens:
 
 
 class GrowingText:
-    """The text of a translation while its parts are searched, one after another."""
+    """The text of a translation while its segments are searched, one after another."""
 
-    def __init__(self, parts: Sequence[Part], decode: Callable[[Tokens], str]) -> None:
-        self._parts, self._decode = parts, decode
+    def __init__(self, segments: Sequence[Segment], decode: Callable[[Tokens], str]) -> None:
+        self._segments, self._decode = segments, decode
         self._texts: list[str] = []
         self._done = ""
 
     def add(self, tokens: Tokens) -> None:
-        """Go on to the next part, the translation of this one being certain."""
-        part = self._parts[len(self._texts)]
-        self._texts.append(part.protected.restore(self._decode(tokens)))
-        self._done = "".join(between(self._parts, self._texts))
+        """Continue with the next segment: the translation of this one is certain."""
+        segment = self._segments[len(self._texts)]
+        self._texts.append(segment.protected.restore(self._decode(tokens)))
+        self._done = "".join(interleave(self._segments, self._texts))
 
     def partial(self, snapshot: Snapshot) -> Partial:
-        """Return the text so far, given what there is of the part under way."""
+        """Return the text so far, given what there is of the current segment."""
         stable, best = map(self._whole_characters, (snapshot.stable, snapshot.best))
         gap = self._gap(best)
         beams = tuple(self._beam(tokens, score) for tokens, score in snapshot.beams)
@@ -185,12 +184,12 @@ class GrowingText:
         return LiveBeam(self._done + self._gap(text) + text, score)
 
     def _gap(self, text: str) -> str:
-        """Return what stands before the part under way.
+        """Return what stands before the current segment.
 
-        It may depend on the first character of the part's translation.
+        It may depend on the first character of the segment's translation.
         """
-        part = self._parts[len(self._texts)]
-        return joint(part, "".join(self._texts), text) if text else ""
+        segment = self._segments[len(self._texts)]
+        return gap_before(segment, "".join(self._texts), text) if text else ""
 
     def _whole_characters(self, tokens: Tokens) -> str:
         """Return the text of tokens without a character of which some bytes may be missing."""
@@ -199,12 +198,12 @@ class GrowingText:
 
 def grow(
     searcher: Searcher,
-    asked: Asked,
+    encoded: EncodedText,
     decode: Callable[[Tokens], str],
     tell: Callable[[Partial], None],
 ) -> list[list[Hypothesis]]:
-    """Search for the parts of a text in turn; tell the text as it grows, return what was found."""
-    growing = GrowingText(asked.divided.parts, decode)
+    """Search for the segments of a text in turn; tell the text as it grows, return hypotheses."""
+    growing = GrowingText(encoded.segmented.segments, decode)
     found: list[list[Hypothesis]] = []
     last: Partial | None = None
 
@@ -214,24 +213,22 @@ def grow(
         if last != before:
             tell(last)
 
-    for part, request in zip(asked.divided.parts, asked.requests, strict=True):
+    for segment, item in zip(encoded.segmented.segments, encoded.inputs, strict=True):
         # With spans, a second search may follow: nothing is certain before the end.
-        silent = bool(part.protected.spans)
+        silent = bool(segment.protected.spans)
         found += (
-            searcher.find([request], None)
-            if silent
-            else _search_telling(searcher, request, tell_news)
+            searcher.find([item], None) if silent else _search_telling(searcher, item, tell_news)
         )
         growing.add(found[-1][0].tokens)
     return found
 
 
 def _search_telling(
-    searcher: Searcher, request: Request, tell: Callable[[Snapshot], None]
+    searcher: Searcher, item: DecoderInput, tell: Callable[[Snapshot], None]
 ) -> list[list[Hypothesis]]:
-    """Search for one part, and tell what there is before each step."""
+    """Search for one segment, and tell what there is before each step."""
     tree = LiveTree() if searcher.settings.method in _RECORDED_LIVE else None
-    return searcher.find([request], tree, lambda stepper: ToldStepper(stepper, tree, tell))
+    return searcher.find([item], tree, lambda stepper: ToldStepper(stepper, tree, tell))
 
 
 class _Abandoned(Exception):  # noqa: N818 - nothing is wrong: nobody listens any more

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any, overload
 
 import torch
 
@@ -20,27 +21,26 @@ from translucid.text.normalize import lower_cased, nfc
 from translucid.text.placeholders import without_spans
 from translucid.text.spans import span_finder
 from translucid.translator.alignment import soft_alignments
-from translucid.translator.asking import (
-    Wishes,
-    check_batch_size,
-    checked_keep,
-    checked_pairs,
-    checked_prefixes,
-    checked_texts,
-    told_of,
-)
+from translucid.translator.assembly import TranslationBatch
 from translucid.translator.batches import in_batches
 from translucid.translator.confidence import Calibration
-from translucid.translator.forbidding import forbidden_tokens
 from translucid.translator.member import Member
-from translucid.translator.order import Order
-from translucid.translator.parts import Part, Reader
-from translucid.translator.reading_back import Found, ReadingBack, all_of_the_beam
+from translucid.translator.request import (
+    RequestEncoder,
+    Terminology,
+    TranslationRequest,
+    check_batch_size,
+    check_pairs,
+    check_texts,
+    error_context,
+    find_forbidden_tokens,
+)
+from translucid.translator.rerank import RankedSegment, Reranker, return_whole_beam
 from translucid.translator.scoring import Pair, fits, pairs_of, score_pairs, scored
 from translucid.translator.searching import Searcher, never_written, placeholders_of
+from translucid.translator.segmentation import Segment, Segmenter
 from translucid.translator.source_language import SourceLanguages
 from translucid.translator.streaming import grow, in_background
-from translucid.translator.terms import Terminology
 from translucid.translator.translation import Partial, Scored, Translation
 
 CHARACTERS_TO_KNOW = 4000  # of texts, from which their language is known
@@ -99,92 +99,101 @@ class Translator:
             extra_length=self.generation.extra_length,
         )
 
+    @overload
+    def translate(
+        self,
+        texts: str,
+        request: TranslationRequest | None = None,
+        *,
+        rerank: Reranker | None = None,
+        batch_size: int = 64,
+        emit: Emit = silent,
+        **options: Any,
+    ) -> Translation: ...
+
+    @overload
     def translate(
         self,
         texts: Iterable[str],
+        request: TranslationRequest | None = None,
         *,
-        target: str | None = None,
-        search: SearchConfig | None = None,
-        terms: Mapping[str, str] | None = None,
-        prefixes: Iterable[str] | None = None,
-        forbidden: Iterable[str] = (),
-        keep: Iterable[str] = (),
-        alignment: bool = False,
-        reading_back: ReadingBack | None = None,
+        rerank: Reranker | None = None,
         batch_size: int = 64,
-        emit: Emit | None = None,
-    ) -> list[Translation]:
-        """Translate texts; the result has one translation a text, in their order.
+        emit: Emit = silent,
+        **options: Any,
+    ) -> list[Translation]: ...
 
-        `target` is the language to translate into; where the model has several and none is given,
-        the language of each text decides (see `translator.source_language`). `terms` are words of
-        the source and what they must become (see `translator.terms`). `prefixes` has for each text
-        what its translation must begin with, or ''; a blank text stays blank all the same.
-        `forbidden` are words that no translation may have (see `translator.forbidding`), `keep`
-        words and phrases that stand in it as in the text, as addresses, tags and the like do (see
-        `translucid.text.spans`). `alignment` asks for what each word looked at. With
-        `reading_back`, a network of the other direction has a say in which of the hypotheses is the
-        best (see `translator.reading_back`). `batch_size` is how many sentences are translated at
-        once; it changes nothing but speed and memory.
+    def translate(
+        self,
+        texts: str | Iterable[str],
+        request: TranslationRequest | None = None,
+        *,
+        rerank: Reranker | None = None,
+        batch_size: int = 64,
+        emit: Emit = silent,
+        **options: Any,
+    ) -> Translation | list[Translation]:
+        """Translate a text, or a list of texts, whose translations come in the same order.
+
+        Options are the fields of :class:`TranslationRequest` (`target`, `terms`, `keep`,
+        `alignment`, …) and the settings of the search (`method`, `beam`, `n_best`, …; see
+        :class:`SearchConfig`); they take the place of those of `request`. `rerank` lets a model of
+        the other direction help to choose among the hypotheses. `batch_size`, the number of
+        sentences translated at once, changes only speed and memory.
+
+        >>> translator.translate("Je suis étudiant.").text  # doctest: +SKIP
+        'I am a student.'
+        >>> translator.translate(["…", "…"], beam=5, n_best=3, alignment=True)  # doctest: +SKIP
         """
         check_batch_size(batch_size)
-        order = self.order(
-            texts,
-            target=target,
-            search=search,
-            terms=terms,
-            prefixes=prefixes,
-            forbidden=forbidden,
-            keep=keep,
-        )
-        emit = emit or silent
-        if reading_back is None:
-            found = self._find(order, batch_size, emit)
+        request = self.complete(request, **options)
+        if isinstance(texts, str):
+            return self.translate([texts], request, rerank=rerank, batch_size=batch_size)[0]
+        batch = self.encode(texts, request)
+        if rerank is None:
+            found = self._search(batch, batch_size, emit)
         else:
-            found = self._find_and_read_back(order, target, reading_back, batch_size, emit)
-        choices = order.choices(found)
-        weights = self._weights(order.pairs(choices), batch_size) if alignment else None
-        return order.translations(choices, weights)
+            found = self._search_and_rerank(batch, request.target, rerank, batch_size, emit)
+        choices = batch.choose(found)
+        weights = self._weights(batch.pairs(choices), batch_size) if request.alignment else None
+        return batch.assemble(choices, weights)
 
-    def order(
-        self,
-        texts: Iterable[str],
-        *,
-        target: str | None = None,
-        search: SearchConfig | None = None,
-        terms: Mapping[str, str] | None = None,
-        prefixes: Iterable[str] | None = None,
-        forbidden: Iterable[str] = (),
-        keep: Iterable[str] = (),
-    ) -> Order:
+    def complete(
+        self, request: TranslationRequest | None = None, **options: Any
+    ) -> TranslationRequest:
+        """Return a request with these options, see `translate`, on top of the model's settings."""
+        return TranslationRequest.build(request, options, self.default_search)
+
+    def encode(self, texts: Iterable[str], request: TranslationRequest) -> TranslationBatch:
         """Return what `translate` would search for, for callers that search by themselves.
 
-        What cannot be searched for is refused: a prefix or terms for which there is no room.
+        A prefix or terms that do not fit into a translation are refused.
         """
-        lines = checked_texts("texts", texts)
-        begins = checked_prefixes(prefixes, lines)
-        words = [self._spelled(word) for word in checked_texts("forbidden", forbidden)]
-        never = forbidden_tokens(words, self.writer)
-        kept = checked_keep(keep, terms or {})
+        given = check_texts("texts", texts)
+        prefixes = request.prefixes_for(given)
+        words = [self._normalize_case(word) for word in request.forbidden]
+        never = find_forbidden_tokens(words, self.writer)
         directions = []
-        for number, text in enumerate(lines):
-            with told_of("text", number):
-                directions.append(self._probable_direction(target, text))
-        if target is not None:  # what cannot be is refused without texts too
-            self.wishes(None, target, terms, kept)
-        wishes = {way: self.wishes(*way, terms, kept) for way in set(directions)}
-        asked = tuple(
-            wishes[directions[number]].ask(number, text, begins[number])
-            for number, text in enumerate(lines)
+        for number, text in enumerate(given):
+            with error_context("text", number):
+                directions.append(self._probable_direction(request.target, text))
+        if request.target is not None:  # so that a bad request is refused without texts too
+            self._encoder(None, request.target, request)
+        encoders = {way: self._encoder(*way, request) for way in set(directions)}
+        encoded = []
+        for number, (text, prefix) in enumerate(zip(given, prefixes, strict=True)):
+            with error_context("text", number):
+                encoded.append(encoders[directions[number]].encode(text, prefix))
+        self._refuse_forbidden_terms(request.terms, set(never))
+        searcher = self.searcher(request.search).without(never)
+        for number, one in enumerate(encoded):
+            for item in one.inputs:
+                searcher.check_room(number, item)
+        return TranslationBatch(
+            tuple(given), tuple(encoded), searcher, self.tokenizer, self.calibration
         )
-        self._refuse_forbidden_terms(terms or {}, set(never))
-        searcher = self.searcher(search).without(never)
-        for number, one in enumerate(asked):
-            for request in one.requests:
-                searcher.check_room(number, request)
-        return Order(tuple(lines), asked, searcher, self.tokenizer, self.calibration)
 
-    def _refuse_forbidden_terms(self, terms: Mapping[str, str], never: set[int]) -> None:
+    def _refuse_forbidden_terms(self, terms: dict[str, str], never: set[int]) -> None:
         for source, written in terms.items():
             if never.intersection(self.writer.encode(nfc(written).strip())):
                 raise InputError(
@@ -193,41 +202,28 @@ class Translator:
                 )
 
     def stream(
-        self,
-        text: str,
-        *,
-        target: str | None = None,
-        search: SearchConfig | None = None,
-        terms: Mapping[str, str] | None = None,
-        prefix: str = "",
-        forbidden: Iterable[str] = (),
-        keep: Iterable[str] = (),
-        alignment: bool = False,
+        self, text: str, request: TranslationRequest | None = None, **options: Any
     ) -> Iterator[Partial]:
-        """Translate a text and yield what there is as it goes; the last one has everything.
+        """Translate a text and yield what there is while it grows; the last one is complete.
 
-        What is `stable` in one is never taken back. The last translation is that of `translate`.
+        What is `stable` in one is never taken back. The last translation is that of `translate`,
+        and so are the options.
         """
-        order = self.order(
-            [text],
-            target=target,
-            search=search,
-            terms=terms,
-            prefixes=[prefix],
-            forbidden=forbidden,
-            keep=keep,
-        )
-        return in_background(lambda tell: tell(self.follow(order, tell, alignment)))
+        request = self.complete(request, **options)
+        batch = self.encode([text], request)
+        return in_background(lambda tell: tell(self.follow(batch, tell, request.alignment)))
 
-    def follow(self, order: Order, tell: Callable[[Partial], None], alignment: bool) -> Partial:
-        """Search for the only text of an order; tell what there is as it goes, return the last.
+    def follow(
+        self, batch: TranslationBatch, tell: Callable[[Partial], None], alignment: bool
+    ) -> Partial:
+        """Search for the only text of a batch; tell what there is meanwhile, return the last.
 
         It ends early where `tell` raises.
         """
-        (asked,) = order.asked
-        choices = order.choices(grow(order.searcher, asked, self.tokenizer.decode, tell))
-        weights = self._weights(order.pairs(choices), 1) if alignment else None
-        (translation,) = order.translations(choices, weights)
+        (encoded,) = batch.encoded
+        choices = batch.choose(grow(batch.searcher, encoded, self.tokenizer.decode, tell))
+        weights = self._weights(batch.pairs(choices), 1) if alignment else None
+        (translation,) = batch.assemble(choices, weights)
         return Partial(translation.text, "", True, translation)
 
     def score(
@@ -259,10 +255,10 @@ class Translator:
         self, sources: Iterable[str], targets: Iterable[str], *, target: str | None = None
     ) -> list[list[Pair]]:
         """Return the lines that `score` would score, for callers that score by themselves."""
-        texts = list(zip(*checked_pairs(sources, targets), strict=True))
+        texts = list(zip(*check_pairs(sources, targets), strict=True))
         tags, hidden = [], []
         for number, (source, translation) in enumerate(texts):
-            with told_of("pair", number):
+            with error_context("pair", number):
                 tags.append(self.tag(target, [source]))
                 hidden.append(self._hidden(target, source, translation))
         return pairs_of(self.members, self._tokenizers, tags, hidden)
@@ -273,15 +269,16 @@ class Translator:
         hidden = self._hidden(target, source, translation)
         return fits(self.members, self._tokenizers, tag, *hidden)
 
-    def read_whole(self, target: str | None, line: str) -> tuple[Part, str]:
-        """Return a line as the one part that the network reads, and what stands behind it."""
-        return self.reader(*self._probable_direction(target, line)).whole(line)
+    def read_whole(self, target: str | None, line: str) -> tuple[Segment, str]:
+        """Return a line as the one segment that the network reads, and what is copied behind it."""
+        return self.segmenter(*self._probable_direction(target, line)).read_whole(line)
 
     def _hidden(self, target: str | None, source: str, translation: str) -> tuple[str, str]:
         """Return a text and its translation as the network reads and writes them."""
         if not self.tokenizer.has_placeholders:
             return source, translation
-        return self.reader(*self._probable_direction(target, source)).hide_pair(source, translation)
+        direction = self._probable_direction(target, source)
+        return self.segmenter(*direction).hide_pair(source, translation)
 
     @property
     def _tokenizers(self) -> Tokenizers:
@@ -292,29 +289,26 @@ class Translator:
         language = self.target_language(target, texts)
         return (self.generation.tags[language],) if self.generation.tags else ()
 
-    def wishes(
-        self,
-        source: str | None,
-        target: str,
-        terms: Mapping[str, str] | None = None,
-        keep: tuple[str, ...] = (),
-    ) -> Wishes:
-        """Return how texts are read for a direction, and the terminology; see `translate`."""
-        known = {self._spelled(source): written for source, written in (terms or {}).items()}
-        terminology = Terminology(known, self.writer.encode)
-        reader = replace(self.reader(source, target, keep), terms=terminology)
-        return Wishes(reader, self.writer, self.tag(target), terminology)
+    def _encoder(
+        self, source: str | None, target: str, request: TranslationRequest
+    ) -> RequestEncoder:
+        """Return how texts are encoded for a direction."""
+        terms = {self._normalize_case(word): written for word, written in request.terms.items()}
+        terminology = Terminology(terms, self.writer.encode)
+        keep = tuple(nfc(phrase).strip() for phrase in request.keep)
+        segmenter = replace(self.segmenter(source, target, keep), terms=terminology)
+        return RequestEncoder(segmenter, self.writer, self.tag(target), terminology)
 
-    def reader(self, source: str | None, target: str, keep: tuple[str, ...] = ()) -> Reader:
-        """Return how texts of one language are read to be translated into another."""
+    def segmenter(self, source: str | None, target: str, keep: tuple[str, ...] = ()) -> Segmenter:
+        """Return how texts of one language are divided to be translated into another."""
         positions = min(member.positions for member in self.members)
         longest = min(MAX_SOURCE_TOKENS, positions - len(self.tag(target)) - 1)
         finder = span_finder(keep, source, target)
-        return Reader(
+        return Segmenter(
             self.tokenizer.encode, max(1, longest), finder, self.tokenizer.has_placeholders
         )
 
-    def _spelled(self, word: str) -> str:
+    def _normalize_case(self, word: str) -> str:
         """Return a word as it stands in the texts that the network knows."""
         return lower_cased(word) if self.generation.lowercase else word
 
@@ -371,39 +365,41 @@ class Translator:
     def _never_written(self) -> Tokens:
         return never_written(self.writer)
 
-    def _find(self, order: Order, batch_size: int, emit: Emit) -> list[list[Hypothesis]]:
-        """Return the hypotheses found for each part."""
-        requests = order.requests
+    def _search(
+        self, batch: TranslationBatch, batch_size: int, emit: Emit
+    ) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each segment."""
+        inputs = batch.inputs
         return in_batches(
-            [len(request.source) for request in requests],
+            [len(item.source) for item in inputs],
             batch_size,
-            lambda numbers: order.searcher.find([requests[number] for number in numbers], None),
-            lambda done: emit(Progress("translate", done, len(requests), "sentences")),
+            lambda numbers: batch.searcher.find([inputs[number] for number in numbers], None),
+            lambda done: emit(Progress("translate", done, len(inputs), "sentences")),
         )
 
-    def _find_and_read_back(
+    def _search_and_rerank(
         self,
-        order: Order,
+        batch: TranslationBatch,
         target: str | None,
-        reading_back: ReadingBack,
+        reranker: Reranker,
         batch_size: int,
         emit: Emit,
     ) -> list[list[Hypothesis]]:
-        """Return all hypotheses of the beam for each part, scored with the help of a reader."""
-        settings = all_of_the_beam(order.searcher.settings)
+        """Return all hypotheses of the beam for each segment, with their new scores."""
+        settings = return_whole_beam(batch.searcher.settings)
         languages = []
-        for number, (text, one) in enumerate(zip(order.texts, order.asked, strict=True)):
-            if one.divided.parts:  # a blank text is in no language
-                with told_of("text", number):
+        for number, (text, one) in enumerate(zip(batch.texts, batch.encoded, strict=True)):
+            if one.inputs:  # a blank text is in no language
+                with error_context("text", number):
                     source, into = self._direction(target, text)
-                    reading_back.check(source, into, lowercase=self.generation.lowercase)
-                languages += [source] * len(one.divided.parts)
-        wide = replace(order, searcher=replace(order.searcher, settings=settings))
-        found = self._find(wide, batch_size, emit)
-        hide = reading_back.reader.tokenizer.has_placeholders
-        texts = [part.protected for one in order.asked for part in one.divided.parts]
-        parts = [
-            Found(
+                    reranker.check(source, into, lowercase=self.generation.lowercase)
+                languages += [source] * len(one.inputs)
+        wide = replace(batch, searcher=replace(batch.searcher, settings=settings))
+        found = self._search(wide, batch_size, emit)
+        hide = reranker.model.tokenizer.has_placeholders
+        texts = [segment.protected for one in batch.encoded for segment in one.segmented.segments]
+        segments = [
+            RankedSegment(
                 protected.text if hide else protected.source,
                 source,
                 tuple(each),
@@ -414,7 +410,7 @@ class Translator:
             )
             for protected, source, each in zip(texts, languages, found, strict=True)
         ]
-        return reading_back.rescored(parts, settings, batch_size, emit)
+        return reranker.rescore(segments, settings, batch_size, emit)
 
     def _probable_direction(self, target: str | None, text: str) -> tuple[str | None, str]:
         """Return the language that a text is in, None if unknown, and the one to translate into."""
@@ -429,15 +425,15 @@ class Translator:
             sources = [source for source, other in self.directions if other == into]
             raise InputError(
                 f"{self.name} translates into {into} from {', '.join(sources)} and cannot tell "
-                "which of them the text is in, so that its translation cannot be read back: leave "
-                "reading back out, or take a model of one source language"
+                "which of them the text is in, so that its translations cannot be reranked: leave "
+                "reranking out, or take a model of one source language"
             )
         return source, into
 
     def _weights(
         self, pairs: Sequence[tuple[Tokens, Tokens]], batch_size: int
     ) -> list[torch.Tensor]:
-        """Return the soft alignment of each part with its translation."""
+        """Return the soft alignment of each segment with its translation."""
         return in_batches(
             [len(source) + len(target) for source, target in pairs],
             batch_size,

@@ -23,32 +23,32 @@ TEXTS = [*sentences(6, seed=3), "", "chat noir\n\n livre\n", "  "]
 def test_parts_may_be_searched_for_in_any_order_and_batches(
     taught: Translator, order_of_parts: list[int], size: int
 ) -> None:
-    wishes: dict[str, Any] = {"search": SearchConfig(beam=3, n_best=2), "terms": {"chat": "tree"}}
-    order = taught.order(TEXTS, **wishes)
-    assert len(order.requests) == 8
+    options: dict[str, Any] = {"search": SearchConfig(beam=3, n_best=2), "terms": {"chat": "tree"}}
+    batch = taught.encode(TEXTS, taught.complete(**options))
+    assert len(batch.inputs) == 8
     places = [place for place in order_of_parts if place < 8]
     found: dict[int, list[Hypothesis]] = {}
     for begin in range(0, 8, size):
         some = places[begin : begin + size]
         if some:
-            each = order.searcher.find([order.requests[place] for place in some], None)
+            each = batch.searcher.find([batch.inputs[place] for place in some], None)
             found.update(zip(some, each, strict=True))
-    choices = order.choices([found[place] for place in range(8)])
-    pairs = order.pairs(choices)
+    choices = batch.choose([found[place] for place in range(8)])
+    pairs = batch.pairs(choices)
     weights = [soft_alignments(taught.members, [s], [t])[0] for s, t in pairs]
-    expected = taught.translate(TEXTS, **wishes, alignment=True)
-    for one, other in zip(order.translations(choices, weights), expected, strict=True):
+    expected = taught.translate(TEXTS, **options, alignment=True)
+    for one, other in zip(batch.assemble(choices, weights), expected, strict=True):
         assert one.source == other.source
         assert [c.text for c in one.n_best] == [c.text for c in other.n_best]
         assert one.alignment is not None
         assert other.alignment is not None
         assert one.alignment.links == other.alignment.links
-    assert all(one.alignment is None for one in order.translations(choices, None))
+    assert all(one.alignment is None for one in batch.assemble(choices, None))
 
 
 def test_what_does_not_fit_is_refused_when_it_is_ordered(taught: Translator) -> None:
     with pytest.raises(InputError, match="text 2: its prefix of 2 tokens"):
-        taught.order(["chat", "noir"], prefixes=["", "old red"], search=SearchConfig(max_length=1))
+        taught.encode(["chat", "noir"], taught.complete(prefix=["", "old red"], max_length=1))
 
 
 TELLING = [
@@ -64,8 +64,9 @@ def test_a_search_tells_what_is_certain_before_it_ends(
     taught: Translator, search: SearchConfig, terms: dict[str, str] | None
 ) -> None:
     """Told once a sentence, the short ones before the batch is done, and what is returned too."""
-    order = taught.order(
-        ["chat noir dort rouge eau", "chat", "livre vieux"], search=search, terms=terms
+    batch = taught.encode(
+        ["chat noir dort rouge eau", "chat", "livre vieux"],
+        taught.complete(search=search, terms=terms),
     )
     told: dict[int, list[Hypothesis]] = {}
 
@@ -73,7 +74,7 @@ def test_a_search_tells_what_is_certain_before_it_ends(
         assert place not in told
         told[place] = hypotheses
 
-    found = order.searcher.find(order.requests, None, tell=tell)
+    found = batch.searcher.find(batch.inputs, None, tell=tell)
     assert [told[place] for place in range(3)] == found
     assert list(told)[-1] == 0  # the longest
 
@@ -82,5 +83,6 @@ def test_a_search_tells_what_is_certain_before_it_ends(
 def test_where_samples_are_compared_nothing_is_certain_early(
     taught: Translator, method: Any
 ) -> None:
-    order = taught.order(["chat", "noir"], search=SearchConfig(method=method, samples=2))
-    order.searcher.find(order.requests, None, tell=lambda *_: pytest.fail("told"))
+    request = taught.complete(method=method, samples=2)
+    batch = taught.encode(["chat", "noir"], request)
+    batch.searcher.find(batch.inputs, None, tell=lambda *_: pytest.fail("told"))

@@ -15,14 +15,14 @@ from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Notice
 from translucid.translator import (
-    ReadingBack,
+    Reranker,
     SourceLanguages,
     Translation,
     Translator,
     keep_source_languages,
     load,
 )
-from translucid.translator.reading_back import WEIGHT
+from translucid.translator.rerank import WEIGHT
 
 BACK = {"directions": [("en", "fr")], "tags": {}}
 BOTH = {"directions": [("fr", "en"), ("en", "fr")], "tags": {"en": 4, "fr": 5}}
@@ -55,7 +55,7 @@ def test_the_order_is_that_of_the_definition(
 ) -> None:
     sources = [" ".join(text.split()) for text in sentences(30, seed=8)]
     plain = taught.translate(sources, search=SEARCH)
-    read = taught.translate(sources, search=SEARCH, reading_back=ReadingBack(reader, weight))
+    read = taught.translate(sources, search=SEARCH, rerank=Reranker(reader, weight))
     for before, after in zip(plain, read, strict=True):
         expected = by_definition(before, reader, weight)
         assert [one.score for one in after.n_best] == pytest.approx(
@@ -71,9 +71,9 @@ def test_another_order_is_found_and_fewer_may_be_asked_for(
     taught: Translator, reader: Translator
 ) -> None:
     sources = sentences(30, seed=8)
-    back = ReadingBack(reader, 10.0)
-    whole = taught.translate(sources, search=SEARCH, reading_back=back)
-    best = taught.translate(sources, search=SEARCH.replace(n_best=1), reading_back=back)
+    back = Reranker(reader, 10.0)
+    whole = taught.translate(sources, search=SEARCH, rerank=back)
+    best = taught.translate(sources, search=SEARCH.replace(n_best=1), rerank=back)
     assert [one.text for one in best] == [one.text for one in whole]
     assert all(len(one.n_best) == 1 for one in best)
     plain = taught.translate(sources, search=SEARCH)
@@ -84,18 +84,18 @@ def test_lines_and_blank_texts_stay_as_they_are(babbling: Translator, reader: Tr
     texts = ["", f"{SENTENCES[0]}\n\n  {SENTENCES[1]}  ", "   ", SENTENCES[2]]
     search = SEARCH.replace(n_best=1)
     plain = babbling.translate(texts, search=search)
-    read = babbling.translate(texts, search=search, reading_back=ReadingBack(reader))
+    read = babbling.translate(texts, search=search, rerank=Reranker(reader))
     assert [one.source for one in read] == texts
     assert [one.text.count("\n") for one in read] == [one.text.count("\n") for one in plain]
     assert [bool(one.text.strip()) for one in read] == [bool(text.strip()) for text in texts]
-    assert babbling.translate([], reading_back=ReadingBack(reader)) == []
+    assert babbling.translate([], rerank=Reranker(reader)) == []
 
 
 def test_a_model_of_both_directions_reads_back_itself(tmp_path: Path) -> None:
     both = load(write_random_model(tmp_path / "both", kind="word", generation=BOTH))
     sources = SENTENCES[:6]
     plain = both.translate(sources, target="en", search=SEARCH)
-    read = both.translate(sources, target="en", search=SEARCH, reading_back=ReadingBack(both))
+    read = both.translate(sources, target="en", search=SEARCH, rerank=Reranker(both))
     for before, after in zip(plain, read, strict=True):
         expected = by_definition(before, both, WEIGHT, target="fr")
         assert [one.score for one in after.n_best] == pytest.approx(
@@ -114,7 +114,7 @@ def test_texts_of_several_languages_and_blank_ones(tmp_path: Path) -> None:
     keep_source_languages(folder, SourceLanguages.of_counts(counts))
     both = load(folder)
     texts = [french, "", english]
-    read = both.translate(texts, search=SEARCH, reading_back=ReadingBack(both))
+    read = both.translate(texts, search=SEARCH, rerank=Reranker(both))
     for text, target, found in ((french, "en", read[0]), (english, "fr", read[2])):
         (plain,) = both.translate([text], target=target, search=SEARCH)
         back = {"en": "fr", "fr": "en"}[target]
@@ -123,25 +123,25 @@ def test_texts_of_several_languages_and_blank_ones(tmp_path: Path) -> None:
             [score for _, score in expected], abs=1e-4
         )
     one_way = load(write_random_model(tmp_path / "one", kind="char", generation=BACK))
-    assert both.translate(["", french], search=SEARCH, reading_back=ReadingBack(one_way))
+    assert both.translate(["", french], search=SEARCH, rerank=Reranker(one_way))
     with pytest.raises(InputError, match=r"text 2: one translates en→fr: .* must translate fr→en"):
-        both.translate([french, english], search=SEARCH, reading_back=ReadingBack(one_way))
+        both.translate([french, english], search=SEARCH, rerank=Reranker(one_way))
 
 
 def test_a_text_whose_language_nobody_knows_cannot_be_read_back(tmp_path: Path) -> None:
     several = {"directions": [("fr", "en"), ("de", "en")], "tags": {}}
     translator = load(write_random_model(tmp_path / "several", generation=several))
     with pytest.raises(InputError, match=r"text 2: .* from fr, de and cannot tell which of them"):
-        translator.translate(["", "Le chat"], search=SEARCH, reading_back=ReadingBack(translator))
+        translator.translate(["", "Le chat"], search=SEARCH, rerank=Reranker(translator))
 
 
 def test_prefixes_and_terms_hold_when_read_back(taught: Translator, reader: Translator) -> None:
     found = taught.translate(
         ["chat noir", "chat noir"],
         search=SEARCH.replace(n_best=1),
-        prefixes=["old", ""],
+        prefix=["old", ""],
         terms={"noir": "red"},
-        reading_back=ReadingBack(reader, 5.0),
+        rerank=Reranker(reader, 5.0),
     )
     assert found[0].text.startswith("old")
     assert all("red" in one.text for one in found)
@@ -149,8 +149,8 @@ def test_prefixes_and_terms_hold_when_read_back(taught: Translator, reader: Tran
 
 def test_a_reader_with_capitals_cannot_read_lower_case(tmp_path: Path, reader: Translator) -> None:
     lower = load(write_random_model(tmp_path / "lower", generation={"lowercase": True}))
-    with pytest.raises(InputError, match="take a reader that was trained with --lowercase too"):
-        lower.translate(["Le chat"], reading_back=ReadingBack(reader))
+    with pytest.raises(InputError, match="take a model that was trained with --lowercase too"):
+        lower.translate(["Le chat"], rerank=Reranker(reader))
 
 
 def test_what_is_too_long_for_the_reader_keeps_the_order_of_the_search(
@@ -161,14 +161,12 @@ def test_what_is_too_long_for_the_reader_keeps_the_order_of_the_search(
     )
     texts = ["chat noir", "vieux livre rouge petit maison"]
     events: list[object] = []
-    read = taught.translate(
-        texts, search=SEARCH, reading_back=ReadingBack(load(short)), emit=events.append
-    )
+    read = taught.translate(texts, search=SEARCH, rerank=Reranker(load(short)), emit=events.append)
     plain = taught.translate(texts, search=SEARCH)
     assert read[1] == plain[1]
     assert read[0].n_best[0].score != plain[0].n_best[0].score
     notices = [event.message for event in events if isinstance(event, Notice)]
-    assert notices == ["1 of 2 sentences were too long to be read back"]
+    assert notices == ["1 of 2 sentences were too long to rerank"]
 
 
 @pytest.mark.parametrize(
@@ -183,15 +181,15 @@ def test_a_search_without_a_beam_has_nothing_to_choose_from(
     taught: Translator, reader: Translator, search: SearchConfig, what: str
 ) -> None:
     with pytest.raises(InputError, match=what):
-        taught.translate(["chat"], search=search, reading_back=ReadingBack(reader))
+        taught.translate(["chat"], search=search, rerank=Reranker(reader))
 
 
 def test_a_reader_of_the_wrong_direction_is_refused(taught: Translator) -> None:
     with pytest.raises(InputError, match=r"translates fr→en: .* it must translate en→fr"):
-        taught.translate(["chat"], reading_back=ReadingBack(taught))
+        taught.translate(["chat"], rerank=Reranker(taught))
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, 11.0, float("nan")])
 def test_a_weight_that_means_nothing_is_refused(reader: Translator, weight: float) -> None:
-    with pytest.raises(InputError, match=f"the weight of reading back is {weight}"):
-        ReadingBack(reader, weight)
+    with pytest.raises(InputError, match=f"the reranking weight is {weight}"):
+        Reranker(reader, weight)

@@ -1,31 +1,32 @@
-"""A text as parts that are translated by themselves, and the way back.
+"""A text as segments that are translated one by one, and the way back.
 
 ::
 
     "Bonjour.\\n\\n  Où est l'eau ?\\n"   →   ""      "Bonjour."
                                              "\\n\\n  "  "Où est l'eau ?"
                                              "\\n"
-                                           before      part             …, after
+                                           before    segment            …, after
 
-Each line is translated by itself; blank lines and white space around lines are not translated, and
-stand in the translation as they stood. A line that is too long is divided further.
+Each line is translated by itself; blank lines and white space around lines are copied. A line that
+is too long is divided further.
 
-Spans that are not translated (`translucid.text.spans`) are placeholders in a part, if the model
-knows them. Marks and pairs of tags around a whole line stand beside it like white space::
+Spans that are not translated (`translucid.text.spans`) are placeholders in a segment if the model
+knows them. Marks and pairs of tags around a whole line are copied like white space::
 
     <p>Open {file} 😀</p>   →   "<p>"  "Open ⟨word0⟩"  " 😀</p>"
 
-A model that knows no placeholders translates the words between the spans, piece by piece.
+A model that knows no placeholders translates the words between the spans, segment by segment.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from translucid.text.interface import Tokenizer
 from translucid.text.normalize import nfc
 from translucid.text.placeholders import (
     Protected,
@@ -37,17 +38,19 @@ from translucid.text.placeholders import (
 )
 from translucid.text.spans import Span, SpanFinder
 from translucid.translator.sentences import divide, is_unspaced
-from translucid.translator.terms import Terminology
+
+if TYPE_CHECKING:
+    from translucid.translator.request import Terminology
 
 Encode: TypeAlias = Callable[[str], Sequence[int]]
 
 
 @dataclass(frozen=True)
-class Part:
+class Segment:
     """What is translated at once.
 
-    `before` is what stands in front of it in the translation, and `start` the place in the text
-    where it begins. `inside_word`: it was cut off the part before it in the middle of a word.
+    `before` is copied in front of its translation; `start` is where it begins in the text.
+    `inside_word`: it was cut off the segment before it in the middle of a word.
     """
 
     before: str
@@ -63,23 +66,34 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Divided:
-    """A text in parts; `after` is what stands behind the last one in the translation.
+class SegmentedText:
+    """A text in segments; `after` is copied behind the translation of the last one.
 
-    `split`: there is a line that was too long, and is in several parts. `between_spans`: there is
-    one that is in several parts because the model knows no placeholders.
+    `split`: a line was too long, and is in several segments. `between_spans`: a line is in several
+    segments because the model knows no placeholders.
     """
 
     text: str
-    parts: tuple[Part, ...]
+    segments: tuple[Segment, ...]
     after: str
     split: bool
     between_spans: bool
 
+    def restore(self, tokens: Sequence[Sequence[int]], tokenizer: Tokenizer) -> list[str]:
+        """Return the text of each segment's tokens, with the spans of its source."""
+        return [
+            segment.protected.restore(tokenizer.decode(each))
+            for segment, each in zip(self.segments, tokens, strict=True)
+        ]
+
+    def join(self, translations: Sequence[str]) -> str:
+        """Return the translations of all segments with what stands between them."""
+        return "".join([*interleave(self.segments, translations), self.after])
+
 
 @dataclass(frozen=True)
-class Reader:
-    """How texts are read: into tokens, at most `longest` at once; spans become placeholders.
+class Segmenter:
+    """Divides texts into segments of at most `longest` tokens; spans become placeholders.
 
     What `terms` finds is translated, even where it would be a span.
     """
@@ -101,34 +115,34 @@ class Reader:
             return composed, spans
         return _as_written(line, composed, spans)
 
-    def divide(self, text: str) -> Divided:
-        """Divide a text into parts; it is normalised first."""
-        dividing = _Dividing(self)
+    def segment(self, text: str) -> SegmentedText:
+        """Normalise a text and divide it into segments."""
+        segmentation = _Segmentation(self)
         lines: list[str] = []
         start = 0
         for number, given in enumerate(text.split("\n")):
             line, spans = self.find_spans(given)
-            dividing.gap += "\n" if number else ""
-            dividing.add_line(line, spans, start)
+            segmentation.gap += "\n" if number else ""
+            segmentation.add_line(line, spans, start)
             lines.append(line)
             start += len(line) + 1
-        return Divided(
+        return SegmentedText(
             text="\n".join(lines),
-            parts=tuple(dividing.parts),
-            after=dividing.gap,
-            split=dividing.split,
-            between_spans=dividing.between_spans,
+            segments=tuple(segmentation.segments),
+            after=segmentation.gap,
+            split=segmentation.split,
+            between_spans=segmentation.between_spans,
         )
 
-    def whole(self, line: str) -> tuple[Part, str]:
-        """Return a line as one part however long it is, and what stands behind it.
+    def read_whole(self, line: str) -> tuple[Segment, str]:
+        """Return a line as one segment however long it is, and what is copied behind it.
 
         Where spans alone would divide it, it is read as it is, without placeholders.
         """
-        divided = replace(self, longest=sys.maxsize).divide(line)
-        if self.placeholders and len(divided.parts) == 1:
-            return divided.parts[0], divided.after
-        return Part("", 0, Protected(line), tuple(self.encode(line)), inside_word=False), ""
+        segmented = replace(self, longest=sys.maxsize).segment(line)
+        if self.placeholders and len(segmented.segments) == 1:
+            return segmented.segments[0], segmented.after
+        return Segment("", 0, Protected(line), tuple(self.encode(line)), inside_word=False), ""
 
     def hide_pair(self, source: str, translation: str) -> tuple[str, str]:
         """Return texts of as many lines as the network reads and writes them, if it can.
@@ -142,10 +156,10 @@ class Reader:
         return "\n".join(one for one, _ in hidden), "\n".join(other for _, other in hidden)
 
     def _hide_line(self, source: str, translation: str) -> tuple[str, str]:
-        part, after = self.whole(source)
-        core = translation.strip().removeprefix(part.before.strip())
-        written = part.protected.hide(core.removesuffix(after.strip()).strip())
-        return (source, translation) if written is None else (part.text, written)
+        segment, after = self.read_whole(source)
+        core = translation.strip().removeprefix(segment.before.strip())
+        written = segment.protected.hide(core.removesuffix(after.strip()).strip())
+        return (source, translation) if written is None else (segment.text, written)
 
 
 def _as_written(line: str, composed: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
@@ -172,19 +186,19 @@ def _as_written(line: str, composed: str, spans: Sequence[Span]) -> tuple[str, l
     return "".join([*pieces, composed[place:]]), found
 
 
-class _Dividing:
-    """The parts of a text so far, and in `gap` what stands behind the last one."""
+class _Segmentation:
+    """The segments of a text so far, and in `gap` what stands behind the last one."""
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self.parts: list[Part] = []
+    def __init__(self, segmenter: Segmenter) -> None:
+        self._segmenter = segmenter
+        self.segments: list[Segment] = []
         self.gap = ""
         self.split = self.between_spans = False
 
     def add_line(self, line: str, spans: Sequence[Span], start: int) -> None:
         """Add a line with its spans, which begins at this place of the text."""
-        beside = _around(line, spans) if self._reader.placeholders else range(len(spans))
-        known = len(self.parts)
+        beside = _around(line, spans) if self._segmenter.placeholders else range(len(spans))
+        known = len(self.segments)
         place = first = 0
         for number in beside:
             span = spans[number]
@@ -194,7 +208,7 @@ class _Dividing:
             place, first = span.end, number + 1
         inside = spans[first:]
         self._add(mask(line, inside, place), inside, start + place, literal=bool(spans))
-        if spans and not self._reader.placeholders and len(self.parts) > known:
+        if spans and not self._segmenter.placeholders and len(self.segments) > known:
             self.between_spans = True
 
     def _add(self, masked: str, spans: Sequence[Span], place: int, *, literal: bool) -> None:
@@ -203,7 +217,7 @@ class _Dividing:
             self.gap += unmask(masked, spans)
             return
         ending = ""
-        fragment = literal and not self._reader.placeholders
+        fragment = literal and not self._segmenter.placeholders
         if fragment:
             begin, end = _words_within(masked)
             self.gap, ending = self.gap + masked[:begin], masked[end:]
@@ -221,8 +235,8 @@ class _Dividing:
             protected = protect(text, here)
             assert protected is not None  # pieces are made so that it can be
             protected = replace(protected, fragment=fragment)
-            tokens = tuple(self._reader.encode(protected.text))
-            self.parts.append(Part(before, place + lead, protected, tokens, inside))
+            tokens = tuple(self._segmenter.encode(protected.text))
+            self.segments.append(Segment(before, place + lead, protected, tokens, inside))
             place += len(piece) - count + sum(len(span.source) for span in here)
             self.gap = piece[lead + len(text) :]
         self.gap += ending
@@ -235,7 +249,7 @@ class _Dividing:
 
     def _fits(self, masked: str) -> bool:
         few = can_protect(masked)
-        return few and len(self._reader.encode(masked.strip())) <= self._reader.longest
+        return few and len(self._segmenter.encode(masked.strip())) <= self._segmenter.longest
 
 
 def _words_within(text: str) -> tuple[int, int]:
@@ -286,17 +300,27 @@ def _inside_word(before: str, after: str) -> bool:
     return not (is_unspaced(before[-1]) or is_unspaced(after[0]))
 
 
-def joint(part: Part, left: str, right: str) -> str:
-    """Return what stands between the translations of two parts, `part` being the second's source.
+def interleave(segments: Iterable[Segment], translations: Iterable[str]) -> list[str]:
+    """Return in turn what stands before the translation of each segment, and the translation."""
+    pieces: list[str] = []
+    last = ""  # the last translation that is not empty
+    for segment, text in zip(segments, translations, strict=False):
+        pieces += [gap_before(segment, last, text), text]
+        last = text or last
+    return pieces
 
-    That is what stands between the parts, unless one language has spaces between words and the
-    other has none: then what the language of the translation wants.
+
+def gap_before(segment: Segment, left: str, right: str) -> str:
+    """Return what stands before the translation of a segment, `right`, after that of the last.
+
+    That is what stands between the segments, unless one language has spaces between words and the
+    other has none: then what the language of the translation needs.
     """
     if not left or not right:
-        return part.before
+        return segment.before
     wide = is_unspaced(left[-1]), is_unspaced(right[0])
-    if part.before == " " and all(wide):
+    if segment.before == " " and all(wide):
         return ""
-    if not part.before and not part.inside_word and not any(wide):
+    if not segment.before and not segment.inside_word and not any(wide):
         return " "
-    return part.before
+    return segment.before

@@ -10,8 +10,7 @@ from translucid.text.interface import PLACEHOLDER_PIECES, PLACEHOLDERS
 from translucid.text.normalize import nfc
 from translucid.text.placeholders import Protected
 from translucid.text.spans import SpanFinder
-from translucid.translator.assembly import joined
-from translucid.translator.parts import Divided, Part, Reader, joint
+from translucid.translator.segmentation import Segment, SegmentedText, Segmenter, gap_before
 
 PIECES = st.sampled_from(
     ["\n", "\n\n", " ", "\t", "\r", "\u2028", "ab", "é", "e\u0301", ". ", "語。"]
@@ -26,19 +25,19 @@ def characters(text: str) -> list[int]:
     return [ord(character) for character in text]
 
 
-def divided(text: str, longest: int, *, placeholders: bool = False) -> Divided:
-    return Reader(characters, longest, SpanFinder(), placeholders).divide(text)
+def segment(text: str, longest: int, *, placeholders: bool = False) -> SegmentedText:
+    return Segmenter(characters, longest, SpanFinder(), placeholders).segment(text)
 
 
 @given(TEXTS, st.integers(1, 12), st.booleans())
 def test_parts_and_what_stands_between_are_the_text(
     text: str, longest: int, placeholders: bool
 ) -> None:
-    found = divided(text, longest, placeholders=placeholders)
-    pieces = [piece for part in found.parts for piece in (part.before, part.protected.source)]
+    found = segment(text, longest, placeholders=placeholders)
+    pieces = [piece for part in found.segments for piece in (part.before, part.protected.source)]
     assert "".join([*pieces, found.after]) == found.text
     assert nfc(found.text) == nfc(text)
-    for part in found.parts:
+    for part in found.segments:
         source = part.protected.source
         assert found.text[part.start : part.start + len(source)] == source
         assert part.protected.places[-1] == len(source)
@@ -48,7 +47,7 @@ def test_parts_and_what_stands_between_are_the_text(
 def test_a_part_is_of_one_line_not_blank_and_not_too_long(
     text: str, longest: int, placeholders: bool
 ) -> None:
-    for part in divided(text, longest, placeholders=placeholders).parts:
+    for part in segment(text, longest, placeholders=placeholders).segments:
         assert part.text == part.text.strip() != ""
         assert "\n" not in part.text
         assert list(part.tokens) == characters(part.text)
@@ -58,25 +57,25 @@ def test_a_part_is_of_one_line_not_blank_and_not_too_long(
 
 @given(TEXTS)
 def test_lines_that_fit_are_not_split(text: str) -> None:
-    found = divided(text, 1000, placeholders=True)
+    found = segment(text, 1000, placeholders=True)
     assert not found.split
     plain = [line for line in nfc(text).split("\n") if not SpanFinder().find(line)]
-    assert len(found.parts) >= sum(bool(line.strip()) for line in plain)
-    assert len(found.parts) <= sum(bool(line.strip()) for line in nfc(text).split("\n"))
+    assert len(found.segments) >= sum(bool(line.strip()) for line in plain)
+    assert len(found.segments) <= sum(bool(line.strip()) for line in nfc(text).split("\n"))
 
 
 @given(TEXTS, st.integers(1, 12), st.lists(st.text("x語 ", max_size=3), min_size=1))
 def test_a_translation_has_as_many_lines_as_its_source(
     text: str, longest: int, words: list[str]
 ) -> None:
-    found = divided(text, longest)
-    translation = joined(found, [words[n % len(words)] for n in range(len(found.parts))])
+    found = segment(text, longest)
+    translation = found.join([words[n % len(words)] for n in range(len(found.segments))])
     assert translation.count("\n") == text.count("\n")
 
 
 def test_paragraphs_and_blank_lines() -> None:
-    found = divided("  Hello.\n\n \tBye. Now.\r\n", 100)
-    assert [(part.before, part.text) for part in found.parts] == [
+    found = segment("  Hello.\n\n \tBye. Now.\r\n", 100)
+    assert [(part.before, part.text) for part in found.segments] == [
         ("  ", "Hello."),
         ("\n\n \t", "Bye. Now."),
     ]
@@ -84,34 +83,34 @@ def test_paragraphs_and_blank_lines() -> None:
 
 
 def test_a_long_line_is_flagged_as_split() -> None:
-    found = divided("One here. Two here.", 10)
-    assert [part.text for part in found.parts] == ["One here.", "Two here."]
+    found = segment("One here. Two here.", 10)
+    assert [part.text for part in found.segments] == ["One here.", "Two here."]
     assert found.split
 
 
-def part(before: str, *, inside_word: bool) -> Part:
-    return Part(before, 0, Protected("x"), (1,), inside_word)
+def a_segment(before: str, *, inside_word: bool) -> Segment:
+    return Segment(before, 0, Protected("x"), (1,), inside_word)
 
 
 def test_what_stands_between_translations_follows_the_language_of_the_translation() -> None:
-    spaced, nothing = part(" ", inside_word=False), part("", inside_word=False)
-    assert joint(spaced, "One.", "Two.") == " "
-    assert joint(spaced, "一。", "二。") == ""
-    assert joint(nothing, "One.", "Two.") == " "
-    assert joint(nothing, "一。", "二。") == ""
-    assert joint(part("", inside_word=True), "One", "Two") == ""
-    assert joint(part("\n", inside_word=False), "一。", "二。") == "\n"
-    assert joint(spaced, "", "Two.") == " "
+    spaced, nothing = a_segment(" ", inside_word=False), a_segment("", inside_word=False)
+    assert gap_before(spaced, "One.", "Two.") == " "
+    assert gap_before(spaced, "一。", "二。") == ""
+    assert gap_before(nothing, "One.", "Two.") == " "
+    assert gap_before(nothing, "一。", "二。") == ""
+    assert gap_before(a_segment("", inside_word=True), "One", "Two") == ""
+    assert gap_before(a_segment("\n", inside_word=False), "一。", "二。") == "\n"
+    assert gap_before(spaced, "", "Two.") == " "
 
 
 def test_sentences_of_a_script_without_spaces_are_joined_with_spaces_in_one_that_has_them() -> None:
-    found = divided("今日は。元気です。", 5)
-    assert joined(found, ["Hello.", "I am fine."]) == "Hello. I am fine."
+    found = segment("今日は。元気です。", 5)
+    assert found.join(["Hello.", "I am fine."]) == "Hello. I am fine."
 
 
 def test_a_word_that_was_cut_is_joined_without_a_space() -> None:
-    found = divided("x" * 12, 8)
-    assert joined(found, ["yyy", "zzz"]) == "yyyzzz"
+    found = segment("x" * 12, 8)
+    assert found.join(["yyy", "zzz"]) == "yyyzzz"
 
 
 def readable(text: str) -> str:
@@ -133,23 +132,23 @@ AROUND = [
 def test_marks_and_pairs_of_tags_around_a_line_stand_beside_it(
     text: str, before: str, part: str, after: str
 ) -> None:
-    found = divided(text, 1000, placeholders=True)
-    assert [(one.before, readable(one.text)) for one in found.parts] == [(before, part)]
+    found = segment(text, 1000, placeholders=True)
+    assert [(one.before, readable(one.text)) for one in found.segments] == [(before, part)]
     assert found.after == after
 
 
 @pytest.mark.parametrize("text", ["https://a.b/c", "%s %s", "<br/>", "12 345 678 – {n}", "😀!"])
 def test_what_has_no_words_beside_its_spans_is_not_translated(text: str) -> None:
     for placeholders in (True, False):
-        found = divided(text, 1000, placeholders=placeholders)
-        assert not found.parts
+        found = segment(text, 1000, placeholders=placeholders)
+        assert not found.segments
         assert found.after == text
         assert not found.between_spans
 
 
 def test_without_placeholders_the_words_between_spans_are_parts() -> None:
-    found = divided("Open {file}, in <b>this</b> window.", 1000)
-    assert [(part.before, part.text) for part in found.parts] == [
+    found = segment("Open {file}, in <b>this</b> window.", 1000)
+    assert [(part.before, part.text) for part in found.segments] == [
         ("", "Open"),
         (" {file}, ", "in"),
         (" <b>", "this"),
@@ -158,28 +157,31 @@ def test_without_placeholders_the_words_between_spans_are_parts() -> None:
     assert found.after == "."
     written = ["Ouvre.", "dans...", "cette", "fenêtre."]
     restored = [
-        part.protected.restore(text) for part, text in zip(found.parts, written, strict=True)
+        part.protected.restore(text) for part, text in zip(found.segments, written, strict=True)
     ]
-    assert joined(found, restored) == "Ouvre {file}, dans <b>cette</b> fenêtre."
+    assert found.join(restored) == "Ouvre {file}, dans <b>cette</b> fenêtre."
     assert found.between_spans
     assert not found.split
 
 
 def test_a_line_with_more_spans_than_placeholders_is_split() -> None:
-    found = divided(", ".join(["a %s"] * 20), 1000, placeholders=True)
-    assert len(found.parts) >= 3
+    found = segment(", ".join(["a %s"] * 20), 1000, placeholders=True)
+    assert len(found.segments) >= 3
     assert found.split
 
 
 def test_tags_of_a_pair_in_two_parts_stand_alone() -> None:
-    found = divided("<b>One here. Two</b> here.", 12, placeholders=True)
-    assert [readable(part.text) for part in found.parts] == ["<mark0>One here.", "Two<mark0> here."]
+    found = segment("<b>One here. Two</b> here.", 12, placeholders=True)
+    assert [readable(part.text) for part in found.segments] == [
+        "<mark0>One here.",
+        "Two<mark0> here.",
+    ]
 
 
 @given(TEXTS)
 def test_a_pair_is_hidden_as_it_is_read(text: str) -> None:
     """A translation that is its source, so that every span is in it."""
-    reader = Reader(characters, 1000, SpanFinder(), placeholders=True)
-    source, target = reader.hide_pair(text, text)
+    segmenter = Segmenter(characters, 1000, SpanFinder(), placeholders=True)
+    source, target = segmenter.hide_pair(text, text)
     lines = [[line.strip() for line in side.split("\n")] for side in (source, target)]
     assert lines[0] == lines[1]

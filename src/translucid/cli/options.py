@@ -1,0 +1,239 @@
+"""Options of the command line: those generated from config classes, and those commands share.
+
+A setting is declared once, as a field of a config class with its type, bounds and description::
+
+    @add_settings(SearchConfig, into="search")
+    def translate(text: str, search: Given) -> None: ...
+
+gives the command ``translate`` one option per field: ``--beam N``, ``--length-penalty X``, … The
+function gets what was given as a dict, by field name; the config class checks it. How an option is
+spelled, where that does not follow from the field's name, is a :class:`Flag` beside the field.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+import typing
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
+
+import typer
+from pydantic.fields import FieldInfo
+from typer.core import TyperCommand
+
+from translucid.config import Config, Flag
+from translucid.errors import InputError, RenamedWarning
+
+Given: TypeAlias = dict[str, Any]  # the settings that were given, by field name
+Choice = TypeVar("Choice", bound=str)
+
+# Options of the first version, which work for one release more.
+RENAMED = {"--read-back": "--rerank", "--read-back-weight": "--rerank-weight"}
+_METAVARS = {int: "N", float: "X", str: "TEXT"}
+
+
+class Command(TyperCommand):
+    """A command that understands options by the names that earlier versions had for them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse arguments, old names replaced."""
+        return super().parse_args(ctx, [_rename(argument) for argument in args])
+
+
+def _rename(argument: str) -> str:
+    name, equals, value = argument.partition("=")
+    if name not in RENAMED:
+        return argument
+    warnings.warn(f"{name} is now called {RENAMED[name]}", RenamedWarning, stacklevel=2)
+    return f"{RENAMED[name]}{equals}{value}"
+
+
+def add_settings(
+    config: type[Config],
+    *,
+    into: str,
+    only: Collection[str] | None = None,
+    leave_out: Collection[str] = (),
+    help_texts: Mapping[str, str] | None = None,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the settings of a config class as options, in place of one parameter.
+
+    `only` and `leave_out` choose among the fields; `help_texts` replaces what --help says of some.
+    """
+    names = [
+        name
+        for name in config.model_fields
+        if (only is None or name in only) and name not in leave_out
+    ]
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        hints = typing.get_type_hints(function, include_extras=True)
+        parameters: list[inspect.Parameter] = []
+        for parameter in inspect.signature(function).parameters.values():
+            if parameter.name == into:
+                parameters += [
+                    _option(config.model_fields[name], name, (help_texts or {}).get(name))
+                    for name in names
+                ]
+            else:
+                own = parameter.replace(annotation=hints[parameter.name])
+                parameters.append(own.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+        @functools.wraps(function)
+        def command(**values: Any) -> None:
+            given = {name: value for name in names if (value := values.pop(name, None)) is not None}
+            function(**values, **{into: given})
+
+        command.__annotations__ = {one.name: one.annotation for one in parameters}
+        vars(command)["__signature__"] = inspect.Signature(parameters)
+        del vars(command)["__wrapped__"]  # inspect would look behind it
+        return command
+
+    return decorate
+
+
+def _option(field: FieldInfo, name: str, text: str | None) -> inspect.Parameter:
+    """Return the parameter of a command that is an option for a setting."""
+    kind, choices = _value_type(field.annotation)
+    flag = next((one.spelling for one in field.metadata if isinstance(one, Flag)), None)
+    option = typer.Option(
+        flag or _spell(name, kind),
+        metavar=None if kind is bool else "|".join(choices) or _METAVARS[kind],
+        help=text or _describe(field),
+        show_default=False,
+    )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[kind | None, option],
+    )
+
+
+def spell_option(name: str) -> str:
+    """Return how the command line spells a setting."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _spell(name: str, kind: type) -> str:
+    option = spell_option(name)
+    return f"{option}/--no-{option.removeprefix('--')}" if kind is bool else option
+
+
+def _value_type(annotation: Any) -> tuple[type, tuple[str, ...]]:
+    """Return the type of an option's value, and the choices if it has a few."""
+    if get_origin(annotation) in (types.UnionType, typing.Union):
+        annotation = next(one for one in get_args(annotation) if one is not type(None))
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) is Literal:
+        return str, get_args(annotation)
+    assert annotation in (*_METAVARS, bool), f"no option can be made for {annotation}"
+    return annotation, ()
+
+
+def _describe(field: FieldInfo) -> str:
+    """Return a field's description as a sentence, with its default."""
+    text = str(field.description)
+    sentence = f"{text[0].upper()}{text[1:]}."
+    if field.default is None:
+        return sentence
+    default = field.default
+    if isinstance(default, bool):
+        default = "on" if default else "off"
+    return f"{sentence}  [default: {default}]"
+
+
+def choose(option: str, value: str, allowed: Sequence[Choice]) -> Choice:
+    """Return the value of an option that takes one of a few words."""
+    for choice in allowed:
+        if choice == value:
+            return choice
+    raise InputError(f"{option} {value}: must be {' or '.join(allowed)}")
+
+
+def with_sample(search: Given, *, sample: bool) -> Given:
+    """Return the settings of a search, ``--sample`` being short for ``--method sampling``."""
+    if not sample:
+        return search
+    if search.get("method", "sampling") != "sampling":
+        raise InputError(
+            f"--sample means --method sampling, and --method is {search['method']}: leave one out"
+        )
+    return {**search, "method": "sampling"}
+
+
+def repeat_option(arguments: Sequence[str], names: Iterable[str]) -> list[str]:
+    """Repeat an option for each of the values that follow it: ``--dev a b`` → ``--dev a --dev b``.
+
+    Values end at the next option. ``--dev=a b`` means the same.
+    """
+    repeated: list[str] = []
+    option: str | None = None
+    taken = 0
+    for argument in arguments:
+        if argument.startswith("-") and argument != "-":
+            name, equals, _ = argument.partition("=")
+            option, taken = (name, len(equals)) if name in set(names) else (None, 0)
+            repeated.append(argument)
+            continue
+        if option is not None and taken:
+            repeated.append(option)
+        taken += 1
+        repeated.append(argument)
+    return repeated
+
+
+Models = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="MODEL",
+        help="Model directory, RUN of `translucid train`, or fr-en, the built-in model; several "
+        "(-m A -m B) are an ensemble.  [default: fr-en]",
+    ),
+]
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="LANG", help="Target language, where a model has several."),
+]
+Sample = Annotated[
+    bool, typer.Option("--sample", help="Draw at random: the same as --method sampling.")
+]
+Rerank = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--rerank",
+        metavar="MODEL",
+        help="Model of the other direction: choose the hypothesis of the beam from which it can "
+        "best predict the source (noisy-channel reranking).",
+    ),
+]
+RerankWeight = Annotated[
+    float | None,
+    typer.Option(metavar="W", help="Weight of --rerank beside the search.  [default: 0.2]"),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="File to write.  [default: stdout]"),
+]
+WordScores = Annotated[bool, typer.Option("--word-scores", help="Add log P of each word.")]
+Errors = Annotated[
+    str,
+    typer.Option(
+        "--errors",
+        metavar="strict|replace",
+        help="Stop at bytes that are not UTF-8, or read them as �.",
+    ),
+]
+BatchSize = Annotated[int, typer.Option(min=1, metavar="N", help="Sentences computed at once.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Processor threads.  [default: PyTorch's choice]"),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary on stderr.")]

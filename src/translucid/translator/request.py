@@ -1,0 +1,330 @@
+"""What is wanted of a translation: one request for Python, the command line and HTTP.
+
+:class:`TranslationRequest` is plain data. :class:`RequestEncoder` turns a text and a request into
+tokens for the search: segments, forced prefix, terminology.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from translucid.config import Config, Rule
+from translucid.decoding.job import Tokens
+from translucid.decoding.settings import SearchConfig
+from translucid.errors import ConfigError, InputError, nearest
+from translucid.text.interface import EOS, FIRST_PIECE, UNK, Tokenizer
+from translucid.text.normalize import nfc
+from translucid.text.spans import span_finder, whole_word
+from translucid.translator.searching import DecoderInput
+from translucid.translator.segmentation import SegmentedText, Segmenter
+from translucid.translator.sentences import is_unspaced
+
+
+def _refuse_text(value: Any) -> Any:
+    if isinstance(value, str):
+        raise PydanticCustomError("not_a_list", "give a list of texts, not a single text")
+    return value
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_refuse_text)]
+
+
+def _one_line_phrases(values: Mapping[str, Any]) -> str | None:
+    for phrase in values["keep"]:
+        if not phrase.strip() or "\n" in phrase:
+            return f"keep has {phrase!r}: give words or phrases of one line"
+    return None
+
+
+def _kept_or_translated(values: Mapping[str, Any]) -> str | None:
+    for phrase in values["keep"]:
+        for source, written in values["terms"].items():
+            if phrase.strip() and re.search(whole_word(nfc(phrase).strip()), nfc(source)):
+                return (
+                    f"{phrase!r} is in keep, and the term {source!r} must become {written!r}: "
+                    "leave one of the two out"
+                )
+    return None
+
+
+def _terms_need_a_beam(values: Mapping[str, Any]) -> str | None:
+    search = values["search"]
+    if not values["terms"] or search is None or search.method == "beam":
+        return None
+    return f"terms need the method 'beam', and the search is {search.method!r}"
+
+
+class TranslationRequest(Config):
+    """What is wanted of the translations, beside the texts."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("keep",), _one_line_phrases),
+        Rule(("keep", "terms"), _kept_or_translated),
+        Rule(("terms", "search"), _terms_need_a_beam),
+    )
+    renamed: ClassVar[Mapping[str, str]] = {"prefixes": "prefix"}
+
+    target: str | None = Field(
+        None,
+        description="language to translate into; left out: the only one that the model has, or "
+        "the one that fits the language of the text",
+    )
+    search: SearchConfig | None = Field(
+        None, description="how to search; left out: the model's own settings"
+    )
+    terms: dict[str, str] = Field(
+        default={},
+        description="words of the source, and what they must become (beam search only)",
+    )
+    forbidden: Words = Field(default=(), description="words that no translation may have")
+    keep: Words = Field(default=(), description="words and phrases that are not translated")
+    prefix: str | tuple[str, ...] = Field(
+        "",
+        description="what every translation must begin with, or one prefix per text, '' for none",
+    )
+    alignment: bool = Field(False, description="also return what each word attended to")
+
+    def __init__(self, /, **values: Any) -> None:
+        lists = {
+            name: tuple(value)
+            for name, value in values.items()
+            if name in ("forbidden", "keep", "prefix", "prefixes")
+            and isinstance(value, Iterable)
+            and not isinstance(value, str)
+        }
+        super().__init__(**{**values, **lists})
+
+    @classmethod
+    def build(
+        cls, request: TranslationRequest | None, options: Mapping[str, Any], search: SearchConfig
+    ) -> TranslationRequest:
+        """Return a request with options given by name: its own fields, or settings of the search.
+
+        `search` are the model's own settings, which those options change; None is not given.
+        """
+        options = {name: value for name, value in options.items() if value is not None}
+        known = {*cls.model_fields, *cls.renamed}
+        given = {name: value for name, value in options.items() if name in known}
+        settings = {name: value for name, value in options.items() if name not in known}
+        if unknown := settings.keys() - SearchConfig.model_fields.keys():
+            known |= SearchConfig.model_fields.keys()
+            raise ConfigError(
+                "the request",
+                [f"unknown option {name!r}; {nearest(name, known)}" for name in sorted(unknown)],
+            )
+        if settings:
+            base = given.get("search") or (request and request.search) or search
+            given["search"] = base.override(settings)
+        if request is None:
+            return cls(**given)
+        return request.replace(**given) if given else request
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed, validated anew."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**{**values, **changes})
+
+    def prefixes_for(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return one prefix per text."""
+        if isinstance(self.prefix, str):
+            return [self.prefix] * len(texts)
+        if len(self.prefix) != len(texts):
+            raise InputError(
+                f"{len(self.prefix)} prefixes for {len(texts)} texts: give one per text, '' for "
+                "none, or a single one for all"
+            )
+        return self.prefix
+
+
+@dataclass(frozen=True)
+class EncodedText:
+    """A text in segments, and for each of them what the decoder gets."""
+
+    segmented: SegmentedText
+    inputs: tuple[DecoderInput, ...]
+
+
+@dataclass(frozen=True)
+class RequestEncoder:
+    """Turns the texts of one translation direction into inputs of the decoder.
+
+    `writer` is the tokenizer of the target side; every source begins with `tag`.
+    """
+
+    segmenter: Segmenter
+    writer: Tokenizer
+    tag: Tokens
+    terms: Terminology
+
+    def encode(self, text: str, prefix: str) -> EncodedText:
+        """Return the decoder's inputs for a text whose translation begins with `prefix`."""
+        segmented = self.segmenter.segment(text)
+        begin = _encode_prefix(_hide_spans(nfc(prefix), segmented), self.writer)
+        inputs = tuple(
+            DecoderInput(
+                source=(*self.tag, *segment.tokens, EOS),
+                prefix=() if number else begin,
+                terms=self.terms.find(segment.text),
+            )
+            for number, segment in enumerate(segmented.segments)
+        )
+        return EncodedText(segmented, inputs)
+
+
+def _hide_spans(prefix: str, segmented: SegmentedText) -> str:
+    """Return a prefix as the network would write it: placeholders for the spans of the source."""
+    prefix = prefix.strip()
+    if not segmented.segments or not prefix:
+        return prefix
+    first = segmented.segments[0]
+    prefix = prefix.removeprefix(first.before.strip())
+    if segmented.between_spans and span_finder().find(prefix):
+        raise InputError(
+            f"the prefix {prefix!r} contains tags, addresses or the like, and this model has no "
+            "placeholders for them: give a prefix that ends before them"
+        )
+    if len(segmented.segments) == 1:
+        prefix = prefix.removesuffix(segmented.after.strip())
+    return first.protected.hide_beginning(prefix)
+
+
+def _encode_prefix(text: str, writer: Tokenizer) -> Tokens:
+    text = nfc(text).strip()
+    tokens = tuple(writer.encode(text))
+    if "\n" in text or UNK in tokens:
+        raise InputError(
+            f"the prefix {text!r} cannot begin a translation: it has several lines, or characters "
+            "that the model's vocabulary cannot spell"
+        )
+    return tokens
+
+
+class Terminology:
+    """Words of the source and the words that they must become.
+
+    A term is found where it stands as a whole word. One that is written in lower case is found in
+    any case, so that it may begin a sentence; one with capitals only as it is written. Where two
+    terms overlap, the longer one counts. A term that stands twice in the source must come twice.
+    """
+
+    def __init__(self, terms: Mapping[str, str], encode: Callable[[str], Sequence[int]]) -> None:
+        self._targets = {
+            _clean_term(s, s, t): _encode_term(s, _clean_term(t, s, t), encode)
+            for s, t in terms.items()
+        }
+        # The longest first, because a regular expression takes the first alternative that fits.
+        longest_first = sorted(self._targets, key=lambda term: (-len(term), term))
+        self._terms = [(term, _pattern(term)) for term in longest_first]
+        self._any = re.compile("|".join(f"({pattern})" for _, pattern in self._terms) or r"(?!)")
+
+    def places(self, source: str) -> list[tuple[int, int]]:
+        """Return where terms stand in a source, [start, end)."""
+        return [match.span() for match in self._any.finditer(source)]
+
+    def find(self, source: str) -> tuple[Tokens, ...]:
+        """Return the token sequences that a translation of the source must have."""
+        found = (match.lastindex for match in self._any.finditer(source))
+        return tuple(self._targets[self._terms[number - 1][0]] for number in found if number)
+
+
+def _clean_term(text: str, source: str, target: str) -> str:
+    text = nfc(text).strip()
+    if not text or "\n" in text:
+        raise InputError(
+            f"the term {source!r} → {target!r} has an empty side or one of several lines: give a "
+            "word or a few, on both sides"
+        )
+    return text
+
+
+def _encode_term(source: str, target: str, encode: Callable[[str], Sequence[int]]) -> Tokens:
+    tokens = tuple(encode(target))
+    if UNK in tokens:
+        raise InputError(
+            f"the term {source!r} → {target!r} cannot be written: the model's vocabulary has no "
+            f"pieces for all of {target!r}"
+        )
+    return tokens
+
+
+def _pattern(term: str) -> str:
+    """Return a regular expression that finds a term as a whole word."""
+    before = r"(?<!\w)" if _is_letter(term[0]) else ""
+    behind = r"(?!\w)" if _is_letter(term[-1]) else ""
+    body = re.escape(term)
+    return f"{before}(?i:{body}){behind}" if term == term.lower() else f"{before}{body}{behind}"
+
+
+def _is_letter(character: str) -> bool:
+    """Tell whether a word may continue beside this character, in a script that has spaces."""
+    return (character.isalnum() or character == "_") and not is_unspaced(character)
+
+
+def find_forbidden_tokens(words: Sequence[str], tokenizer: Tokenizer) -> Tokens:
+    """Return the tokens that are one of these words, with a space before it or without.
+
+    A network that insists may still spell the word with other tokens, letter by letter.
+    """
+    wanted = {nfc(word).strip().removeprefix("▁"): word for word in words}
+    if not wanted:
+        return ()
+    found: dict[str, list[int]] = {word: [] for word in wanted}
+    for token in range(FIRST_PIECE, tokenizer.vocab_size):
+        text = tokenizer.decode([token]).strip()
+        if text and text in found:
+            found[text].append(token)
+    for word, tokens in found.items():
+        if not tokens:
+            pieces = " ".join(tokenizer.piece(token) for token in tokenizer.encode(word))
+            raise InputError(
+                f"{wanted[word]!r} cannot be forbidden: no token of the vocabulary is this word by "
+                "itself" + (f"; it is written as {pieces}: forbid one of these" if pieces else "")
+            )
+    return tuple(token for tokens in found.values() for token in tokens)
+
+
+@contextmanager
+def error_context(what: str, number: int) -> Iterator[None]:
+    """Say in error messages which text they are about; `number` counts from 0."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{what} {number + 1}: {error}") from error
+
+
+def check_texts(name: str, texts: Iterable[str]) -> list[str]:
+    """Return texts as a list; refuse a single string, and items that are not strings."""
+    if isinstance(texts, str):
+        raise InputError(
+            f"{name} is a list of texts, not the text {texts[:40]!r}: put it in a list"
+        )
+    given = list(texts)
+    for number, text in enumerate(given, start=1):
+        if not isinstance(text, str):
+            raise InputError(
+                f"number {number} of {name} is {text!r}, {type(text).__name__}: give strings"
+            )
+    return given
+
+
+def check_pairs(sources: Iterable[str], targets: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return sources and targets as lists; refuse lists of different lengths."""
+    given = check_texts("sources", sources), check_texts("targets", targets)
+    if len(given[0]) != len(given[1]):
+        raise InputError(
+            f"{len(given[0])} sources and {len(given[1])} targets: give one target per source"
+        )
+    return given
+
+
+def check_batch_size(batch_size: int) -> None:
+    """Refuse empty batches."""
+    if batch_size < 1:
+        raise InputError(f"batch_size = {batch_size}: a batch has at least 1 sentence")

@@ -1,0 +1,72 @@
+"""Settings given by a user become one search, and none is silently ignored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from translucid.decoding.settings import MBR_SAMPLES, METHODS, USED_BY, SearchConfig
+from translucid.errors import ConfigError
+
+DEFAULT = SearchConfig(beam=4, length_penalty=0.7)
+VALUES: dict[str, Any] = {
+    "beam": 6,
+    "length_penalty": 0.5,
+    "length_form": "plain",
+    "coverage_penalty": 0.2,
+    "groups": 2,
+    "diversity": 0.3,
+    "samples": 8,
+    "temperature": 0.8,
+    "top_k": 5,
+    "top_p": 0.9,
+    "min_p": 0.1,
+    "seed": 3,
+}
+
+
+def test_nothing_given_is_the_models_own_search() -> None:
+    assert DEFAULT.override({}) == DEFAULT
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", VALUES)
+def test_a_setting_is_used_or_refused(method: str, name: str) -> None:
+    given = {"method": method, name: VALUES[name]}
+    if method in USED_BY[name]:
+        assert getattr(DEFAULT.override(given), name) == VALUES[name]
+        return
+    with pytest.raises(ConfigError) as caught:
+        DEFAULT.override(given)
+    assert f"{name} is not used by the method '{method}'" in str(caught.value)
+    assert f"choose the method '{USED_BY[name][0]}'" in str(caught.value)
+
+
+def test_every_setting_that_only_some_methods_use_is_tried_above() -> None:
+    assert set(VALUES) == set(USED_BY)
+    general = {"method", "n_best", "min_length", "max_length", "extra_length"}
+    general |= {"no_repeat_ngram", "loop_guard"}
+    assert set(SearchConfig.model_fields) == general | set(VALUES)
+
+
+def test_several_contradictions_are_reported_together() -> None:
+    with pytest.raises(ConfigError) as caught:
+        DEFAULT.override({"top_k": 5, "seed": 1, "max_length": 9, "extra_length": 9})
+    assert "has 3 faults" in str(caught.value)
+    for fault in ("top_k is not used", "seed is not used", "both set the same limit"):
+        assert fault in str(caught.value)
+
+
+def test_a_method_is_complete_without_more_settings() -> None:
+    assert DEFAULT.override({"method": "sampling", "n_best": 5}).samples == 5
+    assert DEFAULT.override({"method": "mbr"}).samples == MBR_SAMPLES
+    assert DEFAULT.override({"method": "diverse", "beam": 6}).groups == 6
+    assert DEFAULT.override({"method": "diverse", "beam": 6, "groups": 3}).groups == 3
+
+
+def test_wrong_values_are_refused_with_what_is_allowed() -> None:
+    with pytest.raises(ConfigError, match=r"the search has 1 fault.*\n.*n_best = 9"):
+        DEFAULT.override({"n_best": 9})
+    with pytest.raises(ConfigError, match=r"method = 'beem': did you mean 'beam'\?"):
+        DEFAULT.override({"method": "beem"})
