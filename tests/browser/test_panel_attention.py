@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 from served_page import Explorer, Server
 
-from translucid.interpret.head_kinds import looks_of
+from translucid.interpret.head_roles import looks_of
 from translucid.interpret.rollout import stack_rollout, two_sided_rollout
 
 STEMS = {

@@ -13,8 +13,8 @@ from small_translators import reversed_translation, sentences, write_taught_mode
 from translucid.cli.heads import heads
 from translucid.errors import DataError, InputError
 from translucid.interpret.ablation import head_importance
-from translucid.interpret.head_table import head_statistics
-from translucid.interpret.pointing import find_pointing_heads
+from translucid.interpret.head_statistics import head_statistics
+from translucid.interpret.word_attention import find_pointing_heads
 from translucid.translator import load
 
 app = typer.Typer(pretty_exceptions_enable=False)

@@ -20,9 +20,15 @@ from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Event, Progress
 from translucid.interpret.ablation import ablate, head_importance, without_heads
-from translucid.interpret.attention_head import SIDES, AttentionHead, attentions, heads_of
 from translucid.interpret.explain import explain
-from translucid.interpret.network import network_of, with_network
+from translucid.interpret.network import (
+    SIDES,
+    AttentionHead,
+    attentions,
+    heads_of,
+    network_of,
+    with_network,
+)
 from translucid.translator import Translator, load
 
 SEARCH = SearchConfig(method="beam", beam=3, max_length=10)

@@ -20,14 +20,16 @@ from small_translators import (
 )
 from translucid.errors import InputError
 from translucid.interpret.attribution import (
+    agreement,
     alignment_attention,
     compared,
     integrated_gradients,
     occlusion,
+    ranks_of,
+    spearman,
 )
 from translucid.interpret.explain import explain
 from translucid.interpret.network import network_of
-from translucid.interpret.rank_correlation import agreement, ranks_of, spearman
 from translucid.interpret.trace import Trace
 from translucid.translator import Translator, load
 

@@ -16,11 +16,10 @@ from translucid.errors import InputError
 from translucid.events import Event, Progress
 from translucid.interpret import Trace, explain, trace_bytes
 from translucid.interpret.ablation import ablate
-from translucid.interpret.attention_head import AttentionHead
-from translucid.interpret.explain import TraceTooLargeError
+from translucid.interpret.explain import TraceTooLargeError, forced_prefix, prefix_of_text
 from translucid.interpret.figures.beam_tree import beam_tree
-from translucid.interpret.forced_prefix import forced_prefix, prefix_of_text
 from translucid.interpret.lens import decoder_lens
+from translucid.interpret.network import AttentionHead
 from translucid.text.interface import EOS, FIRST_PIECE, UNK
 from translucid.translator import Translator
 

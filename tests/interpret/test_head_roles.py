@@ -21,13 +21,19 @@ from small_translators import (
 from translucid.errors import InputError
 from translucid.events import Event, Notice, Progress
 from translucid.interpret.ablation import without_heads
-from translucid.interpret.attention_head import SIDES, AttentionHead, heads_of
 from translucid.interpret.explain import explain
-from translucid.interpret.head_kinds import written_of
-from translucid.interpret.head_roles import KINDS, HeadMeasures, HeadStatistics, role_of, with_role
-from translucid.interpret.head_table import head_statistics
-from translucid.interpret.network import network_of, with_network
-from translucid.interpret.pointing import (
+from translucid.interpret.head_roles import (
+    KINDS,
+    HeadMeasures,
+    HeadStatistics,
+    role_of,
+    with_role,
+    written_of,
+)
+from translucid.interpret.head_statistics import head_statistics
+from translucid.interpret.network import SIDES, AttentionHead, heads_of, network_of, with_network
+from translucid.interpret.trace import Side, Trace
+from translucid.interpret.word_attention import (
     Pointing,
     Way,
     find_pointing_heads,
@@ -35,7 +41,6 @@ from translucid.interpret.pointing import (
     pointing_heads,
     pointing_in_all,
 )
-from translucid.interpret.trace import Side, Trace
 from translucid.text.interface import EOS, FIRST_PIECE
 from translucid.translator import Translator, load
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from networks import NORMS, POSITIONS, small_network
 from translucid.interpret.recording import Recording, record, recording_twin
-from translucid.interpret.tensor_shapes import tensor_shapes, trace_bytes
+from translucid.interpret.trace import tensor_shapes, trace_bytes
 from translucid.model import MultiHeadAttention, Transformer, fused
 from translucid.model.twin import twin
 from translucid.text.interface import BOS, EOS

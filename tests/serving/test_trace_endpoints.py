@@ -19,10 +19,10 @@ from small_traces import SENTENCE, taught_trace, taught_translator
 from translucid.decoding.settings import SearchConfig
 from translucid.interpret import Trace, explain, trace_bytes
 from translucid.interpret.ablation import ablate, without_heads
-from translucid.interpret.attention_head import AttentionHead
-from translucid.interpret.confidence import judge
+from translucid.interpret.hallucination import judge
 from translucid.interpret.lens import decoder_lens, logit_lens
-from translucid.interpret.word_groups import word_groups
+from translucid.interpret.network import AttentionHead
+from translucid.interpret.word_attention import word_groups
 from translucid.serving.routes_trace import file_name
 from translucid.serving.trace_schemas import LensAnswer, TraceAnswer
 from translucid.serving.traces import StoredTrace

@@ -13,8 +13,8 @@ from translucid.decoding.penalties import score_of
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret import explain
-from translucid.interpret.forced_prefix import forced_prefix, prefix_of_text
-from translucid.interpret.head_table import measurable_pairs
+from translucid.interpret.explain import forced_prefix, prefix_of_text
+from translucid.interpret.head_statistics import measurable_pairs
 from translucid.interpret.trace_file import read_trace, write_trace
 from translucid.text.interface import BOS, EOS
 from translucid.translator import ReadingBack, Translator, load

@@ -101,7 +101,7 @@ def _read(path: Path, translator: Translator | None) -> Trace:
 def _recorded(wishes: Wishes, translator: Translator, search: SearchConfig) -> Trace:
     from translucid.cli.search_options import one_of
     from translucid.interpret.explain import explain
-    from translucid.interpret.tensor_shapes import Level
+    from translucid.interpret.trace import Level
 
     assert wishes.text is not None
     level = "full" if wishes.level is None else wishes.level

@@ -16,8 +16,8 @@ from translucid.events import Emit, Notice, silent
 if TYPE_CHECKING:
     from translucid.interpret.ablation import HeadImportance
     from translucid.interpret.head_roles import HeadStatistics
-    from translucid.interpret.pointing import Pointing
     from translucid.interpret.trace import Trace
+    from translucid.interpret.word_attention import Pointing
     from translucid.translator import Translator
 
 
@@ -108,7 +108,7 @@ def measured(
 ) -> MeasuredHeads:
     """Measure all heads over some sentences."""
     from translucid.interpret.ablation import head_importance
-    from translucid.interpret.head_table import head_statistics, measurable_pairs
+    from translucid.interpret.head_statistics import head_statistics, measurable_pairs
 
     with _told(quiet=quiet) as emit:
         if pairs.total > len(pairs.sources):
@@ -140,7 +140,7 @@ def measured(
 def pointing(translator: Translator, questions: Sequence[Question], language: str | None) -> Answer:
     """Answer questions about single words."""
     from translucid.interpret.explain import explain
-    from translucid.interpret.pointing import pointing_heads, pointing_in_all
+    from translucid.interpret.word_attention import pointing_heads, pointing_in_all
 
     traces = tuple(
         explain(translator, one.sentence, target=language, level="light") for one in questions

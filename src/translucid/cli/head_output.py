@@ -18,9 +18,9 @@ from translucid.cli.score_table import stdout_console
 
 if TYPE_CHECKING:
     from translucid.cli.head_measuring import Answer, MeasuredHeads, Question
-    from translucid.interpret.attention_head import AttentionHead
     from translucid.interpret.head_roles import HeadStatistics
-    from translucid.interpret.pointing import Pointing
+    from translucid.interpret.network import AttentionHead
+    from translucid.interpret.word_attention import Pointing
 
 _SHARES = {
     "previous": "previous",

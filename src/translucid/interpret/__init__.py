@@ -24,11 +24,19 @@
     figures/           pictures of all of it
 """
 
-from translucid.interpret.cache_account import CacheAccount, CacheStep
+from translucid.interpret.cache_usage import CacheAccount, CacheStep
 from translucid.interpret.explain import explain
-from translucid.interpret.model_hash import model_hash
-from translucid.interpret.tensor_shapes import Level, trace_bytes
-from translucid.interpret.trace import Origin, Side, Step, TopToken, Trace, TraceToken
+from translucid.interpret.network import model_hash
+from translucid.interpret.trace import (
+    Level,
+    Origin,
+    Side,
+    Step,
+    TopToken,
+    Trace,
+    TraceToken,
+    trace_bytes,
+)
 
 __all__ = [
     "CacheAccount",

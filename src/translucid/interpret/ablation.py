@@ -16,9 +16,17 @@ from torch import Tensor
 
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
-from translucid.interpret.attention_head import AttentionHead, checked_heads, heads_of
-from translucid.interpret.network import network_of, with_kernels, with_network
-from translucid.interpret.rereading import log_probs_again, of_written, translation_again
+from translucid.interpret.network import (
+    AttentionHead,
+    checked_heads,
+    heads_of,
+    log_probs_again,
+    network_of,
+    of_written,
+    translation_again,
+    with_kernels,
+    with_network,
+)
 from translucid.interpret.trace import Side, Trace
 from translucid.model.attention import Kernel
 from translucid.translator import Translator

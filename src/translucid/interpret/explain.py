@@ -31,14 +31,19 @@ from translucid.decoding.stepper import AttendingStepper, Hypothesis, Stepper
 from translucid.decoding.tree import Recorder, SearchTree
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
-from translucid.interpret.cache_account import cache_account
-from translucid.interpret.forced_prefix import forced_prefix
-from translucid.interpret.model_hash import model_hash
-from translucid.interpret.network import network_of
+from translucid.interpret.cache_usage import cache_account
+from translucid.interpret.network import model_hash, network_of
 from translucid.interpret.recording import Recording, record
-from translucid.interpret.tensor_shapes import Level, trace_bytes
-from translucid.interpret.trace import VERSION, Step, TopToken, Trace, TraceToken
-from translucid.text.interface import BOS, EOS, UNK, Tokenizer
+from translucid.interpret.trace import (
+    VERSION,
+    Level,
+    Step,
+    TopToken,
+    Trace,
+    TraceToken,
+    trace_bytes,
+)
+from translucid.text.interface import BOS, EOS, FIRST_PIECE, UNK, Tokenizer
 from translucid.text.normalize import nfc
 from translucid.translator import Flags, Translator
 from translucid.translator.member import Member
@@ -403,3 +408,38 @@ def _steps(
     for token, reading in zip(written, recording.readings, strict=True):
         top = tuple(TopToken(one, tokenizer.piece(one), value) for one, value in reading.top)
         yield Step(token, reading.log_prob, reading.rank, reading.entropy, top)
+
+
+def forced_prefix(translator: Translator, prefix: Sequence[int]) -> Tokens:
+    """Return the tokens that a translation is to begin with; refuse what it cannot have.
+
+    It can have the tokens of text, without line breaks, and at the end the end symbol.
+    """
+    tokenizer, size = translator.writer, translator.writer.vocab_size
+    never = frozenset(translator.searcher(None).forbidden)
+    for place, token in enumerate(prefix):
+        if isinstance(token, bool) or not isinstance(token, int) or not 0 <= token < size:
+            raise InputError(
+                f"prefix[{place}] = {token!r} is no token: ids are whole numbers from 0 to "
+                f"{size - 1}"
+            )
+        last = place == len(prefix) - 1
+        if token in never or (token == EOS and not last):
+            raise InputError(
+                f"prefix[{place}] = {token} is {tokenizer.piece(token)!r}, which no translation "
+                f"can have there: take tokens of text, ids {FIRST_PIECE} to {size - 1} without "
+                f"line breaks; the end symbol, {EOS}, may come last"
+            )
+    return tuple(prefix)
+
+
+def prefix_of_text(translator: Translator, text: str) -> Tokens:
+    """Return the tokens of a text that a translation is to begin with."""
+    line = nfc(text).strip()
+    tokens = tuple(translator.writer.encode(line))
+    if "\n" in line or UNK in tokens:
+        raise InputError(
+            f"the prefix {line!r} cannot begin a translation: it has several lines, or characters "
+            "that the model's vocabulary cannot spell"
+        )
+    return forced_prefix(translator, tokens)

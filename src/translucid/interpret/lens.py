@@ -18,8 +18,13 @@ import torch
 from torch import Tensor, nn
 
 from translucid.events import Emit, Progress, silent
-from translucid.interpret.network import network_of, with_network
-from translucid.interpret.rereading import log_probs_again, of_written, translation_again
+from translucid.interpret.network import (
+    log_probs_again,
+    network_of,
+    of_written,
+    translation_again,
+    with_network,
+)
 from translucid.interpret.trace import TopToken, Trace
 from translucid.model.twin import twin
 from translucid.text.interface import Tokenizer

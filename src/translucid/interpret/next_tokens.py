@@ -25,8 +25,7 @@ from translucid.decoding.job import Tokens
 from translucid.decoding.sampling import COLDEST, keep
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
-from translucid.interpret.explain import one_line
-from translucid.interpret.forced_prefix import forced_prefix
+from translucid.interpret.explain import forced_prefix, one_line
 from translucid.interpret.network import network_of
 from translucid.text.interface import BOS, EOS
 from translucid.translator import Translator

@@ -20,8 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from translucid.decoding.candidates import top_tokens
-from translucid.interpret.tensor_shapes import Level, tensor_shapes
-from translucid.interpret.trace import FrozenTensors
+from translucid.interpret.trace import FrozenTensors, Level, tensor_shapes
 from translucid.model import MultiHeadAttention, Transformer
 from translucid.model.attention import PLAIN, Kernel
 from translucid.model.twin import twin

@@ -28,10 +28,20 @@ from translucid.config import ModelConfig
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.tree import Node, SearchTree
 from translucid.errors import DataError
-from translucid.interpret.cache_account import CacheAccount, CacheStep
-from translucid.interpret.model_hash import model_hash
-from translucid.interpret.tensor_shapes import FLOAT, Level, Shape, tensor_shapes
-from translucid.interpret.trace import VERSION, FrozenTensors, Step, TopToken, Trace, TraceToken
+from translucid.interpret.cache_usage import CacheAccount, CacheStep
+from translucid.interpret.network import model_hash
+from translucid.interpret.trace import (
+    FLOAT,
+    VERSION,
+    FrozenTensors,
+    Level,
+    Shape,
+    Step,
+    TopToken,
+    Trace,
+    TraceToken,
+    tensor_shapes,
+)
 from translucid.translator.translation import Flags
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from translucid.decoding.settings import SearchConfig
-from translucid.interpret.forced_prefix import prefix_of_text
+from translucid.interpret.explain import prefix_of_text
 from translucid.interpret.next_tokens import NextTokens, next_tokens
 from translucid.serving.answers import json_answer
 from translucid.serving.bodies import json_body, takes

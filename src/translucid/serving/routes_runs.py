@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import Field
 
 from translucid.config import Count, ModelConfig
-from translucid.interpret.attention_head import AttentionHead, checked_heads
+from translucid.interpret.network import AttentionHead, checked_heads
 from translucid.interpret.trace import Side
 from translucid.serving.answers import json_answer
 from translucid.serving.bodies import json_body, takes

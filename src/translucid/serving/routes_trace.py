@@ -12,9 +12,9 @@ from pydantic_core import to_json
 
 from translucid.decoding.settings import SearchConfig
 from translucid.interpret.ablation import without_heads
-from translucid.interpret.attention_head import AttentionHead
 from translucid.interpret.explain import explain
 from translucid.interpret.lens import decoder_lens, logit_lens
+from translucid.interpret.network import AttentionHead
 from translucid.interpret.trace_file import file_bytes, file_parts
 from translucid.serving.abandoning import check_wanted
 from translucid.serving.answers import JSON, json_answer

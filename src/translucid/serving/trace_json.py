@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from translucid.interpret.attention_head import AttentionHead
-from translucid.interpret.confidence import judge
+from translucid.interpret.hallucination import judge
+from translucid.interpret.network import AttentionHead
 from translucid.interpret.trace import Trace
-from translucid.interpret.word_groups import word_groups
+from translucid.interpret.word_attention import word_groups
 
 
 def trace_json(

@@ -24,7 +24,7 @@ from translucid.interpret.figures.names import (
     key_tokens,
     query_tokens,
 )
-from translucid.interpret.rereading import written_tokens
+from translucid.interpret.network import written_tokens
 from translucid.interpret.trace import Side, Trace
 from translucid.text.interface import EOS
 from translucid.translator import Translator

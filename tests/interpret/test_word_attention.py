@@ -12,7 +12,7 @@ from small_tokenizers import small_tokenizer
 from small_traces import random_translator
 from translucid.decoding.settings import SearchConfig
 from translucid.interpret import TraceToken, explain
-from translucid.interpret.word_groups import word_groups
+from translucid.interpret.word_attention import word_groups
 from translucid.text.interface import BOS, EOS, FIRST_PIECE, UNK, Tokenizer
 from translucid.text.word import WordTokenizer
 

@@ -18,10 +18,15 @@ from torch import Tensor
 from translucid.decoding.job import Tokens
 from translucid.errors import InputError
 from translucid.events import Emit, Notice, Progress, silent
-from translucid.interpret.attention_head import AttentionHead, heads_of
-from translucid.interpret.head_kinds import Looks, looks_of
-from translucid.interpret.head_roles import KINDS, HeadMeasures, HeadStatistics, with_role
-from translucid.interpret.network import network_of, with_kernels
+from translucid.interpret.head_roles import (
+    KINDS,
+    HeadMeasures,
+    HeadStatistics,
+    Looks,
+    looks_of,
+    with_role,
+)
+from translucid.interpret.network import AttentionHead, heads_of, network_of, with_kernels
 from translucid.interpret.trace import Side
 from translucid.model import Transformer, spelled_out
 from translucid.model.attention import PLAIN, Kernel

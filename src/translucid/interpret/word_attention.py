@@ -11,6 +11,7 @@ Shapes: H heads, S source, T target.
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,11 +20,14 @@ from typing import NamedTuple
 from torch import Tensor
 
 from translucid.errors import InputError
-from translucid.interpret.attention_head import SIDES, AttentionHead, layers_of
 from translucid.interpret.explain import explain
+from translucid.interpret.network import SIDES, AttentionHead, layers_of
 from translucid.interpret.trace import Side, Trace, TraceToken
+from translucid.text.interface import FIRST_PIECE, UNK
 from translucid.text.normalize import nfc
 from translucid.translator import Translator
+from translucid.translator.alignment import Side as TextSide
+from translucid.translator.alignment import Span, words
 from translucid.translator.alignment_heads import Row
 
 
@@ -178,3 +182,45 @@ def places_of(text: str, tokens: Sequence[TraceToken], word: str) -> list[int]:
         for number, token in enumerate(tokens)
         if any(max(token.start, start) < min(token.end, end) for start, end in spans)
     ]
+
+
+Group = tuple[int, int]
+
+
+def word_groups(text: str, tokens: Sequence[TraceToken]) -> tuple[Group, ...]:
+    """Return the tokens [first, last + 1) of each word, in order; together they are all tokens."""
+    spans = [None if _is_symbol(token) else (token.start, token.end) for token in tokens]
+    found = words(TextSide(text, (tuple(token.id for token in tokens),), (tuple(spans),)))
+    groups: list[Group] = []
+    before: int | None = None
+    for place, span in enumerate(spans):
+        word = _word_of(place, spans, found)
+        if groups and word is not None and word == before:
+            groups[-1] = (groups[-1][0], place + 1)
+        else:
+            groups.append((place, place + 1))
+        before = None if span is None else word
+    return tuple(groups)
+
+
+def _is_symbol(token: TraceToken) -> bool:
+    return token.id < FIRST_PIECE and token.id != UNK
+
+
+def _word_of(place: int, spans: Sequence[Span | None], found: Sequence[Span]) -> int | None:
+    """Return the number of the word that a token is part of.
+
+    White space is part of the word that the next token begins, unless that brings its own.
+    """
+    span = spans[place]
+    if span is None:
+        return None
+    start, end = span
+    number = bisect.bisect_right(found, start, key=lambda word: word[1])
+    if number == len(found):
+        return None
+    first = found[number][0]
+    if first < end:
+        return number
+    after = spans[place + 1] if place + 1 < len(spans) else None
+    return number if after is not None and first == end == after[0] else None

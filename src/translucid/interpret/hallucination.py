@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from translucid.interpret.rereading import written_tokens
+from translucid.interpret.network import written_tokens
 from translucid.interpret.trace import Trace
 from translucid.text.interface import FIRST_PIECE, UNK
 

@@ -9,7 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from networks import small_network
 from small_traces import greedy_trace, taught_trace
-from translucid.interpret.cache_account import cache_account
+from translucid.interpret.cache_usage import cache_account
 from translucid.model import MultiHeadAttention, Transformer, spelled_out
 from translucid.model.twin import twin
 

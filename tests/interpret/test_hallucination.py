@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from small_translators import sentences, write_taught_model
-from translucid.interpret.confidence import judge, repeated_share, source_shares, unseen_share
 from translucid.interpret.explain import explain
+from translucid.interpret.hallucination import judge, repeated_share, source_shares, unseen_share
 from translucid.interpret.trace import Trace
 from translucid.translator import Translator, load
 from translucid.translator.translation import Flags
