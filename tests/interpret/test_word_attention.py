@@ -1,4 +1,4 @@
-"""Which tokens make a word, for every kind of tokenizer and any text."""
+"""Which tokens make a word, for every kind of tokenizer and any text; heads between words."""
 
 from __future__ import annotations
 
@@ -8,13 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from built_heads import built_translator
 from small_tokenizers import small_tokenizer
 from small_traces import random_translator
+from small_translators import write_random_model
 from translucid.decoding.settings import SearchConfig
+from translucid.errors import InputError
 from translucid.interpret import TraceToken, explain
-from translucid.interpret.word_attention import word_groups
+from translucid.interpret.network import AttentionHead
+from translucid.interpret.word_attention import (
+    HeadRow,
+    WordAttention,
+    WordQuestion,
+    find_tokens,
+    find_word_heads,
+    measure_word_attention,
+    rank_across,
+    word_groups,
+)
 from translucid.text.interface import BOS, EOS, FIRST_PIECE, UNK, Tokenizer
 from translucid.text.word import WordTokenizer
+from translucid.translator import Translator, load
 
 SHORT = SearchConfig(method="greedy", max_length=14)
 
@@ -110,3 +124,115 @@ def test_groups_of_a_real_trace_cover_both_sides(kind: str) -> None:
         assert [place for group in groups for place in range(*group)] == list(range(len(tokens)))
     first = word_groups(trace.translation, trace.target_tokens)[0]
     assert first == (0, 1)  # <s>
+
+
+# ---- from word to word --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def built() -> Translator:
+    return built_translator()
+
+
+@pytest.fixture(scope="module")
+def babbling(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    return load(write_random_model(tmp_path_factory.mktemp("heads") / "model"))
+
+
+def test_heads_that_look_from_one_word_to_another(built: Translator) -> None:
+    trace = explain(built, "chat noir dort", given="cat black sleeps", level="light")
+    before, *_ = measure_word_attention(trace, "noir", "chat")
+    assert (before.where.head, before.where.row) == (AttentionHead("encoder", 0, 0), "reads")
+    assert before.weight == pytest.approx(1.0, abs=1e-4)
+    assert before.even == pytest.approx(1 / 4)
+    across, *_ = measure_word_attention(trace, "black", "noir", rival="dort")
+    assert str(across.where) == "cross 0.0, reads"
+    assert across.margin == pytest.approx(1.0, abs=1e-4)
+    back = {str(one.where): one for one in measure_word_attention(trace, "sleeps", "black")}
+    sure = [name for name, one in back.items() if one.weight > 0.99]
+    # The row that predicts "sleeps" reads "black", so there the head that looks at itself finds it.
+    assert set(sure) == {"decoder 0.0, reads", "decoder 0.1, reads", "decoder 0.2, predicts"}
+    assert back["decoder 0.0, reads"].even == pytest.approx(1 / 4)
+    assert back["decoder 0.2, predicts"].even == pytest.approx(1 / 3)
+
+
+def test_weights_are_means_of_rows_and_sums_of_columns(babbling: Translator) -> None:
+    trace = explain(babbling, "Le chat voit le chat.", given="The cat sees the cat.", level="light")
+    froms = find_tokens(trace.source, trace.source_tokens, "le")
+    tos = find_tokens(trace.source, trace.source_tokens, "chat")
+    assert len(tos) >= 2
+    for one in measure_word_attention(trace, "le", "chat"):
+        weights = trace.attention("encoder", one.where.head.layer)[one.where.head.head]
+        by_cell = sum(float(weights[i, j]) for i in froms for j in tos) / len(froms)
+        assert one.weight == pytest.approx(by_cell, abs=1e-6)
+        assert one.rival is None
+
+
+def test_rows_that_predict_come_one_before_those_that_read(babbling: Translator) -> None:
+    trace = explain(babbling, "Le chat dort.", given="It sleeps.", level="light")
+    found = {one.where: one.weight for one in measure_word_attention(trace, "sleeps", "chat")}
+    reads = find_tokens(trace.translation, trace.target_tokens, "sleeps")
+    columns = find_tokens(trace.source, trace.source_tokens, "chat")
+    for where, weight in found.items():
+        rows = [row - (where.row == "predicts") for row in reads]
+        weights = trace.attention("cross", where.head.layer)[where.head.head]
+        assert where.head.side == "cross"
+        expected = float(weights[rows][:, columns].sum() / len(rows))
+        assert weight == pytest.approx(expected, abs=1e-6)
+
+
+def test_even_attention_counts_only_what_the_decoder_sees(built: Translator) -> None:
+    trace = explain(built, "chat", given="cat black cat sleeps cat", level="light")
+    decoder = [
+        one
+        for one in measure_word_attention(trace, "black", "cat")
+        if one.where.head.side == "decoder"
+    ]
+    assert {one.where.row: one.even for one in decoder} == {
+        "predicts": pytest.approx(1 / 2),  # sees <s> cat
+        "reads": pytest.approx(1 / 3),  # sees <s> cat black
+    }
+
+
+def test_a_rival_that_the_decoder_cannot_see_yet_is_none(built: Translator) -> None:
+    trace = explain(built, "chat", given="cat black sleeps", level="light")
+    assert measure_word_attention(trace, "black", "cat")
+    with pytest.raises(InputError, match="the decoder looks back only"):
+        measure_word_attention(trace, "black", "cat", rival="sleeps")
+    seen = measure_word_attention(trace, "sleeps", "cat", rival="black")
+    assert {one.where.row for one in seen} == {"predicts", "reads"}
+
+
+def test_those_come_first_that_do_it_in_all_sentences(built: Translator) -> None:
+    first = WordQuestion("chat noir dort", "noir", "chat", rival="dort")
+    second = WordQuestion("dort eau noir chat", "noir", "eau", rival="chat")
+    best, *others = find_word_heads(built, [first, second]).rows
+    assert [one.where.head for one in best] == [AttentionHead("encoder", 0, 0)] * 2
+    assert all(one.attends for one in best)
+    assert not any(all(one.attends for one in row) for row in others)
+    leads = [min(one.margin for one in row) for row in others]
+    assert leads == sorted(leads, reverse=True)
+    assert rank_across([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("weight", "rival", "points"),
+    [(0.4, 0.3, True), (0.4, 0.4, False), (0.2, 0.0, False), (0.4, None, True), (0.2, None, False)],
+)
+def test_a_head_points_if_it_looks_there_more_than_evenly_and_more_than_to_the_rival(
+    weight: float, rival: float | None, points: bool
+) -> None:
+    where = HeadRow(AttentionHead("encoder", 0, 0), "reads")
+    assert WordAttention(where, weight, rival, even=0.25).attends == points
+
+
+def test_words_are_found_in_whole(babbling: Translator) -> None:
+    trace = explain(babbling, "L'animal et les animaux.", given="x", level="light")
+    pieces = [
+        trace.source_tokens[n] for n in find_tokens(trace.source, trace.source_tokens, "Animal")
+    ]
+    covered = trace.source[min(t.start for t in pieces) : max(t.end for t in pieces)]
+    assert "animal" in covered
+    assert "animaux" not in covered
+    with pytest.raises(InputError, match="no attention goes from 'chien' to 'animal'"):
+        measure_word_attention(trace, "chien", "animal")

@@ -151,7 +151,7 @@ def checkpoint_of(run: Path, step: int, like: Translator) -> Translator:
     """Return the network of a run after a step, with the tokenizer and heads of its model."""
     from translucid.checkpoint.average import weights_kept
     from translucid.checkpoint.format import network_with
-    from translucid.interpret.network import with_network
+    from translucid.interpret.network import replace_network
     from translucid.training.run_folder import RunFolder, read_record
 
     config = read_record(run).model
@@ -159,7 +159,7 @@ def checkpoint_of(run: Path, step: int, like: Translator) -> Translator:
         raise InputError(f"the model is not of the run {run}: they have different settings")
     checkpoint = RunFolder(run).checkpoints.open(step)
     model = network_with(config, weights_kept(checkpoint), checkpoint.folder).eval()
-    return with_network(like, model, f"{like.name} after step {step}")
+    return replace_network(like, model, f"{like.name} after step {step}")
 
 
 def course_of(run: Path) -> Course:

@@ -65,9 +65,10 @@ def heads(
         --look-from elle --look-to rue --rival animal
     """
     from translucid.cli.closed_pipe import ended_quietly
-    from translucid.cli.head_measuring import measured, pointing, questions_of, sentences_of
-    from translucid.cli.head_output import write_heads, write_pointing
+    from translucid.cli.head_measuring import measure, questions_of, sentences_of
+    from translucid.cli.head_output import write_heads, write_word_heads
     from translucid.cli.model_choice import loaded
+    from translucid.interpret.word_attention import find_word_heads
 
     questions = questions_of(sentences, look_from, look_to, rival)
     if bool(questions) == (source is not None):
@@ -79,11 +80,11 @@ def heads(
         if source is None:
             translator = loaded(models, threads)
             into = translator.target_language(language, [one.sentence for one in questions])
-            found = pointing(translator, questions, into)
-            write_pointing(questions, found, top, as_json=as_json)
+            found = find_word_heads(translator, questions, target=into)
+            write_word_heads(questions, found, top, as_json=as_json)
             return
         pairs = sentences_of(source, reference, lines)
         translator = loaded(models, threads)
         into = translator.target_language(language, pairs.sources)
-        table = measured(translator, pairs, into, batch_size, importance, quiet=quiet)
+        table = measure(translator, pairs, into, batch_size, importance, quiet=quiet)
         write_heads(translator.name, table, as_json=as_json)
