@@ -12,14 +12,14 @@ from small_translators import sentences, write_random_model
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.evaluation.evaluate import Evaluation, Frequencies, Scoring, evaluate
-from translucid.evaluation.outputs import (
+from translucid.evaluation.reference_set import ReferenceSet
+from translucid.evaluation.system import (
     Likelihood,
     Outputs,
     given_outputs,
     model_outputs,
     reference_likelihood,
 )
-from translucid.evaluation.reference_set import ReferenceSet
 from translucid.events import Event, Notice, Progress, silent
 from translucid.translator import Candidate, Flags, Translation, Translator, load
 

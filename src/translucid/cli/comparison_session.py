@@ -24,11 +24,10 @@ from translucid.cli.progress import shown, stderr_console
 from translucid.cli.score_table import print_comparison, stdout_console
 from translucid.errors import InputError
 from translucid.evaluation.compare import Comparison, System, check, compare
-from translucid.evaluation.comparison_html import comparison_html
 from translucid.evaluation.evaluate import Scoring
 from translucid.evaluation.reference_set import ReferenceSet, read_aligned, stem
-from translucid.evaluation.report_html import Reported
-from translucid.evaluation.saving import (
+from translucid.evaluation.report import Reported, comparison_html
+from translucid.evaluation.results import (
     REPORT,
     SCORES,
     SETTINGS,

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from translucid.data.shards import PreparedData
     from translucid.decoding.settings import SearchConfig
     from translucid.evaluation.evaluate import Frequencies, Scoring
-    from translucid.evaluation.outputs import Outputs
     from translucid.evaluation.reference_set import ReferenceSet
+    from translucid.evaluation.system import Outputs
     from translucid.events import Emit
     from translucid.translator import Translator
 
@@ -159,7 +159,7 @@ class Translating:
         self, translator: Translator, sentences: ReferenceSet, target: str, emit: Emit
     ) -> Outputs:
         """Translate sentences."""
-        from translucid.evaluation.outputs import model_outputs
+        from translucid.evaluation.system import model_outputs
 
         found = translator.translate(
             sentences.sources,

@@ -23,10 +23,9 @@ from translucid.cli.progress import shown, stderr_console
 from translucid.cli.score_table import print_evaluation, stdout_console
 from translucid.cli.search_options import search_of
 from translucid.evaluation.evaluate import Evaluation, Scoring, evaluate
-from translucid.evaluation.outputs import Outputs, given_outputs, reference_likelihood
 from translucid.evaluation.reference_set import ReferenceSet, read_aligned, stem
-from translucid.evaluation.report_html import Reported, report_html
-from translucid.evaluation.saving import (
+from translucid.evaluation.report import Reported, report_html
+from translucid.evaluation.results import (
     REPORT,
     SCORES,
     SETTINGS,
@@ -37,6 +36,7 @@ from translucid.evaluation.saving import (
     in_lines,
     save,
 )
+from translucid.evaluation.system import Outputs, given_outputs, reference_likelihood
 from translucid.events import Emit
 from translucid.translator import Translator
 from translucid.translator.loading import model_directory

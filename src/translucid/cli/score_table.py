@@ -104,7 +104,7 @@ def _by_frequency(found: Evaluation) -> Table:
 
 def _remarks(found: Evaluation) -> str:
     """Name what a reader should look into: translations cut, looped, split or blank."""
-    from translucid.evaluation.report_html import FLAG_WORDS
+    from translucid.evaluation.report import FLAG_WORDS
 
     counts = found.flagged()
     said = [f"{counts[flag]:,} {words}" for flag, words in FLAG_WORDS.items() if counts[flag]]

@@ -31,8 +31,8 @@ from translucid.evaluation.metrics import (
     tokenized_bleu_metric,
     tokenized_notice,
 )
-from translucid.evaluation.outputs import Likelihood, Outputs
 from translucid.evaluation.reference_set import ReferenceSet
+from translucid.evaluation.system import Likelihood, Outputs
 from translucid.events import Emit, Progress
 from translucid.translator.confidence import (
     ACCEPTABLE,

@@ -8,9 +8,8 @@ import pytest
 from translucid.errors import InputError
 from translucid.evaluation.compare import System, compare
 from translucid.evaluation.evaluate import Scoring, evaluate
-from translucid.evaluation.outputs import given_outputs
 from translucid.evaluation.reference_set import ReferenceSet
-from translucid.evaluation.saving import (
+from translucid.evaluation.results import (
     check_place,
     comparison_json,
     evaluation_json,
@@ -18,6 +17,7 @@ from translucid.evaluation.saving import (
     in_lines,
     save,
 )
+from translucid.evaluation.system import given_outputs
 from translucid.events import silent
 
 RESULTS = {"scores.json": "{}", "settings.json": "{}", "translations.txt": "é\n"}

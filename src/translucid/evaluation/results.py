@@ -23,7 +23,7 @@ from translucid.evaluation.breakdown import FrequencyGroup, LengthGroup
 from translucid.evaluation.compare import WINS, Comparison, Difference
 from translucid.evaluation.evaluate import Evaluation, Sentence, Trust
 from translucid.evaluation.metrics import MetricScore
-from translucid.evaluation.outputs import Likelihood
+from translucid.evaluation.system import Likelihood
 
 TRANSLATIONS, SCORES = "translations.txt", "scores.json"
 SETTINGS, REPORT = "settings.json", "report.html"

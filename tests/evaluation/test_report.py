@@ -8,12 +8,11 @@ import pytest
 
 from scored_texts import damaged, references
 from translucid.evaluation.compare import System, compare
-from translucid.evaluation.comparison_html import comparison_html
 from translucid.evaluation.evaluate import Scoring, evaluate
-from translucid.evaluation.outputs import Likelihood, Outputs, given_outputs
+from translucid.evaluation.html_page import LONGEST_TEXT, escaped, marked, prose
 from translucid.evaluation.reference_set import ReferenceSet
-from translucid.evaluation.report_html import Reported, report_html
-from translucid.evaluation.report_page import LONGEST_TEXT, escaped, marked, prose
+from translucid.evaluation.report import Reported, comparison_html, report_html
+from translucid.evaluation.system import Likelihood, Outputs, given_outputs
 from translucid.events import silent
 from translucid.translator import Flags
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.evaluation.difference import Span, clusters, differences
+from translucid.evaluation.html_page import Span, clusters, differences
 
 
 def shown(spans: list[Span]) -> str:
