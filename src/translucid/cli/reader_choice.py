@@ -30,7 +30,7 @@ class Reader:
 
     def identity(self) -> dict[str, Any]:
         """Return all by which what is read depends on the reader."""
-        from translucid.cli.model_choice import fingerprint
+        from translucid.translator.loading import fingerprint
 
         if self.reading_back is None:
             return {}

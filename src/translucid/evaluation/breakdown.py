@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sacrebleu.metrics.bleu import BLEU
 
-from translucid.evaluation.metrics import MetricScore, PlainChrf, corpus_score, lengths
+from translucid.evaluation.metrics import MetricScore, PlainChrf, measure_lengths, score_corpus
 from translucid.evaluation.reference_set import ReferenceSet
 from translucid.events import Emit, Progress
 
@@ -32,7 +32,7 @@ class LengthGroup:
     @property
     def label(self) -> str:
         """The range in words."""
-        return range_label(self.shortest, self.longest)
+        return format_range(self.shortest, self.longest)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class FrequencyGroup:
     @property
     def label(self) -> str:
         """The range of frequencies."""
-        return range_label(self.fewest, self.most)
+        return format_range(self.fewest, self.most)
 
     @property
     def recall(self) -> float | None:
@@ -71,10 +71,10 @@ class FrequencyGroup:
         return 2 * self.matched / words if words else None
 
 
-def range_label(first: int, last: int | None) -> str:
+def format_range(first: int, last: int | None) -> str:
     """Put a range into words.
 
-    >>> range_label(1, 5), range_label(2, 2), range_label(51, None)
+    >>> format_range(1, 5), format_range(2, 2), format_range(51, None)
     ('1–5', '2', '51 or more')
     """
     if last is None:
@@ -89,7 +89,7 @@ def _ranges(starts: Sequence[int]) -> list[tuple[int, int | None]]:
     ]
 
 
-def by_source_length(
+def score_by_length(
     given: ReferenceSet,
     translations: Sequence[str],
     words: Callable[[str], Sequence[str]],
@@ -116,15 +116,15 @@ def by_source_length(
                     shortest,
                     longest,
                     sentences=len(chosen),
-                    bleu=corpus_score("BLEU", metric, texts, part.references, draws),
-                    chrf=corpus_score("chrF2", PlainChrf(), texts, part.references, draws),
-                    length_ratio=lengths(metric, texts, part.references).ratio,
+                    bleu=score_corpus("BLEU", metric, texts, part.references, draws),
+                    chrf=score_corpus("chrF2", PlainChrf(), texts, part.references, draws),
+                    length_ratio=measure_lengths(metric, texts, part.references).ratio,
                 )
             )
     return tuple(groups)
 
 
-def word_counts(
+def count_words(
     texts: Iterable[str], words: Callable[[str], Sequence[str]], total: int, emit: Emit
 ) -> Counter[str]:
     """Count how often each word stands in some texts."""
@@ -137,7 +137,7 @@ def word_counts(
     return counts
 
 
-def by_word_frequency(
+def count_by_frequency(
     references: Sequence[str],
     translations: Sequence[str],
     words: Callable[[str], Sequence[str]],

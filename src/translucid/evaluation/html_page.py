@@ -1,6 +1,6 @@
 """The parts that HTML reports are made of: one file each, without scripts and without the network.
 
-Everything that comes from outside passes through `escaped`. Tables are real tables with captions
+Everything that comes from outside passes through `escape`. Tables are real tables with captions
 and header cells; text of any language finds its own direction.
 """
 
@@ -23,7 +23,7 @@ _CONTROL = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in
 }
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return text that HTML shows as it is; control characters, which it cannot show, as signs."""
     return html.escape(text.translate(_CONTROL))
 
@@ -39,12 +39,12 @@ class Column:
 def table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
     """Return a table of cells that are HTML already; the first cell heads its row."""
     head = "".join(
-        f'<th scope="col" class="{one.kind}">{escaped(one.title)}</th>' for one in columns
+        f'<th scope="col" class="{one.kind}">{escape(one.title)}</th>' for one in columns
     )
     body = "\n".join(f"<tr>{_row(columns, row)}</tr>" for row in rows)
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(caption)}">\n'
-        f"<table><caption>{escaped(caption)}</caption>\n"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">\n'
+        f"<table><caption>{escape(caption)}</caption>\n"
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n"
     )
 
@@ -60,20 +60,20 @@ def bar(value: float | None, most: float, shown: str) -> str:
     """Return a number with a bar of its size under it."""
     share = 0.0 if value is None or not most else max(0.0, min(1.0, value / most))
     return (
-        f'{escaped(shown)}<span class="bar" aria-hidden="true">'
+        f'{escape(shown)}<span class="bar" aria-hidden="true">'
         f'<span style="width:{100 * share:.1f}%"></span></span>'
     )
 
 
 def prose(text: str, language: str | None) -> str:
     """Return a text in its language, or a sign where it is blank."""
-    return _directed(escaped(_cut(text)) if text.strip() else BLANK, text, language)
+    return _directed(escape(_cut(text)) if text.strip() else BLANK, text, language)
 
 
-def marked(text: str, other: str, what: str, language: str | None) -> str:
+def mark_differences(text: str, other: str, what: str, language: str | None) -> str:
     """Return a text with what `other` lacks marked; `what` is "extra" or "missing"."""
     spans, _ = differences(_cut(text), _cut(other))
-    inner = "".join(_marked(span, what) for span in spans) if text.strip() else BLANK
+    inner = "".join(_mark(span, what) for span in spans) if text.strip() else BLANK
     return _directed(inner, text, language)
 
 
@@ -84,13 +84,13 @@ def _cut(text: str) -> str:
     return text[:LONGEST_TEXT]
 
 
-def _marked(span: Span, what: str) -> str:
-    text = escaped(span.text)
+def _mark(span: Span, what: str) -> str:
+    text = escape(span.text)
     return f'<mark class="{what}">{text}</mark>' if span.differs else text
 
 
 def _directed(inner: str, text: str, language: str | None) -> str:
-    spoken = f' lang="{escaped(language)}"' if language else ""
+    spoken = f' lang="{escape(language)}"' if language else ""
     rest = len(text) - LONGEST_TEXT
     more = f'<small class="muted"> … and {rest:,} more characters</small>' if rest > 0 else ""
     return f'<span class="prose" dir="auto"{spoken}>{inner}</span>{more}'
@@ -99,7 +99,7 @@ def _directed(inner: str, text: str, language: str | None) -> str:
 def section(anchor: str, title: str, *parts: str) -> str:
     """Return a part of the page under a heading of its own."""
     return (
-        f'<section aria-labelledby="{anchor}">\n<h2 id="{anchor}">{escaped(title)}</h2>\n'
+        f'<section aria-labelledby="{anchor}">\n<h2 id="{anchor}">{escape(title)}</h2>\n'
         + "".join(parts)
         + "</section>\n"
     )
@@ -107,7 +107,7 @@ def section(anchor: str, title: str, *parts: str) -> str:
 
 def paragraph(text: str) -> str:
     """Return a paragraph of plain text."""
-    return f"<p>{escaped(text)}</p>\n"
+    return f"<p>{escape(text)}</p>\n"
 
 
 LEGEND = (
@@ -119,9 +119,7 @@ LEGEND = (
 
 def page(title: str, subtitle: str, contents: Sequence[tuple[str, str]], body: str) -> str:
     """Return a whole page; `contents` are anchors and titles of its sections."""
-    links = "".join(
-        f'<li><a href="#{anchor}">{escaped(name)}</a></li>' for anchor, name in contents
-    )
+    links = "".join(f'<li><a href="#{anchor}">{escape(name)}</a></li>' for anchor, name in contents)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -129,14 +127,14 @@ def page(title: str, subtitle: str, contents: Sequence[tuple[str, str]], body: s
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{escaped(title)}</title>
+<title>{escape(title)}</title>
 <style>
 {_STYLE}</style>
 </head>
 <body>
 <header>
-<h1>{escaped(title)}</h1>
-<p class="muted">{escaped(subtitle)}</p>
+<h1>{escape(title)}</h1>
+<p class="muted">{escape(subtitle)}</p>
 <nav aria-label="Contents"><ul>{links}</ul></nav>
 </header>
 <main>
@@ -255,7 +253,7 @@ def _matched(
 
 def _inside(first: str, second: str) -> tuple[list[Span], list[Span]]:
     """Match the characters of two pieces, or mark them whole where they have little in common."""
-    one, other = clusters(first), clusters(second)
+    one, other = graphemes(first), graphemes(second)
     matcher = SequenceMatcher(None, one, other, autojunk=False)
     if len(one) * len(other) > _MOST_WORK or matcher.ratio() < _ALIKE:
         return [Span(first, True)], [Span(second, True)]
@@ -270,7 +268,7 @@ def _words(text: str) -> list[str]:
     """Divide a text into runs of letters and digits, runs of white space, and single signs."""
     words: list[str] = []
     before = "sign"
-    for cluster in clusters(text):
+    for cluster in graphemes(text):
         kind = "word" if cluster[0].isalnum() else "space" if cluster.isspace() else "sign"
         if kind == before != "sign":
             words[-1] += cluster
@@ -280,10 +278,10 @@ def _words(text: str) -> list[str]:
     return words
 
 
-def clusters(text: str) -> list[str]:
+def graphemes(text: str) -> list[str]:
     """Divide a text into characters as people see them: a letter with its marks is one.
 
-    >>> [len(cluster) for cluster in clusters("h" + "e" + chr(0x301) + "!")]
+    >>> [len(cluster) for cluster in graphemes("h" + "e" + chr(0x301) + "!")]
     [1, 2, 1]
     """
     found: list[str] = []

@@ -7,7 +7,7 @@ own sentences, and 95 % of the scores lie within `mean` ± `margin`. The draw ha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -29,11 +29,41 @@ _SUSPICIOUS = 100  # sacrebleu's number of lines that end in a period on its own
 _NOTICED_BYTES = 2 << 30
 _BYTES_A_RESAMPLE, _BYTES_A_TRIAL = 80, 10  # of sacrebleu's arrays, for a sentence
 
+Words: TypeAlias = Callable[[str], Sequence[str]]
+
 # One list of sentences for each set of references, all as long as the translations.
 References: TypeAlias = Sequence[Sequence[str]]
 
 # Those that need neither another package nor the network come first.
 BLEU_TOKENIZERS = ("13a", "intl", "zh", "char", "none", "ja-mecab", "ko-mecab")
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How to score translations; a language that is not known is None.
+
+    `tokenizer` is BLEU's, or None for that of the target language; `resamples` are those of the
+    bootstrap, and 0 means no intervals.
+    """
+
+    source_lang: str | None
+    target_lang: str | None
+    tokenizer: str | None
+    tokenized_bleu: bool
+    resamples: int
+
+    def target_words(self) -> Words:
+        """Return the function that divides target text into words, as BLEU does."""
+        return word_splitter(bleu_metric(self.target_lang, self.tokenizer))
+
+    def source_words(self) -> Words:
+        """Return the function that divides source text into words."""
+        return word_splitter(bleu_metric(self.source_lang, None))
+
+
+def word_splitter(metric: BLEU) -> Words:
+    """Return a function that divides text into words as a BLEU metric does."""
+    return lambda text: metric.tokenizer(text.rstrip()).split()
 
 
 @dataclass(frozen=True)
@@ -55,7 +85,7 @@ class MetricScore:
         """Whether more is better; TER counts edits."""
         return higher_is_better(self.name)
 
-    def cited(self) -> str:
+    def cite(self) -> str:
         """Return the score as sacrebleu writes it, with all that is needed to compute it again."""
         interval = "" if self.mean is None else f" (μ = {self.mean:.2f} ± {self.margin:.2f})"
         detail = f" {self.detail}" if self.detail else ""
@@ -73,7 +103,7 @@ def bleu_metric(language: str | None, tokenizer: str | None) -> BLEU:
         known = ", ".join(BLEU_TOKENIZERS)
         raise InputError(f"BLEU has no tokenizer {tokenizer!r}; it has {known}")
     try:
-        # force: sacrebleu would warn of tokenised text at every use; see tokenized_notice
+        # force: sacrebleu would warn of tokenised text at every use; see check_tokenized
         return BLEU(tokenize=tokenizer or bleu_tokenizer(language), force=True)
     except RuntimeError as error:  # what sacrebleu raises where a tokenizer's package is missing
         raise InputError(f"BLEU's tokenizer {tokenizer!r} cannot be used: {error}") from error
@@ -113,17 +143,17 @@ class PlainTer(TER):
         return found
 
 
-def scored_metrics(language: str | None, tokenizer: str | None) -> dict[str, Metric]:
+def evaluation_metrics(language: str | None, tokenizer: str | None) -> dict[str, Metric]:
     """Return the metrics of an evaluation by their names."""
     return {"BLEU": bleu_metric(language, tokenizer), "chrF2": PlainChrf(), "TER": PlainTer()}
 
 
-def tested_metrics(language: str | None, tokenizer: str | None) -> dict[str, Metric]:
+def comparison_metrics(language: str | None, tokenizer: str | None) -> dict[str, Metric]:
     """Return the metrics for paired tests: sacrebleu's to the last bit, so that p-values agree."""
     return {"BLEU": bleu_metric(language, tokenizer), "chrF2": CHRF(), "TER": TER()}
 
 
-def corpus_score(
+def score_corpus(
     name: str,
     metric: Metric,
     translations: Sequence[str],
@@ -156,13 +186,13 @@ class Lengths:
         return self.translations / self.references if self.references else None
 
 
-def lengths(metric: BLEU, translations: Sequence[str], references: References) -> Lengths:
+def measure_lengths(metric: BLEU, translations: Sequence[str], references: References) -> Lengths:
     """Count words; of several references, that of the nearest length counts, as in BLEU."""
     found = cast("BLEUScore", metric.corpus_score(translations, references))
     return Lengths(found.sys_len, found.ref_len)
 
 
-def tokenized_notice(name: str, translations: Sequence[str]) -> Notice | None:
+def check_tokenized(name: str, translations: Sequence[str]) -> Notice | None:
     """Warn of translations that seem to be divided into tokens, as sacrebleu itself does."""
     count = sum(text.endswith(" .") for text in translations)
     if count < _SUSPICIOUS:
@@ -173,7 +203,7 @@ def tokenized_notice(name: str, translations: Sequence[str]) -> Notice | None:
     )
 
 
-def case_notice(name: str, translations: Sequence[str], references: References) -> Notice | None:
+def check_case(name: str, translations: Sequence[str], references: References) -> Notice | None:
     """Warn where one side writes no capitals and most lines of the other have some."""
     has, has_not = f"translations of {name}", "references"
     capitals, others = (_with_capitals(texts) for texts in (translations, references[0]))
@@ -191,7 +221,7 @@ def _with_capitals(texts: Sequence[str]) -> int:
     return sum(text != text.lower() for text in texts)
 
 
-def memory_notice(sentences: int, resamples: int, trials: int) -> Notice | None:
+def check_memory(sentences: int, resamples: int, trials: int) -> Notice | None:
     """Tell of the memory that sacrebleu's tests take, where it is much."""
     needed = sentences * max(resamples * _BYTES_A_RESAMPLE, trials * _BYTES_A_TRIAL)
     if needed <= _NOTICED_BYTES:

@@ -1,9 +1,9 @@
-"""The report of an evaluation as one HTML file: scores, breakdowns, worst and best sentences."""
+"""Reports of evaluations and comparisons, each as one HTML file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from translucid.evaluation.compare import (
     SIGNIFICANT,
@@ -12,25 +12,26 @@ from translucid.evaluation.compare import (
     Difference,
     MetricComparison,
     SystemScore,
-    significant,
+    is_significant,
 )
-from translucid.evaluation.evaluate import Evaluation, Scoring, Sentence
+from translucid.evaluation.evaluate import Evaluation, Sentence
 from translucid.evaluation.html_page import (
     LEGEND,
     Column,
     bar,
-    escaped,
-    marked,
+    escape,
+    mark_differences,
     page,
     paragraph,
     prose,
     section,
     table,
 )
-from translucid.evaluation.metrics import MetricScore, higher_is_better
+from translucid.evaluation.metrics import MetricScore, Scoring, higher_is_better
+from translucid.evaluation.results import describe_settings
 from translucid.translator.confidence import ACCEPTABLE
 
-FLAG_WORDS = {
+FLAG_LABELS = {
     "truncated": "cut at the limit of length",
     "looped": "ended for going in circles",
     "split": "translated in several parts",
@@ -41,17 +42,8 @@ FLAG_WORDS = {
 _BANDS = 10  # of sentence chrF
 
 
-@dataclass(frozen=True)
-class Reported:
-    """What a report says beside the results: the scoring, what was done, how many sentences."""
-
-    scoring: Scoring
-    settings: Mapping[str, str]
-    sentences: int
-
-
-def report_html(found: Evaluation, reported: Reported) -> str:
-    """Return the report as a page."""
+def evaluation_report(found: Evaluation, sentences: int) -> str:
+    """Return the report of an evaluation as one HTML page, with this many sentences of a kind."""
     contents = [
         ("scores", "Scores"),
         ("length", "By source length"),
@@ -61,7 +53,7 @@ def report_html(found: Evaluation, reported: Reported) -> str:
         ("best", "Best sentences"),
         ("settings", "How it was made"),
     ]
-    direction = "→".join(filter(None, (reported.scoring.source_lang, reported.scoring.target_lang)))
+    direction = "→".join(filter(None, (found.scoring.source_lang, found.scoring.target_lang)))
     subtitle = f"{len(found.sentences):,} sentences" + (f", {direction}" if direction else "")
     return page(
         f"Evaluation of {found.name}",
@@ -73,10 +65,10 @@ def report_html(found: Evaluation, reported: Reported) -> str:
                 _by_length(found),
                 _by_frequency(found),
                 _spread(found),
-                _trust(found),
-                _sentences("worst", "Worst sentences", found.worst(reported.sentences), reported),
-                _sentences("best", "Best sentences", found.best(reported.sentences), reported),
-                settings_section(reported),
+                _confidence(found),
+                _sentences("worst", "Worst sentences", found.worst(sentences), found.scoring),
+                _sentences("best", "Best sentences", found.best(sentences), found.scoring),
+                _settings(found.settings),
             ]
         ),
     )
@@ -89,12 +81,12 @@ def _scores(found: Evaluation) -> str:
         words = f"{found.lengths.translations:,} words for {found.lengths.references:,}"
         cards.append(_figure("Length ratio", f"{ratio:.3f}", words))
     if found.likelihood is not None:
-        bits = f"{found.likelihood.bits_per_character:.3f} bits a character"
+        bits = f"{found.likelihood.bits_per_character:.3f} bits per character"
         cards.append(_figure("Perplexity", f"{found.likelihood.perplexity:.2f}", bits))
     cited = table(
         "Each score as sacrebleu writes it; the signature says how it was computed",
         [Column("metric", "text"), Column("to cite", "text")],
-        [[escaped(one.name), f"<code>{escaped(one.cited())}</code>"] for one in found.scores],
+        [[escape(one.name), f"<code>{escape(one.cite())}</code>"] for one in found.scores],
     )
     return section(
         "scores", "Scores", f'<ul class="cards">{"".join(cards)}</ul>\n', _remarks(found), cited
@@ -109,19 +101,19 @@ def _card(score: MetricScore) -> str:
 
 def _figure(name: str, value: str, note: str) -> str:
     return (
-        f'<li><span class="name">{escaped(name)}</span> '
-        f'<span class="value">{escaped(value)}</span> '
-        f'<span class="note">{escaped(note)}</span></li>'
+        f'<li><span class="name">{escape(name)}</span> '
+        f'<span class="value">{escape(value)}</span> '
+        f'<span class="note">{escape(note)}</span></li>'
     )
 
 
 def _remarks(found: Evaluation) -> str:
     """Say what a reader should know of the translations as a whole."""
-    counts = found.flagged()
+    counts = found.count_flags()
     words = {
         "exact": "like a reference to the letter",
         "blank": "blank though the source is not",
-        **FLAG_WORDS,
+        **FLAG_LABELS,
     }
     remarks = [f"{counts[what]:,} {said}" for what, said in words.items() if counts[what]]
     if not remarks:
@@ -138,7 +130,7 @@ def _by_length(found: Evaluation) -> str:
     most = max((group.bleu.score for group in found.by_length), default=0.0)
     rows = [
         [
-            escaped(group.label),
+            escape(group.label),
             f"{group.sentences:,}",
             bar(group.bleu.score, most, _with_margin(group.bleu)),
             bar(group.chrf.score, 100.0, _with_margin(group.chrf)),
@@ -175,7 +167,7 @@ def _by_frequency(found: Evaluation) -> str:
     ]
     rows = [
         [
-            escaped(group.label),
+            escape(group.label),
             f"{group.in_references:,}",
             f"{group.in_translations:,}",
             f"{group.matched:,}",
@@ -204,7 +196,7 @@ def _percent(share: float | None) -> str:
 def _spread(found: Evaluation) -> str:
     width = 100 // _BANDS
     counts = [0] * _BANDS
-    for one in found.judged():
+    for one in found.scorable():
         counts[min(_BANDS - 1, int(one.chrf // width))] += 1
     rows = [
         [f"{width * band}–{width * (band + 1)}", bar(count, max(counts), f"{count:,}")]
@@ -215,9 +207,10 @@ def _spread(found: Evaluation) -> str:
     return section("spread", "Sentence scores", f'<div class="narrow">{shown}</div>\n')
 
 
-def _trust(found: Evaluation) -> str:
+def _confidence(found: Evaluation) -> str:
     """Compare what the model said of its translations with what was true."""
-    if found.trust is None:
+    quality = found.confidence_quality
+    if quality is None:
         return ""
     rows = [
         [
@@ -225,7 +218,7 @@ def _trust(found: Evaluation) -> str:
             bar(one.acceptable, 1.0, _percent(one.acceptable)),
             f"{one.lines:,}",
         ]
-        for one in found.trust.curve
+        for one in quality.curve
     ]
     columns = [
         Column("confidence", "number"),
@@ -234,21 +227,21 @@ def _trust(found: Evaluation) -> str:
     ]
     note = paragraph(
         f"A translation is acceptable if its chrF2 is {ACCEPTABLE:.0f} or more. The area under the "
-        f"curve is {found.trust.auc:.3f}: so often does an acceptable one have the higher "
-        f"confidence. Of {found.trust.doubtful:,} that were doubted, "
-        f"{found.trust.doubted_correctly:,} are not acceptable."
+        f"curve is {quality.auc:.3f}: so often does an acceptable one have the higher "
+        f"confidence. Of {quality.doubtful:,} that were doubted, "
+        f"{quality.doubted_correctly:,} are not acceptable."
     )
     shown = table("What was said and what was true of each tenth", columns, rows)
     return section("confidence", "Confidence", note, f'<div class="narrow">{shown}</div>\n')
 
 
-def _sentences(anchor: str, title: str, sentences: Sequence[Sentence], reported: Reported) -> str:
+def _sentences(anchor: str, title: str, sentences: Sequence[Sentence], scoring: Scoring) -> str:
     columns = [
         Column("line", "number"),
         Column("chrF2", "number"),
         *(Column(name, "prose") for name in ("source", "reference", "translation")),
     ]
-    rows = [_sentence(one, reported.scoring) for one in sentences]
+    rows = [_sentence(one, scoring) for one in sentences]
     note = paragraph("There are none.") if not rows else LEGEND
     shown = table(f"The {len(rows)} {anchor} by chrF2", columns, rows) if rows else ""
     return section(anchor, title, note, shown)
@@ -256,8 +249,8 @@ def _sentences(anchor: str, title: str, sentences: Sequence[Sentence], reported:
 
 def _sentence(one: Sentence, scoring: Scoring) -> list[str]:
     flags = "".join(
-        f'<span class="flag">{escaped(words)}</span>'
-        for flag, words in FLAG_WORDS.items()
+        f'<span class="flag">{escape(words)}</span>'
+        for flag, words in FLAG_LABELS.items()
         if getattr(one.flags, flag)
     )
     sure = "" if one.confidence is None else f"model's confidence {one.confidence:.2f}"
@@ -266,9 +259,9 @@ def _sentence(one: Sentence, scoring: Scoring) -> list[str]:
         f"{one.line:,}",
         f"{one.chrf:.1f}",
         prose(one.source, scoring.source_lang),
-        marked(reference, one.translation, "missing", scoring.target_lang),
-        marked(one.translation, reference, "extra", scoring.target_lang)
-        + (f'<small class="muted">{escaped(sure)}</small>' if sure else "")
+        mark_differences(reference, one.translation, "missing", scoring.target_lang),
+        mark_differences(one.translation, reference, "extra", scoring.target_lang)
+        + (f'<small class="muted">{escape(sure)}</small>' if sure else "")
         + flags,
     ]
 
@@ -278,17 +271,17 @@ def nearest_reference(references: Sequence[str], translation: str) -> str:
     return translation if translation in references else references[0]
 
 
-def settings_section(reported: Reported) -> str:
+def _settings(settings: Mapping[str, Any]) -> str:
     """Return the part that says how the results were made."""
     items = "".join(
-        f"<dt>{escaped(name)}</dt><dd>{escaped(value)}</dd>"
-        for name, value in reported.settings.items()
+        f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>"
+        for name, value in describe_settings(settings).items()
     )
     return section("settings", "How it was made", f"<dl>{items}</dl>\n")
 
 
-def comparison_html(found: Comparison, reported: Reported) -> str:
-    """Return the report as a page."""
+def comparison_report(found: Comparison, sentences: int) -> str:
+    """Return the report of a comparison as one HTML page, with this many sentences."""
     contents = [
         ("scores", "Scores and tests"),
         ("sentences", "Sentence by sentence"),
@@ -300,7 +293,7 @@ def comparison_html(found: Comparison, reported: Reported) -> str:
         f"{others} compared with {found.systems[0]}",
         f"{len(found.sentences):,} sentences; the baseline is {found.systems[0]}",
         contents,
-        _tests(found) + _wins(found) + _differences(found, reported) + settings_section(reported),
+        _tests(found) + _wins(found) + _differences(found, sentences) + _settings(found.settings),
     )
 
 
@@ -330,7 +323,7 @@ def _metric(metric: MetricComparison) -> str:
     ]
     baseline = metric.systems[0]
     rows = [_score(one, baseline) for one in metric.systems]
-    signed = "".join(f"<p><code>{escaped(one)}</code></p>\n" for one in metric.signatures)
+    signed = "".join(f"<p><code>{escape(one)}</code></p>\n" for one in metric.signatures)
     return table(f"{metric.metric} ({better})", columns, rows) + signed
 
 
@@ -338,7 +331,7 @@ def _score(one: SystemScore, baseline: SystemScore) -> list[str]:
     interval = "–" if one.mean is None else f"{one.mean:.2f} ± {one.margin:.2f}"
     difference = "baseline" if one is baseline else f"{one.score - baseline.score:+.2f}"
     return [
-        escaped(one.system),
+        escape(one.system),
         f"{one.score:.2f}",
         interval,
         difference,
@@ -348,7 +341,7 @@ def _score(one: SystemScore, baseline: SystemScore) -> list[str]:
 
 def _p_value(p: float | None, one: SystemScore, baseline: SystemScore) -> str:
     shown = number(p, 4)
-    return f"<strong>{shown}</strong>" if significant(p, one, baseline) else shown
+    return f"<strong>{shown}</strong>" if is_significant(p, one, baseline) else shown
 
 
 def _wins(found: Comparison) -> str:
@@ -361,18 +354,18 @@ def _wins(found: Comparison) -> str:
         if place:
             counts = found.wins(place)
             shown = [f"{counts[key]:,}" for key in WINS]
-            rows.append([escaped(name), *shown])
+            rows.append([escape(name), *shown])
     caption = f"Sentences by chrF2 against {found.systems[0]}"
     return section("sentences", "Sentence by sentence", table(caption, columns, rows))
 
 
-def _differences(found: Comparison, reported: Reported) -> str:
-    sentences = found.most_different(reported.sentences)
+def _differences(found: Comparison, count: int) -> str:
+    sentences = found.most_different(count)
     columns = [
         Column("line", "number"),
         *(Column(name, "prose") for name in ("source", "reference", *found.systems)),
     ]
-    rows = [_difference(one, reported) for one in sentences]
+    rows = [_difference(one, found.scoring) for one in sentences]
     caption = "Sentences on which chrF2 differs most"
     legend = (
         '<p class="legend">In a translation, <mark class="extra">what the reference lacks</mark> '
@@ -385,16 +378,16 @@ def _differences(found: Comparison, reported: Reported) -> str:
     )
 
 
-def _difference(one: Difference, reported: Reported) -> list[str]:
-    language = reported.scoring.target_lang
+def _difference(one: Difference, scoring: Scoring) -> list[str]:
+    language = scoring.target_lang
     shown = [
-        marked(text, nearest_reference(one.references, text), "extra", language)
+        mark_differences(text, nearest_reference(one.references, text), "extra", language)
         + f'<small class="muted">chrF2 {chrf:.1f}</small>'
         for text, chrf in zip(one.translations, one.chrf, strict=True)
     ]
     return [
         f"{one.line:,}",
-        prose(one.source, reported.scoring.source_lang),
+        prose(one.source, scoring.source_lang),
         prose(one.references[0], language),
         *shown,
     ]

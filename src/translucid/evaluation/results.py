@@ -1,8 +1,8 @@
-"""Results as files: a folder that appears whole, and replaces only what is such a folder itself.
+"""Results as files: a folder that appears whole, and replaces nothing but earlier results.
 
 ::
 
-    FOLDER/translations.txt     a line for each source
+    FOLDER/translations.txt     one line per source
            scores.json          every score, with its signature and interval
            settings.json        how it was made: model, search, data, versions, machine
            report.html          to look at
@@ -10,27 +10,33 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import sacrebleu
+import torch
+
+from translucid import __version__
 from translucid.atomic import new_folder, synced
+from translucid.built_in import built_in_name
 from translucid.errors import InputError
-from translucid.evaluation.breakdown import FrequencyGroup, LengthGroup
-from translucid.evaluation.compare import WINS, Comparison, Difference
-from translucid.evaluation.evaluate import Evaluation, Sentence, Trust
-from translucid.evaluation.metrics import MetricScore
-from translucid.evaluation.system import Likelihood
+from translucid.evaluation.reference_set import ReferenceSet, stem
+from translucid.evaluation.system import System
+from translucid.machine import Machine
 
-TRANSLATIONS, SCORES = "translations.txt", "scores.json"
-SETTINGS, REPORT = "settings.json", "report.html"
+SCORES, SETTINGS, REPORT = "scores.json", "settings.json", "report.html"
+EVALUATIONS = "evaluations"  # folder of results, beside a model or a file of translations
 
 
-def check_place(folder: Path) -> None:
-    """Refuse, before any work is done, a folder that cannot be written or that holds other things.
+def check_folder(folder: Path) -> None:
+    """Refuse, before any work is done, a folder that cannot be written or holds other things.
 
     Earlier results may be replaced.
     """
@@ -48,108 +54,109 @@ def check_place(folder: Path) -> None:
         )
 
 
-def save(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files of results by their names; results that are there already are replaced."""
-    check_place(folder)
+def write_results(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files of results by their names, replacing earlier results."""
+    check_folder(folder)
     with new_folder(folder) as draft:
         for name, text in files.items():
             with synced(draft / name) as file:
                 file.write(text.encode("utf-8"))
 
 
-def in_lines(texts: tuple[str, ...]) -> str:
-    """Return texts, a line each."""
+def join_lines(texts: Sequence[str]) -> str:
+    """Return texts, one per line."""
     return "".join(f"{text}\n" for text in texts)
 
 
-def in_json(content: Any) -> str:
+def dump_json(content: Any) -> str:
     """Return readable JSON."""
     return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def evaluation_json(found: Evaluation, sentences: int) -> dict[str, Any]:
-    """Return an evaluation as plain values, with so many of the worst and of the best sentences."""
+def default_folder(system: System, test: ReferenceSet, target: str | None, search: str) -> Path:
+    """Return the folder for the results of a system, beside its model or file.
+
+    Its name has the model, the sentences, the language and the `search` in it.
+    """
+    if system.model is None:
+        file = system.file or Path(system.name)
+        return file.parent / EVALUATIONS / folder_name([stem(file), test.name])
+    if not system.model.folders:
+        raise InputError(f"{system.name} was not loaded from a folder: name one for the results")
+    folders = [folder.resolve() for folder in system.model.folders]
+    model = "+".join(folder.name for folder in folders)
+    packaged = built_in_name(folders[0]) is not None  # nothing is written into the package
+    parent = (Path() if packaged else folders[0].parent) / EVALUATIONS
+    words = [model, test.name, *([target] if target else []), search]
+    if system.reading_back is not None:
+        folders += [folder.resolve() for folder in system.reading_back.reader.folders]
+        words.append(f"read-back{system.reading_back.weight:g}")
+    if len(folders) > 1:  # best+best may be of any two runs
+        words.append(hashlib.sha256("\n".join(map(str, folders)).encode()).hexdigest()[:6])
+    return parent / folder_name(words)
+
+
+def folder_name(parts: Sequence[str]) -> str:
+    """Join words to a name that every file system accepts.
+
+    >>> folder_name(["run/best", "test set.fr", "beam4"])
+    'run-best-test-set.fr-beam4'
+    """
+    return "-".join(re.sub(r"[^\w.+]+", "-", part).strip("-.") for part in parts)
+
+
+# ---- how results were made ----------------------------------------------------------------------
+
+
+def build_settings(
+    systems: Sequence[Mapping[str, Any]],
+    test: ReferenceSet,
+    scoring: Mapping[str, Any],
+    **more: Any,
+) -> dict[str, Any]:
+    """Return everything that is needed to compute the scores again."""
     return {
-        "name": found.name,
-        "sentences": len(found.sentences),
-        "scores": [_score(score) for score in found.scores],
-        "length": {**asdict(found.lengths), "ratio": found.lengths.ratio},
-        "perplexity": None if found.likelihood is None else _likelihood(found.likelihood),
-        "confidence": None if found.trust is None else _trust(found.trust),
-        "flags": {name: count for name, count in sorted(found.flagged().items()) if count},
-        "by_source_length": [_length_group(group) for group in found.by_length],
-        "by_word_frequency": {
-            "seen_in": found.frequency_origin,
-            "groups": [_frequency_group(group) for group in found.by_frequency],
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "systems": list(systems),
+        "data": dict(test.origin) or {"name": test.name, "sentences": len(test)},
+        "scoring": dict(scoring),
+        **more,
+        "versions": {
+            "translucid": __version__,
+            "sacrebleu": sacrebleu.__version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
         },
-        "worst": [_sentence(one) for one in found.worst(sentences)],
-        "best": [_sentence(one) for one in found.best(sentences)],
+        "machine": {
+            "system": platform.platform(),
+            "processor": platform.machine(),
+            "cores": Machine().cores(),
+            "threads": torch.get_num_threads(),
+        },
     }
 
 
-def _likelihood(known: Likelihood) -> dict[str, Any]:
-    return {
-        "perplexity": known.perplexity,
-        "bits_per_character": known.bits_per_character,
-        **asdict(known),
-    }
+def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return settings as lines to read, with several systems numbered."""
+    lines: dict[str, str] = {}
+    for name, value in settings.items():
+        if name == "systems":
+            for number, system in enumerate(value, start=1):
+                prefix = "system" if len(value) == 1 else f"system {number}"
+                lines |= {f"{prefix}: {key}": _line(inner) for key, inner in system.items()}
+        elif name == "data":
+            lines |= {f"data: {key}": _line(inner) for key, inner in value.items()}
+        else:
+            lines[name] = _line(value)
+    return lines
 
 
-def _trust(trust: Trust) -> dict[str, Any]:
-    return {**asdict(trust), "curve": [one._asdict() for one in trust.curve]}
-
-
-def _length_group(group: LengthGroup) -> dict[str, Any]:
-    return {
-        "words": group.label,
-        "sentences": group.sentences,
-        "scores": [_score(group.bleu), _score(group.chrf)],
-        "length_ratio": group.length_ratio,
-    }
-
-
-def _frequency_group(group: FrequencyGroup) -> dict[str, Any]:
-    return {
-        "times": group.label,
-        "in_references": group.in_references,
-        "in_translations": group.in_translations,
-        "matched": group.matched,
-        "recall": group.recall,
-        "precision": group.precision,
-        "f1": group.f1,
-    }
-
-
-def _score(score: MetricScore) -> dict[str, Any]:
-    return {**asdict(score), "higher_is_better": score.higher_is_better, "cite": score.cited()}
-
-
-def _sentence(one: Sentence) -> dict[str, Any]:
-    flags = [name for name, on in vars(one.flags).items() if on]
-    return {**asdict(one), "flags": flags}
-
-
-def comparison_json(found: Comparison, sentences: int) -> dict[str, Any]:
-    """Return a comparison as plain values, with so many of the sentences that differ most."""
-    return {
-        "systems": list(found.systems),
-        "baseline": found.systems[0],
-        "sentences": len(found.sentences),
-        "metrics": [asdict(metric) for metric in found.metrics],
-        "against_baseline": [
-            {"system": name, **{key: found.wins(number)[key] for key in WINS}}
-            for number, name in enumerate(found.systems)
-            if number
-        ],
-        "most_different": [_difference(one, found) for one in found.most_different(sentences)],
-    }
-
-
-def _difference(one: Difference, found: Comparison) -> dict[str, Any]:
-    return {
-        "line": one.line,
-        "source": one.source,
-        "references": list(one.references),
-        "translations": dict(zip(found.systems, one.translations, strict=True)),
-        "chrf": dict(zip(found.systems, one.chrf, strict=True)),
-    }
+def _line(value: Any) -> str:
+    if isinstance(value, Mapping):
+        known = [(name, inner) for name, inner in value.items() if inner is not None]
+        return ", ".join(f"{name} {_line(inner)}" for name, inner in known)
+    if isinstance(value, list):
+        return "; ".join(map(_line, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value}"

@@ -1,17 +1,25 @@
-"""The translations of a reference set: from a model, or from a file that somebody gives."""
+"""What is evaluated: a model and how it searches, or translations that were made elsewhere."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from translucid.evaluation.reference_set import ReferenceSet
+from translucid.built_in import built_in, built_in_name, built_in_names
+from translucid.decoding.settings import SearchConfig
+from translucid.errors import InputError
+from translucid.evaluation.reference_set import ReferenceSet, describe_file, read_aligned, stem
 from translucid.events import Emit, Notice, Progress
 from translucid.text.normalize import one_line
-from translucid.translator import Translation, Translator
+from translucid.translator import ReadingBack, Translation, Translator, load
+from translucid.translator.loading import fingerprint
 from translucid.translator.translation import Flags
 
+TRANSLATIONS = "translations.txt"  # in the folder of an evaluation
 _PAIRS_AT_A_TIME = 2048  # between two events while references are scored
 
 
@@ -19,9 +27,9 @@ _PAIRS_AT_A_TIME = 2048  # between two events while references are scored
 class Likelihood:
     """How probable a model finds the references.
 
-    `perplexity` is that of a token of the model's vocabulary, the end symbol counted; models with
-    different vocabularies can be compared by `bits_per_character` only. Pairs with a blank side
-    are left out, and those too long to be scored at once.
+    `perplexity` is per token of the model's vocabulary, including the end symbol; models with
+    different vocabularies can only be compared by `bits_per_character`. Pairs with a blank side are
+    left out, and those too long to be scored at once.
     """
 
     log_prob: float
@@ -31,12 +39,12 @@ class Likelihood:
 
     @property
     def perplexity(self) -> float:
-        """The exponential of the mean loss a token."""
+        """The exponential of the mean loss per token."""
         return math.exp(min(-self.log_prob / self.tokens, 700.0))  # beyond it a float overflows
 
     @property
     def bits_per_character(self) -> float:
-        """The loss in bits over the characters of the references, a line's end counted as one."""
+        """The loss in bits per character of the references, the end of a line counted as one."""
         return -self.log_prob / math.log(2) / self.characters
 
 
@@ -45,7 +53,8 @@ class Outputs:
     """Translations in the order of the sources, and what is known of each.
 
     `confidences` are `calibrated` where the model can tell how probable it is that a translation is
-    acceptable; else they are the geometric mean of the probabilities of its tokens.
+    acceptable; otherwise they are the geometric mean of the probabilities of its tokens. `seconds`
+    is the time of translating.
     """
 
     texts: tuple[str, ...]
@@ -53,15 +62,20 @@ class Outputs:
     flags: tuple[Flags, ...]
     likelihood: Likelihood | None
     calibrated: bool = False
+    seconds: float | None = None
 
 
 def given_outputs(texts: Sequence[str]) -> Outputs:
-    """Take translations of which nothing but the text is known."""
+    """Take translations of which only the text is known."""
     return Outputs(tuple(texts), (None,) * len(texts), (Flags(),) * len(texts), likelihood=None)
 
 
-def model_outputs(translations: Sequence[Translation], likelihood: Likelihood | None) -> Outputs:
-    """Take what a model made of the sources."""
+def model_outputs(
+    translations: Sequence[Translation],
+    likelihood: Likelihood | None,
+    seconds: float | None = None,
+) -> Outputs:
+    """Take the translations of a model."""
     calibrated = any(translation.confidence is not None for translation in translations)
     return Outputs(
         texts=tuple(one_line(translation.text) for translation in translations),
@@ -72,6 +86,7 @@ def model_outputs(translations: Sequence[Translation], likelihood: Likelihood | 
         flags=tuple(translation.flags for translation in translations),
         likelihood=likelihood,
         calibrated=calibrated,
+        seconds=seconds,
     )
 
 
@@ -80,17 +95,154 @@ def _mean_probability(translation: Translation) -> float | None:
     return math.exp(math.fsum(log_probs) / len(log_probs)) if log_probs else None
 
 
+@dataclass(frozen=True)
+class System:
+    """A system by its name: given translations, a file of them, or a model that translates.
+
+    Without `search`, a model searches as its directory says. With `reading_back`, a model of the
+    other direction reranks its hypotheses.
+    """
+
+    name: str
+    texts: tuple[str, ...] | None = None
+    file: Path | None = None
+    model: Translator | None = None
+    search: SearchConfig | None = None
+    reading_back: ReadingBack | None = None
+
+    @classmethod
+    def from_file(cls, path: Path) -> System:
+        """Return the system of a file of translations, one per line."""
+        return cls(stem(path), file=path)
+
+    @classmethod
+    def from_model(
+        cls,
+        model: Translator,
+        search: SearchConfig | None = None,
+        reading_back: ReadingBack | None = None,
+    ) -> System:
+        """Return the system of a model, under its own name."""
+        return cls(model.name, model=model, search=search, reading_back=reading_back)
+
+    def translate(
+        self, test: ReferenceSet, target: str | None, batch_size: int, emit: Emit
+    ) -> Outputs:
+        """Return the translations of a test set, which a model has yet to make."""
+        if self.model is None:
+            return given_outputs(self._read(test))
+        begin = time.perf_counter()
+        translations = self.model.translate(
+            test.sources,
+            target=self.model.target_language(target),
+            search=self.search,
+            reading_back=self.reading_back,
+            batch_size=batch_size,
+            emit=emit,
+        )
+        return model_outputs(translations, None, round(time.perf_counter() - begin, 3))
+
+    def _read(self, test: ReferenceSet) -> tuple[str, ...]:
+        if self.file is not None:
+            source = test.origin.get("source", {}).get("path", test.name)
+            return read_aligned(self.file, source, len(test))
+        if self.texts is None:
+            raise InputError(f"{self.name} has neither translations nor a model: give one of them")
+        if len(self.texts) != len(test):
+            raise InputError(
+                f"{self.name} has {len(self.texts):,} translations of {len(test):,} sentences: "
+                "there must be one for each"
+            )
+        return self.texts
+
+    def describe(self, source: str | None, target: str | None) -> dict[str, Any]:
+        """Return what is needed to get the same translations again."""
+        if self.model is None:
+            made = {} if self.file is None else {"translations": describe_file(self.file)}
+            return {"name": self.name, **made}
+        direction = (source, self.model.target_language(target))
+        search = self.search or self.model.default_search
+        facts: dict[str, Any] = {
+            "name": self.name,
+            **_describe_model(self.model),
+            "direction": "→".join(filter(None, direction)),
+            "search": search.model_dump(mode="json"),
+        }
+        if self.reading_back is not None:
+            weight = {"weight": self.reading_back.weight}
+            facts["read_back"] = {**_describe_model(self.reading_back.reader), **weight}
+        return facts
+
+
+def _describe_model(model: Translator) -> dict[str, Any]:
+    """Return the directories of a model and the hash of their files; else only its name."""
+    if not model.folders:
+        return {"models": [model.name]}
+    return {
+        "models": [built_in_name(folder) or str(folder) for folder in model.folders],
+        "fingerprint": fingerprint(model.folders),
+    }
+
+
+def load_systems(
+    paths: Sequence[Path],
+    make_search: Callable[[Translator], SearchConfig] | None = None,
+    reading_back: ReadingBack | None = None,
+) -> list[System]:
+    """Load systems: model directories, built-in models, files of translations, evaluations.
+
+    They are named after their models or files, and where these are the same, by as much of the
+    paths as is needed. `make_search` returns the search of a model.
+    """
+    if missing := [path for path in paths if not (path.exists() or built_in(str(path)))]:
+        raise InputError(
+            f"{missing[0]} does not exist: give model directories, built-in models "
+            f"({', '.join(built_in_names())}), folders of evaluations or files of translations"
+        )
+    loaded: list[tuple[str, Path | None, Translator | None]] = []
+    for path in paths:
+        file = path / TRANSLATIONS if path.is_dir() else path
+        if file.is_file():
+            loaded.append((stem(path), file, None))
+        else:
+            model = load(path)
+            loaded.append((model.name, None, model))
+    names = _distinguish([name for name, _, _ in loaded], paths)
+    return [
+        System(
+            name,
+            file=file,
+            model=model,
+            search=None if model is None or make_search is None else make_search(model),
+            reading_back=None if model is None else reading_back,
+        )
+        for name, (_, file, model) in zip(names, loaded, strict=True)
+    ]
+
+
+def _distinguish(names: list[str], paths: Sequence[Path]) -> list[str]:
+    """Replace names that are not distinct by the last parts of the paths."""
+    parts = 2
+    while len(set(names)) < len(names) and parts <= max(len(path.parts) for path in paths):
+        names = [str(Path(*path.parts[-parts:])) for path in paths]
+        parts += 1
+    return names
+
+
+# ---- the probability of the references ----------------------------------------------------------
+
+
 def reference_likelihood(
-    translator: Translator, given: ReferenceSet, target: str | None, batch_size: int, emit: Emit
+    model: Translator, test: ReferenceSet, target: str | None, batch_size: int, emit: Emit
 ) -> Likelihood | None:
     """Measure the probability of the first references, or None where no pair can be scored."""
-    pairs = _scorable_pairs(translator, given, target, emit)
+    pairs = _scorable_pairs(model, test, target, emit)
     log_probs: list[float] = []
     tokens = 0
     for begin in range(0, len(pairs), _PAIRS_AT_A_TIME):
         emit(Progress("scoring references", begin, len(pairs), "pairs"))
         sources, targets = zip(*pairs[begin : begin + _PAIRS_AT_A_TIME], strict=True)
-        scored = translator.score(sources, targets, target=target, batch_size=batch_size)
+        scored = model.score(sources, targets, target=target, batch_size=batch_size)
         log_probs += [one.log_prob for one in scored]
         tokens += sum(len(one.log_probs) for one in scored)
     emit(Progress("scoring references", len(pairs), len(pairs), "pairs"))
@@ -101,18 +253,18 @@ def reference_likelihood(
 
 
 def _scorable_pairs(
-    translator: Translator, given: ReferenceSet, target: str | None, emit: Emit
+    model: Translator, test: ReferenceSet, target: str | None, emit: Emit
 ) -> list[tuple[str, str]]:
-    """Return the pairs without a blank side; tell of those that are too long, and leave them out.
+    """Return the pairs without a blank side; leave out those that are too long, with a notice.
 
-    Their translations were made in parts, which references are not in.
+    Their translations were made in parts, and references are not divided.
     """
     pairs = [
         (source, reference)
-        for source, reference in zip(given.sources, given.references[0], strict=True)
+        for source, reference in zip(test.sources, test.references[0], strict=True)
         if source.strip() and reference.strip()
     ]
-    short = [pair for pair in pairs if translator.can_score(*pair, target=target)]
+    short = [pair for pair in pairs if model.can_score(*pair, target=target)]
     if too_long := len(pairs) - len(short):
         plural = "" if too_long == 1 else "s"
         emit(
