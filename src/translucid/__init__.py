@@ -9,6 +9,7 @@
         print(translation.text)
 
     trace = translucid.explain(translator, "Le chat dort.")     # every number on the way
+    translucid.evaluate(translator, sources=french, references=english).bleu
 
 Importing this package is cheap: it loads neither PyTorch nor any optional package, until one of
 these is asked for. The network of "Attention Is All You Need" is in :mod:`translucid.model`.
@@ -20,16 +21,28 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from translucid.evaluation import compare, evaluate
     from translucid.interpret import Trace, explain
     from translucid.translator import ReadingBack, Translator, load
 
 __version__ = "0.1.0"
-__all__ = ["ReadingBack", "Trace", "Translator", "__version__", "explain", "load"]
+__all__ = [
+    "ReadingBack",
+    "Trace",
+    "Translator",
+    "__version__",
+    "compare",
+    "evaluate",
+    "explain",
+    "load",
+]
 
 _LAZY = {
     "ReadingBack": "translucid.translator",
     "Trace": "translucid.interpret",
     "Translator": "translucid.translator",
+    "compare": "translucid.evaluation",
+    "evaluate": "translucid.evaluation",
     "explain": "translucid.interpret",
     "load": "translucid.translator",
 }

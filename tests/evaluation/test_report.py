@@ -10,7 +10,7 @@ import pytest
 from scored_texts import damaged, references
 from translucid.evaluation.compare import compare
 from translucid.evaluation.evaluate import score_outputs
-from translucid.evaluation.html_page import LONGEST_TEXT, escape, mark_differences, prose
+from translucid.evaluation.html_page import MAX_TEXT, escape, mark_differences, prose
 from translucid.evaluation.metrics import Scoring
 from translucid.evaluation.reference_set import ReferenceSet
 from translucid.evaluation.report import comparison_report, evaluation_report
@@ -155,10 +155,10 @@ def test_a_blank_translation_is_shown_as_such() -> None:
 
 
 def test_long_texts_are_cut_and_said_to_be() -> None:
-    text = prose("x" * (LONGEST_TEXT + 1234), None)
-    assert text.count("x") == LONGEST_TEXT
+    text = prose("x" * (MAX_TEXT + 1234), None)
+    assert text.count("x") == MAX_TEXT
     assert "and 1,234 more characters" in text
-    assert "1,234 more" in mark_differences("y" * (LONGEST_TEXT + 1234), "z", "extra", None)
+    assert "1,234 more" in mark_differences("y" * (MAX_TEXT + 1234), "z", "extra", None)
 
 
 def test_control_characters_are_shown_as_signs() -> None:

@@ -1,8 +1,8 @@
-"""Two or more systems on one reference set: is one really better, and where do they differ?
+"""Two or more systems on one test set: is one really better, and where do they differ?
 
 Both tests are sacrebleu's and paired, each system against the first, the baseline: bootstrap
-resampling (is the difference the same in sets drawn anew from these sentences?) and approximate
-randomisation (is it there when outputs are swapped between the systems at random?). A p-value is
+resampling (does the difference remain in sets resampled from these sentences?) and approximate
+randomisation (does it remain when outputs are swapped between the systems at random?). A p-value is
 the probability of a difference at least as large if the systems were equally good. They are not
 corrected for many comparisons: of twenty equal systems, one will seem different at p < 0.05.
 """
@@ -95,7 +95,7 @@ class MetricComparison:
 
 @dataclass(frozen=True)
 class Difference:
-    """A sentence with its translations by all systems, and the chrF of each."""
+    """A sentence with the translations of all systems, and the chrF of each."""
 
     line: int
     source: str
@@ -105,13 +105,13 @@ class Difference:
 
     @property
     def spread(self) -> float:
-        """How far the best of them is from the worst."""
+        """The difference between the best and the worst."""
         return max(self.chrf) - min(self.chrf)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Several systems on one reference set; the first is the baseline."""
+    """Several systems on one test set; the first is the baseline."""
 
     systems: tuple[str, ...]
     metrics: tuple[MetricComparison, ...]

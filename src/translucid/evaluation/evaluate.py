@@ -75,7 +75,7 @@ SENTENCES = 25  # of each kind, in reports and JSON
 
 @dataclass(frozen=True)
 class Frequencies:
-    """How often each target word was seen, and where: "the training data", say."""
+    """How often each target word occurs, and where: in "the training data", for example."""
 
     counts: Mapping[str, int]
     origin: str
@@ -83,7 +83,7 @@ class Frequencies:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of the set and what became of it; `line` counts from 1.
+    """A sentence of the test set and its translation; `line` counts from 1.
 
     `confidence` is that of the model, where it is known (see `Outputs`).
     """
@@ -99,11 +99,11 @@ class Sentence:
 
 @dataclass(frozen=True)
 class ConfidenceQuality:
-    """How well a model's confidence tells acceptable translations (chrF 50 or more) from others.
+    """How well a model's confidence separates acceptable translations (chrF 50 or more).
 
-    `auc` is how often an acceptable one has the higher confidence; `curve` compares what was said
-    and what was true of each tenth. Of the translations, `doubtful` have a confidence below an even
-    chance, and of these `doubted_correctly` are not acceptable.
+    `auc` is how often an acceptable one has the higher confidence; `curve` compares confidence and
+    truth of each tenth. Of the translations, `doubtful` have a confidence below one half, and of
+    these `doubted_correctly` are not acceptable.
     """
 
     auc: float
@@ -114,7 +114,7 @@ class ConfidenceQuality:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All that is known of a system after its translations were compared with references."""
+    """The scores of one system, with breakdowns and every sentence."""
 
     name: str
     scores: tuple[MetricScore, ...]
@@ -337,7 +337,7 @@ def score_outputs(
 
 
 def _confidence_quality(sentences: Sequence[Sentence]) -> ConfidenceQuality | None:
-    """Measure the confidence of a model, where there are acceptable translations and others."""
+    """Measure the confidence of a model, if some translations are acceptable and some not."""
     known = [
         (one.confidence, one.chrf >= ACCEPTABLE) for one in sentences if one.confidence is not None
     ]

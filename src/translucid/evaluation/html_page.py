@@ -1,7 +1,12 @@
-"""The parts that HTML reports are made of: one file each, without scripts and without the network.
+"""The parts of an HTML report: one file, without scripts and without the network.
 
-Everything that comes from outside passes through `escape`. Tables are real tables with captions
-and header cells; text of any language finds its own direction.
+Everything from outside passes through `escape`. Tables are real tables with captions and header
+cells; the browser finds the direction of a text.
+
+`differences` matches words first, so that the marks do not fall apart into single letters that
+happen to be in both texts; where one word replaces a similar one, its characters are matched::
+
+    er lief [durch] den Park        er lief [in] den Park[s]
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-LONGEST_TEXT = 2000  # characters of a text that a report shows
+MAX_TEXT = 2000  # characters of a text that a report shows
 
 _CONTROL = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n"} | {
     0x7F: "\u2421",
@@ -24,7 +29,7 @@ _CONTROL = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in
 
 
 def escape(text: str) -> str:
-    """Return text that HTML shows as it is; control characters, which it cannot show, as signs."""
+    """Return text for HTML; control characters become visible symbols."""
     return html.escape(text.translate(_CONTROL))
 
 
@@ -37,7 +42,7 @@ class Column:
 
 
 def table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of cells that are HTML already; the first cell heads its row."""
+    """Return a table of cells that are HTML; the first cell of a row is its header."""
     head = "".join(
         f'<th scope="col" class="{one.kind}">{escape(one.title)}</th>' for one in columns
     )
@@ -57,7 +62,7 @@ def _row(columns: Sequence[Column], cells: Sequence[str]) -> str:
 
 
 def bar(value: float | None, most: float, shown: str) -> str:
-    """Return a number with a bar of its size under it."""
+    """Return a number with a bar of its size below it."""
     share = 0.0 if value is None or not most else max(0.0, min(1.0, value / most))
     return (
         f'{escape(shown)}<span class="bar" aria-hidden="true">'
@@ -66,22 +71,22 @@ def bar(value: float | None, most: float, shown: str) -> str:
 
 
 def prose(text: str, language: str | None) -> str:
-    """Return a text in its language, or a sign where it is blank."""
-    return _directed(escape(_cut(text)) if text.strip() else BLANK, text, language)
+    """Return a text in its language, or a note that it is blank."""
+    return _wrap(escape(_truncate(text)) if text.strip() else BLANK, text, language)
 
 
 def mark_differences(text: str, other: str, what: str, language: str | None) -> str:
-    """Return a text with what `other` lacks marked; `what` is "extra" or "missing"."""
-    spans, _ = differences(_cut(text), _cut(other))
+    """Return a text and mark what `other` lacks; `what` is "extra" or "missing"."""
+    spans, _ = differences(_truncate(text), _truncate(other))
     inner = "".join(_mark(span, what) for span in spans) if text.strip() else BLANK
-    return _directed(inner, text, language)
+    return _wrap(inner, text, language)
 
 
 BLANK = '<span class="blank">(blank)</span>'
 
 
-def _cut(text: str) -> str:
-    return text[:LONGEST_TEXT]
+def _truncate(text: str) -> str:
+    return text[:MAX_TEXT]
 
 
 def _mark(span: Span, what: str) -> str:
@@ -89,15 +94,15 @@ def _mark(span: Span, what: str) -> str:
     return f'<mark class="{what}">{text}</mark>' if span.differs else text
 
 
-def _directed(inner: str, text: str, language: str | None) -> str:
+def _wrap(inner: str, text: str, language: str | None) -> str:
     spoken = f' lang="{escape(language)}"' if language else ""
-    rest = len(text) - LONGEST_TEXT
+    rest = len(text) - MAX_TEXT
     more = f'<small class="muted"> … and {rest:,} more characters</small>' if rest > 0 else ""
     return f'<span class="prose" dir="auto"{spoken}>{inner}</span>{more}'
 
 
 def section(anchor: str, title: str, *parts: str) -> str:
-    """Return a part of the page under a heading of its own."""
+    """Return a section of the page with a heading."""
     return (
         f'<section aria-labelledby="{anchor}">\n<h2 id="{anchor}">{escape(title)}</h2>\n'
         + "".join(parts)
@@ -214,48 +219,46 @@ dd { margin: 0; min-width: 0; overflow-wrap: anywhere; }
 """
 
 
-_ALIKE = 0.6  # two words of which less is common are two different words
-_MOST_WORK = 1_000_000  # pairs of words; matching takes about as many steps
+_SIMILAR = 0.6  # words with less in common are different words
+_MAX_PAIRS = 1_000_000  # of words or characters to match
 _JOINERS = {"\u200d", "\u200c"}
 
 
 class Span(NamedTuple):
-    """A piece of a text, and whether the other text lacks it."""
+    """A part of a text, and whether the other text lacks it."""
 
     text: str
     differs: bool
 
 
 def differences(first: str, second: str) -> tuple[list[Span], list[Span]]:
-    """Return both texts in pieces; joined, the pieces are the texts again."""
+    """Return both texts as spans; joined, the spans are the texts again."""
     words = _words(first), _words(second)
-    if len(words[0]) * len(words[1]) > _MOST_WORK:
+    if len(words[0]) * len(words[1]) > _MAX_PAIRS:
         same = first == second
         return [Span(first, not same)], [Span(second, not same)]
     left: list[Span] = []
     right: list[Span] = []
-    for tag, begin, end, begin2, end2 in _matched(*words):
+    for tag, begin, end, begin2, end2 in _match(*words):
         one, other = words[0][begin:end], words[1][begin2:end2]
         if tag == "replace":
-            pieces = _inside("".join(one), "".join(other))
+            pieces = _match_characters("".join(one), "".join(other))
         else:
             pieces = [Span("".join(one), tag != "equal")], [Span("".join(other), tag != "equal")]
         left += pieces[0]
         right += pieces[1]
-    return _merged(left), _merged(right)
+    return _merge(left), _merge(right)
 
 
-def _matched(
-    first: Sequence[str], second: Sequence[str]
-) -> Sequence[tuple[str, int, int, int, int]]:
+def _match(first: Sequence[str], second: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
     return SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
 
 
-def _inside(first: str, second: str) -> tuple[list[Span], list[Span]]:
-    """Match the characters of two pieces, or mark them whole where they have little in common."""
+def _match_characters(first: str, second: str) -> tuple[list[Span], list[Span]]:
+    """Match the characters of two pieces, or mark all of them if they have little in common."""
     one, other = graphemes(first), graphemes(second)
     matcher = SequenceMatcher(None, one, other, autojunk=False)
-    if len(one) * len(other) > _MOST_WORK or matcher.ratio() < _ALIKE:
+    if len(one) * len(other) > _MAX_PAIRS or matcher.ratio() < _SIMILAR:
         return [Span(first, True)], [Span(second, True)]
     left, right = [], []
     for tag, begin, end, begin2, end2 in matcher.get_opcodes():
@@ -265,7 +268,7 @@ def _inside(first: str, second: str) -> tuple[list[Span], list[Span]]:
 
 
 def _words(text: str) -> list[str]:
-    """Divide a text into runs of letters and digits, runs of white space, and single signs."""
+    """Divide a text into runs of letters and digits, runs of white space, and single symbols."""
     words: list[str] = []
     before = "sign"
     for cluster in graphemes(text):
@@ -279,7 +282,7 @@ def _words(text: str) -> list[str]:
 
 
 def graphemes(text: str) -> list[str]:
-    """Divide a text into characters as people see them: a letter with its marks is one.
+    """Divide a text into graphemes: a letter with its marks is one.
 
     >>> [len(cluster) for cluster in graphemes("h" + "e" + chr(0x301) + "!")]
     [1, 2, 1]
@@ -294,8 +297,8 @@ def graphemes(text: str) -> list[str]:
     return found
 
 
-def _merged(spans: Sequence[Span]) -> list[Span]:
-    """Join neighbours of one kind, and leave out the empty ones."""
+def _merge(spans: Sequence[Span]) -> list[Span]:
+    """Join neighbours of one kind, and drop empty ones."""
     merged: list[Span] = []
     for span in spans:
         if merged and merged[-1].differs == span.differs:

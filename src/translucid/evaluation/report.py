@@ -108,7 +108,7 @@ def _figure(name: str, value: str, note: str) -> str:
 
 
 def _remarks(found: Evaluation) -> str:
-    """Say what a reader should know of the translations as a whole."""
+    """Return remarks on the translations as a whole."""
     counts = found.count_flags()
     words = {
         "exact": "like a reference to the letter",
@@ -154,7 +154,7 @@ def _with_margin(score: MetricScore) -> str:
 
 
 def number(value: float | None, places: int) -> str:
-    """Return a number for a cell, or a dash where there is none."""
+    """Return a number for a cell, or a dash if there is none."""
     return "–" if value is None else f"{value:.{places}f}"
 
 
@@ -181,9 +181,9 @@ def _by_frequency(found: Evaluation) -> str:
         "rare",
         "By rarity of words",
         paragraph(
-            f"Target words by how often they stand in {found.frequency_origin}. Recall: which "
-            "share of the references' words the translations have; precision: which share of the "
-            "translations' words the references have."
+            f"Target words by how often they occur in {found.frequency_origin}. Recall: the "
+            "share of the references' words that the translations have; precision: the share of "
+            "the translations' words that the references have."
         ),
         table(f"Words by their frequency in {found.frequency_origin}", columns, rows),
     )
@@ -208,7 +208,7 @@ def _spread(found: Evaluation) -> str:
 
 
 def _confidence(found: Evaluation) -> str:
-    """Compare what the model said of its translations with what was true."""
+    """Compare the confidence of the model with the truth."""
     quality = found.confidence_quality
     if quality is None:
         return ""
@@ -227,11 +227,11 @@ def _confidence(found: Evaluation) -> str:
     ]
     note = paragraph(
         f"A translation is acceptable if its chrF2 is {ACCEPTABLE:.0f} or more. The area under the "
-        f"curve is {quality.auc:.3f}: so often does an acceptable one have the higher "
-        f"confidence. Of {quality.doubtful:,} that were doubted, "
+        f"curve is {quality.auc:.3f}, the probability that an acceptable one has the "
+        f"higher confidence. Of {quality.doubtful:,} that were doubted, "
         f"{quality.doubted_correctly:,} are not acceptable."
     )
-    shown = table("What was said and what was true of each tenth", columns, rows)
+    shown = table("Confidence and truth of each tenth", columns, rows)
     return section("confidence", "Confidence", note, f'<div class="narrow">{shown}</div>\n')
 
 
@@ -267,12 +267,12 @@ def _sentence(one: Sentence, scoring: Scoring) -> list[str]:
 
 
 def nearest_reference(references: Sequence[str], translation: str) -> str:
-    """Return the reference to show beside a translation: itself if it is one, else the first."""
+    """Return the reference that equals a translation, else the first."""
     return translation if translation in references else references[0]
 
 
 def _settings(settings: Mapping[str, Any]) -> str:
-    """Return the part that says how the results were made."""
+    """Return the section that says how the results were made."""
     items = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>"
         for name, value in describe_settings(settings).items()
