@@ -61,7 +61,7 @@ def explain(
       translucid explain "Le chat dort." --run run -o film.svg --panel film
     """
     from translucid.cli.explain_output import chosen, form_of, list_panels, write
-    from translucid.cli.explain_sources import Wishes, material_of, only_the_curve
+    from translucid.cli.explain_sources import ExplainOptions, build_material, write_curve
     from translucid.cli.model_choice import loaded
     from translucid.cli.search_options import search_of
 
@@ -89,8 +89,10 @@ def explain(
     def how(translator: Translator) -> SearchConfig:
         return search_of(translator.default_search, search, sample=sample, terms=False)
 
-    wishes = Wishes(text, given, level, force, target, trace_file, run, bool(models), asked)
+    chosen_options = ExplainOptions(
+        text, given, level, force, target, trace_file, run, bool(models), asked
+    )
     if panel == "curve":
-        only_the_curve(form, wishes)
+        write_curve(form, chosen_options)
         return
-    write(form, material_of(wishes, form, network, how), choice)
+    write(form, build_material(chosen_options, form, network, how), choice)

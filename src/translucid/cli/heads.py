@@ -14,7 +14,7 @@ from translucid.errors import InputError
 def heads(
     source: Annotated[
         Path | None,
-        typer.Option("--src", metavar="FILE", help="Source sentences to measure on, one a line."),
+        typer.Option("--src", metavar="FILE", help="Source sentences to measure on, one per line."),
     ] = None,
     reference: Annotated[
         Path | None,
@@ -26,11 +26,13 @@ def heads(
     lines: Annotated[int, typer.Option(min=1, metavar="N", help="Use the first N lines.")] = 1000,
     importance: Annotated[
         bool,
-        typer.Option("--importance", help="Turn each head off, and tell what log P loses."),
+        typer.Option("--importance", help="Turn each head off, and measure the loss in log P."),
     ] = False,
     sentences: Annotated[
         list[str] | None,
-        typer.Option("--sentence", metavar="TEXT", help="Instead: who looks from word to word?"),
+        typer.Option(
+            "--sentence", metavar="TEXT", help="Instead: find heads that attend from word to word."
+        ),
     ] = None,
     look_from: Annotated[
         list[str] | None,
@@ -49,10 +51,10 @@ def heads(
     threads: options.Threads = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Tell what each attention head does: a table of all heads, measured over sentences.
+    """Show what each attention head does: a table of all heads, measured over sentences.
 
-    With --sentence, --look-from and --look-to: the heads that look from one word to another. These
-    may be given several times, in step; then the heads come first that do it in all sentences.
+    With --sentence, --look-from and --look-to: the heads that attend from one word to another. Give
+    them several times, in the same order, to find heads that do so in all sentences.
 
     \b
     Examples:

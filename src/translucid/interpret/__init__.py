@@ -23,6 +23,7 @@
 
 from translucid.interpret.cache_usage import CacheStep, CacheUsage
 from translucid.interpret.explain import explain
+from translucid.interpret.head_statistics import HeadReport, measure_heads
 from translucid.interpret.network import model_hash
 from translucid.interpret.trace import (
     Level,
@@ -34,10 +35,12 @@ from translucid.interpret.trace import (
     TraceToken,
     trace_bytes,
 )
+from translucid.interpret.word_attention import WordQuestion, find_word_heads
 
 __all__ = [
     "CacheStep",
     "CacheUsage",
+    "HeadReport",
     "Level",
     "Origin",
     "Side",
@@ -45,7 +48,10 @@ __all__ = [
     "TopToken",
     "Trace",
     "TraceToken",
+    "WordQuestion",
     "explain",
+    "find_word_heads",
+    "measure_heads",
     "model_hash",
     "trace_bytes",
 ]
