@@ -9,6 +9,7 @@
         print(translation.text)
 
     trace = translucid.explain(translator, "Le chat dort.")     # every number on the way
+    translucid.evaluate(translator, sources=french, references=english).bleu
 
 Importing this package is cheap: it loads neither PyTorch nor any optional package, until one of
 these is asked for. The network of "Attention Is All You Need" is in :mod:`translucid.model`.
@@ -20,6 +21,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from translucid.evaluation import compare, evaluate
     from translucid.interpret import Trace, explain
     from translucid.translator import Reranker, TranslationRequest, Translator, load
 
@@ -30,6 +32,8 @@ __all__ = [
     "TranslationRequest",
     "Translator",
     "__version__",
+    "compare",
+    "evaluate",
     "explain",
     "load",
 ]
@@ -39,6 +43,8 @@ _LAZY = {
     "Trace": "translucid.interpret",
     "TranslationRequest": "translucid.translator",
     "Translator": "translucid.translator",
+    "compare": "translucid.evaluation",
+    "evaluate": "translucid.evaluation",
     "explain": "translucid.interpret",
     "load": "translucid.translator",
 }

@@ -27,7 +27,7 @@ ARROWS: dict[str, set[str]] = {
     "checkpoint": {"model", "text"},
     "training": {"text", "data", "model", "checkpoint", "decoding"},
     "translator": {"checkpoint", "decoding", "model", "text"},
-    "evaluation": {"translator", "data", "text"},
+    "evaluation": {"translator", "data", "decoding", "text"},
     "interpret": {"translator", "decoding", "model", "text"},
     "export": {"translator", "checkpoint", "model"},
     "serving": {"translator", "interpret", "decoding", "text"},

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 from served_page import Explorer, Server
 
-from translucid.interpret.head_kinds import looks_of
+from translucid.interpret.head_roles import classify_keys
 from translucid.interpret.rollout import stack_rollout, two_sided_rollout
 
 STEMS = {
@@ -81,7 +81,7 @@ def test_facts_follow_the_librarys_definitions(
         torch.tensor([[token["id"] for token in trace[f"{name}_tokens"]]])
         for name in ("source", "target")
     )
-    looks = looks_of(source, target)[side]  # type: ignore[index]
+    looks = classify_keys(source, target)[side]  # type: ignore[index]
     asked = looks.queries_BL[0].numpy().astype(bool)
     rows = weights[asked]
     entropy = -(rows * np.log(np.where(rows > 0, rows, 1))).sum(axis=1).mean()

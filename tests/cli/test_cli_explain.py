@@ -21,7 +21,7 @@ from small_translators import write_random_model, write_taught_model
 from translucid.checkpoint import load_model, weights_of
 from translucid.cli import explain_sources
 from translucid.cli.explain import explain
-from translucid.cli.explain_sources import checkpoint_of
+from translucid.cli.explain_sources import load_checkpoint
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Trained, Validated
 from translucid.interpret.figures.film_strip import evenly_chosen
@@ -167,11 +167,11 @@ def test_a_film_never_holds_the_networks_of_all_checkpoints(
     def loading(run: Path, step: int, like: Translator) -> Translator:
         gc.collect()
         alive.append(sum(network() is not None for network in networks))
-        found = checkpoint_of(run, step, like)
+        found = load_checkpoint(run, step, like)
         networks.append(weakref.ref(found))
         return found
 
-    monkeypatch.setattr(explain_sources, "checkpoint_of", loading)
+    monkeypatch.setattr(explain_sources, "load_checkpoint", loading)
     film = made(tmp_path / "film.svg", SENTENCE, "--run", folder, "--panel", "film").decode()
     shown = re.findall(r">(step \d+)<", film)
     assert shown == [f"step {step}" for step in (100, 200, 300, 400)]

@@ -12,9 +12,9 @@ from typer.testing import CliRunner, Result
 from small_translators import reversed_translation, sentences, write_taught_model
 from translucid.cli.heads import heads
 from translucid.errors import DataError, InputError
-from translucid.interpret.ablation import head_importance
-from translucid.interpret.head_table import head_statistics
-from translucid.interpret.pointing import find_pointing_heads
+from translucid.interpret.ablation import measure_head_importance
+from translucid.interpret.head_statistics import measure_heads
+from translucid.interpret.word_attention import WordQuestion, find_word_heads
 from translucid.translator import load
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -46,8 +46,8 @@ def test_json_has_every_number_of_every_head(taught: Path, files: list[str]) -> 
     assert done.stderr == ""
     found = json.loads(done.stdout)
     translator = load(taught)
-    expected = head_statistics(translator, SOURCES, TARGETS)
-    weighed = head_importance(translator, SOURCES, TARGETS)
+    expected = measure_heads(translator, SOURCES, TARGETS).heads
+    weighed = measure_head_importance(translator, SOURCES, TARGETS)
     assert (found["model"], found["sentences"]) == ("taught", 60)
     for row, one, importance in zip(found["heads"], expected, weighed, strict=True):
         assert (row["side"], row["layer"], row["head"]) == one.head
@@ -62,7 +62,7 @@ def test_a_table_for_people(taught: Path, files: list[str]) -> None:
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     assert lines[0] == "taught: 20 heads, 60 sentences"
-    expected = head_statistics(load(taught), SOURCES, TARGETS)
+    expected = measure_heads(load(taught), SOURCES, TARGETS).heads
     rows = [line.strip() for line in lines if line.startswith((" encoder", " decoder", " cross"))]
     assert len(rows) == 20
     for row, one in zip(rows, expected, strict=True):
@@ -72,7 +72,7 @@ def test_a_table_for_people(taught: Path, files: list[str]) -> None:
     assert "…" not in done.stdout
     assert "same word" in done.stdout
     assert "off costs" in done.stdout
-    assert "watching heads: 60 of 60 sentences" in done.stderr
+    assert "measuring heads: 60 of 60 sentences" in done.stderr
 
 
 def test_the_models_own_translations_and_the_first_lines(taught: Path, files: list[str]) -> None:
@@ -96,7 +96,7 @@ def test_lines_that_cannot_be_measured_are_neither_counted_nor_in_the_way(
     assert "2 of 22 lines are left out" in done.stderr
     found = json.loads(done.stdout)
     assert found["sentences"] == 20
-    weighed = head_importance(load(taught), SOURCES[:20], TARGETS[:20])
+    weighed = measure_head_importance(load(taught), SOURCES[:20], TARGETS[:20])
     assert [row["importance"] for row in found["heads"]] == pytest.approx(
         [one.loss for one in weighed], abs=1e-5
     )
@@ -118,10 +118,11 @@ def test_heads_that_look_from_word_to_word(taught: Path) -> None:
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert found["questions"][0]["translation"] == "sleeps black cat"
-    expected = find_pointing_heads(load(taught), "chat noir dort", "black", "noir", rival="dort")
-    for row, one in zip(found["heads"], expected, strict=True):
-        assert (row["side"], row["layer"], row["head"]) == one.way.head
-        assert row["row"] == one.way.row
+    question = WordQuestion("chat noir dort", "black", "noir", "dort")
+    expected = find_word_heads(load(taught), [question]).rows
+    for row, (one,) in zip(found["heads"], expected, strict=True):
+        assert (row["side"], row["layer"], row["head"]) == one.where.head
+        assert row["row"] == one.where.row
         (look,) = row["looks"]
         assert look["weight"] == pytest.approx(one.weight, abs=1e-6)
         assert look["rival"] == pytest.approx(one.rival, abs=1e-6)
@@ -147,8 +148,9 @@ def test_where_no_head_does_it_the_table_says_so(taught: Path) -> None:
     done = run("-m", taught, *words)
     assert done.exit_code == 0, done.output
     assert "none of 16 looks there more than evenly" in done.stdout
-    best = find_pointing_heads(load(taught), "chat noir dort", "black", "noir", rival="dort")[0]
-    assert f"the best of each sentence: 1. {best.way} {best.weight:.2f}; 2. cross" in done.stdout
+    question = WordQuestion("chat noir dort", "black", "noir", "dort")
+    (best,), *_ = find_word_heads(load(taught), [question]).rows
+    assert f"the best of each sentence: 1. {best.where} {best.weight:.2f}; 2. cross" in done.stdout
 
 
 @pytest.mark.parametrize(

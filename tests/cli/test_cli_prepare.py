@@ -130,9 +130,10 @@ def test_a_dev_set_can_be_given_in_any_way_one_would_try(
 
 
 def test_options_with_several_values_are_spread_out() -> None:
-    assert repeat_option(
-        ["a", "--dev", "b", "c", "-o", "d", "e", "--test", "f"], ["--dev", "--test"]
-    ) == [*("a", "--dev", "b", "--dev", "c", "-o", "d", "e", "--test", "f")]
+    given = ["a", "--dev", "b", "c", "-o", "d", "e", "--test", "f"]
+    assert repeat_option(given, ["--dev", "--test"]) == [
+        *("a", "--dev", "b", "--dev", "c", "-o", "d", "e", "--test", "f")
+    ]
 
 
 def test_every_switch_reaches_the_settings(prepare, tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from sacrebleu.metrics.chrf import CHRF
 
 from scored_texts import damaged, references
 from translucid.evaluation.breakdown import (
-    by_source_length,
-    by_word_frequency,
-    range_label,
-    word_counts,
+    count_by_frequency,
+    count_words,
+    format_range,
+    score_by_length,
 )
 from translucid.evaluation.reference_set import ReferenceSet
 from translucid.events import Event, Progress, silent
@@ -25,7 +25,7 @@ GIVEN = ReferenceSet("x", SOURCES, (REFERENCES,))
 
 
 def test_every_sentence_is_in_the_group_of_its_length() -> None:
-    groups = by_source_length(GIVEN, TRANSLATIONS, str.split, BLEU(), 0)
+    groups = score_by_length(GIVEN, TRANSLATIONS, str.split, BLEU(), 0)
     assert sum(group.sentences for group in groups) == len(GIVEN)
     for group in groups:
         places = [
@@ -44,7 +44,7 @@ def test_every_sentence_is_in_the_group_of_its_length() -> None:
 
 def test_groups_have_intervals_where_there_is_more_than_one_sentence() -> None:
     given = ReferenceSet("x", ("a", "b b", "c " * 60), (("A", "B", "C"),))
-    short, long = by_source_length(given, ["A", "X", "C"], str.split, BLEU(), 50)
+    short, long = score_by_length(given, ["A", "X", "C"], str.split, BLEU(), 50)
     assert (short.label, short.sentences) == ("1–5", 2)
     assert short.chrf.margin is not None
     assert (long.label, long.sentences, long.chrf.margin) == ("51 or more", 1, None)
@@ -52,13 +52,13 @@ def test_groups_have_intervals_where_there_is_more_than_one_sentence() -> None:
 
 def test_blank_sources_have_no_length() -> None:
     given = ReferenceSet("x", ("", "a"), (("", "A"),))
-    (group,) = by_source_length(given, ["", "A"], str.split, BLEU(), 0)
+    (group,) = score_by_length(given, ["", "A"], str.split, BLEU(), 0)
     assert group.sentences == 1
 
 
 def test_words_are_right_as_often_as_both_have_them() -> None:
     frequency = {"the": 5000, "cat": 3, "cats": 0}
-    groups = by_word_frequency(
+    groups = count_by_frequency(
         ["the cat the", "zebra"], ["the the the cats", "cat"], str.split, frequency
     )
     found = {
@@ -71,7 +71,7 @@ def test_words_are_right_as_often_as_both_have_them() -> None:
 
 
 def test_a_group_that_one_side_lacks_has_no_share() -> None:
-    (group,) = by_word_frequency(["a"], [""], str.split, {})
+    (group,) = count_by_frequency(["a"], [""], str.split, {})
     assert (group.recall, group.precision, group.f1) == (0.0, None, 0.0)
 
 
@@ -85,7 +85,7 @@ def test_no_word_is_counted_twice_or_lost(
     pairs: list[tuple[list[str], list[str]]], frequency: dict[str, int]
 ) -> None:
     refs, outputs = [" ".join(a) for a, _ in pairs], [" ".join(b) for _, b in pairs]
-    groups = by_word_frequency(refs, outputs, str.split, frequency)
+    groups = count_by_frequency(refs, outputs, str.split, frequency)
     assert sum(group.in_references for group in groups) == sum(len(a) for a, _ in pairs)
     assert sum(group.in_translations for group in groups) == sum(len(b) for _, b in pairs)
     common = sum((Counter(a) & Counter(b)).total() for a, b in pairs)
@@ -94,14 +94,14 @@ def test_no_word_is_counted_twice_or_lost(
 
 def test_words_of_a_text_are_counted_with_progress() -> None:
     events: list[Event] = []
-    counts = word_counts(iter(["a b", "a"]), str.split, 2, events.append)
+    counts = count_words(iter(["a b", "a"]), str.split, 2, events.append)
     assert counts == {"a": 2, "b": 1}
     assert events[-1] == Progress("counting words", 2, 2, "lines")
-    assert word_counts([], str.split, 0, silent) == {}
+    assert count_words([], str.split, 0, silent) == {}
 
 
 def test_ranges_in_words() -> None:
-    assert [range_label(1, 5), range_label(2, 2), range_label(1000, None)] == [
+    assert [format_range(1, 5), format_range(2, 2), format_range(1000, None)] == [
         "1–5",
         "2",
         "1,000 or more",

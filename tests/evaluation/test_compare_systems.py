@@ -9,10 +9,10 @@ import pytest
 import sacrebleu_command
 from scored_texts import damaged, references
 from translucid.errors import InputError
-from translucid.evaluation.compare import Comparison, System, compare, significant
-from translucid.evaluation.evaluate import Scoring
+from translucid.evaluation.compare import Comparison, compare, is_significant
 from translucid.evaluation.reference_set import ReferenceSet
-from translucid.events import Event, Notice, Progress, silent
+from translucid.evaluation.system import System
+from translucid.events import Event, Notice, Progress
 
 REFERENCES = references(50, seed=7)
 GIVEN = ReferenceSet("x", tuple(f"source {i}" for i in range(50)), (tuple(REFERENCES),))
@@ -24,13 +24,9 @@ SYSTEMS = [
 RESAMPLES, TRIALS = 120, 150
 
 
-def scoring(resamples: int) -> Scoring:
-    return Scoring(None, "en", None, False, resamples)
-
-
 @pytest.fixture(scope="module")
 def found() -> Comparison:
-    return compare(SYSTEMS, GIVEN, scoring(RESAMPLES), TRIALS, silent)
+    return compare(SYSTEMS, GIVEN, target="en", resamples=RESAMPLES, trials=TRIALS)
 
 
 @pytest.fixture(scope="module")
@@ -78,15 +74,15 @@ def test_paired_approximate_randomisation_equals_sacrebleus(
 
 
 def test_one_of_the_tests_may_be_left_out() -> None:
-    only = compare(SYSTEMS[:2], GIVEN, scoring(0), 50, silent)
+    only = compare(SYSTEMS[:2], GIVEN, target="en", resamples=0, trials=50)
     second = only.metrics[0].systems[1]
     assert second.p_bootstrap is second.mean is None
     assert second.p_randomization is not None
     assert second.score == pytest.approx(
-        compare(SYSTEMS[:2], GIVEN, scoring(50), 0, silent).metrics[0].systems[1].score
+        compare(SYSTEMS[:2], GIVEN, target="en", resamples=50, trials=0).metrics[0].systems[1].score
     )
     with pytest.raises(InputError, match="at least one of the tests"):
-        compare(SYSTEMS[:2], GIVEN, scoring(0), 0, silent)
+        compare(SYSTEMS[:2], GIVEN, target="en", resamples=0, trials=0)
 
 
 def test_the_sentences_that_differ_most_come_first(found: Comparison) -> None:
@@ -102,27 +98,27 @@ def test_wins_against_the_baseline() -> None:
     given = ReferenceSet("x", ("1", "2", "3", "4"), (("aaaa", "bbbb", "cccc", "dddd"),))
     base = System("base", ("aaaa", "xxxx", "cccc", "qqqq"))
     other = System("other", ("xxxx", "bbbb", "cccc", "rrrr"))
-    found = compare([base, other], given, scoring(10), 0, silent)
+    found = compare([base, other], given, target="en", resamples=10, trials=0)
     assert found.wins(1) == {"better": 1, "worse": 1, "alike": 2, "same": 1}
     assert [one.line for one in found.most_different(9)] == [1, 2]
 
 
 def test_a_system_against_its_own_copy() -> None:
     twin = System("twin", SYSTEMS[0].texts)
-    found = compare([SYSTEMS[0], twin], GIVEN, scoring(100), 100, silent)
+    found = compare([SYSTEMS[0], twin], GIVEN, target="en", resamples=100, trials=100)
     assert found.most_different(5) == ()
     for metric in found.metrics:
         assert metric.systems[1].score == metric.systems[0].score
         assert metric.systems[1].p_randomization is not None
         assert metric.systems[1].p_randomization < 1 / 100  # no trial gives more than nothing
-        assert not significant(metric.systems[1].p_randomization, *reversed(metric.systems))
+        assert not is_significant(metric.systems[1].p_randomization, *reversed(metric.systems))
 
 
 def test_only_a_small_p_value_is_significant(found: Comparison) -> None:
     baseline, second, _ = found.metrics[0].systems
-    assert significant(0.049, second, baseline)
-    assert not significant(0.05, second, baseline)
-    assert not significant(None, second, baseline)
+    assert is_significant(0.049, second, baseline)
+    assert not is_significant(0.05, second, baseline)
+    assert not is_significant(None, second, baseline)
 
 
 @pytest.mark.parametrize(
@@ -135,14 +131,14 @@ def test_only_a_small_p_value_is_significant(found: Comparison) -> None:
 )
 def test_systems_that_cannot_be_compared(systems: list[System], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        compare(systems, GIVEN, scoring(10), 10, silent)
+        compare(systems, GIVEN, target="en", resamples=10, trials=10)
 
 
 def test_much_memory_and_tokenised_text_are_told_of() -> None:
     events: list[Event] = []
     given = ReferenceSet("x", ("a",) * 120, (("It is.",) * 120,))
     systems = [System("tokens", ("It is .",) * 120), System("text", ("It is.",) * 120)]
-    compare(systems, given, scoring(2), 2, events.append)
+    compare(systems, given, target="en", resamples=2, trials=2, emit=events.append)
     notices = [event.message for event in events if isinstance(event, Notice)]
     assert len(notices) == 1
     assert notices[0].startswith("120 translations of tokens end in ' .'")

@@ -11,15 +11,16 @@ import pytest
 from small_translators import sentences, write_random_model
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
-from translucid.evaluation.evaluate import Evaluation, Frequencies, Scoring, evaluate
-from translucid.evaluation.outputs import (
+from translucid.evaluation.evaluate import Evaluation, Frequencies, score_outputs
+from translucid.evaluation.metrics import Scoring
+from translucid.evaluation.reference_set import ReferenceSet
+from translucid.evaluation.system import (
     Likelihood,
     Outputs,
     given_outputs,
     model_outputs,
     reference_likelihood,
 )
-from translucid.evaluation.reference_set import ReferenceSet
 from translucid.events import Event, Notice, Progress, silent
 from translucid.translator import Candidate, Flags, Translation, Translator, load
 
@@ -35,14 +36,14 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
 
 def scored(texts: list[str], references: list[str], sources: list[str] | None = None) -> Evaluation:
     given = ReferenceSet("x", tuple(sources or references), (tuple(references),))
-    return evaluate("ours", given, given_outputs(texts), SCORING, None, silent)
+    return score_outputs("ours", given, given_outputs(texts), SCORING, None, silent)
 
 
 def test_a_model_that_writes_the_references_has_full_marks(translator: Translator) -> None:
     found = translator.translate(SOURCES, search=SEARCH)
     given = ReferenceSet("x", SOURCES, (model_outputs(found, None).texts,))
-    result = evaluate("random", given, model_outputs(found, None), SCORING, None, silent)
-    assert result.flagged()["exact"] == len(SOURCES)
+    result = score_outputs("random", given, model_outputs(found, None), SCORING, None, silent)
+    assert result.count_flags()["exact"] == len(SOURCES)
     assert result.worst(3) == ()
     assert len(result.best(3)[0].translation) == max(map(len, given.references[0]))
     scores = {score.name: score.score for score in result.scores}
@@ -100,8 +101,8 @@ def test_flags_of_translations_are_counted(tmp_path: Path) -> None:
     random = load(write_random_model(tmp_path / "random", kind="char"))
     outputs = model_outputs(random.translate(["chat", "ζ"]), None)
     given = ReferenceSet("x", ("chat", "ζ"), (("cat", "z"),))
-    found = evaluate("random", given, outputs, SCORING, None, silent)
-    counts = found.flagged()
+    found = score_outputs("random", given, outputs, SCORING, None, silent)
+    counts = found.count_flags()
     for flag in ("truncated", "looped", "unknown"):
         assert counts[flag] == sum(getattr(flags, flag) for flags in outputs.flags)
     assert counts["truncated"] + counts["looped"] + counts["unknown"] > 0
@@ -115,7 +116,7 @@ def test_worst_and_best_sentences() -> None:
     assert [one.line for one in found.worst(9)] == [3, 2, 4, 1]  # of equals the longest first
     assert [one.line for one in found.best(9)] == [5, 1, 3, 2, 4]
     assert [one.line for one in found.worst(2)] == [3, 2]
-    assert found.flagged() == {"blank": 1, "exact": 1}
+    assert found.count_flags() == {"blank": 1, "exact": 1}
 
 
 def test_words_are_rare_by_the_training_data_or_else_by_the_references() -> None:
@@ -124,7 +125,7 @@ def test_words_are_rare_by_the_training_data_or_else_by_the_references() -> None
     assert [group.label for group in by_references.by_frequency] == ["0", "1"]
     given = ReferenceSet("x", ("a",), (("a c",),))
     seen = Frequencies({"a": 2000, "c": 1}, "the training data")
-    found = evaluate("x", given, given_outputs(["a b"]), SCORING, seen, silent)
+    found = score_outputs("x", given, given_outputs(["a b"]), SCORING, seen, silent)
     assert found.frequency_origin == "the training data"
     assert [group.label for group in found.by_frequency] == ["0", "1", "1,000 or more"]
 
@@ -132,7 +133,7 @@ def test_words_are_rare_by_the_training_data_or_else_by_the_references() -> None
 def test_tokenised_bleu_comes_on_request() -> None:
     given = ReferenceSet("x", ("a",), (("the man's dog",),))
     scoring = Scoring("fr", "en", None, True, 0)
-    found = evaluate("x", given, given_outputs(["the man's dog"]), scoring, None, silent)
+    found = score_outputs("x", given, given_outputs(["the man's dog"]), scoring, None, silent)
     assert [score.name for score in found.scores] == [
         "BLEU", "chrF2", "TER", "BLEU (lower-cased, Moses-tokenised)",
     ]  # fmt: skip
@@ -143,7 +144,7 @@ def test_tokenised_bleu_comes_on_request() -> None:
 def test_progress_and_warnings_are_events() -> None:
     events: list[Event] = []
     given = ReferenceSet("x", ("a",) * 100, (("It is.",) * 100,))
-    evaluate("ours", given, given_outputs(["It is ."] * 100), SCORING, None, events.append)
+    score_outputs("ours", given, given_outputs(["It is ."] * 100), SCORING, None, events.append)
     assert any(isinstance(event, Notice) for event in events)
     assert events[-1] == Progress("scoring", 3, 3, "metrics")
 
@@ -151,7 +152,7 @@ def test_progress_and_warnings_are_events() -> None:
 def test_there_must_be_a_translation_for_each_sentence() -> None:
     given = ReferenceSet("x", ("a", "b"), (("A", "B"),))
     with pytest.raises(InputError, match="ours has 1 translations of 2 sentences"):
-        evaluate("ours", given, given_outputs(["A"]), SCORING, None, silent)
+        score_outputs("ours", given, given_outputs(["A"]), SCORING, None, silent)
 
 
 def test_a_translation_is_one_line() -> None:
@@ -183,9 +184,9 @@ def test_a_calibrated_confidence_is_measured() -> None:
         None,
     )
     given = ReferenceSet("x", tuple(texts), (("the black cat",) * 20,))
-    trust = evaluate("m", given, found, SCORING, None, silent).trust
+    trust = score_outputs("m", given, found, SCORING, None, silent).confidence_quality
     assert trust is not None
     assert (trust.doubtful, trust.doubted_correctly) == (11, 10)
     assert trust.auc == pytest.approx((9 * 10 + 10 / 2) / 100)
     assert [one.acceptable for one in trust.curve][-1] == 1.0
-    assert scored(["the cat"], ["the cat"]).trust is None
+    assert scored(["the cat"], ["the cat"]).confidence_quality is None

@@ -11,14 +11,14 @@ from scored_texts import damaged, references
 from translucid.errors import InputError
 from translucid.evaluation.metrics import (
     bleu_metric,
-    case_notice,
-    corpus_score,
-    lengths,
-    memory_notice,
-    scored_metrics,
+    check_case,
+    check_memory,
+    check_tokenized,
+    evaluation_metrics,
+    measure_lengths,
+    score_corpus,
     sentence_chrf,
     tokenized_bleu_metric,
-    tokenized_notice,
 )
 
 REFERENCES = references(60, seed=1)
@@ -30,8 +30,8 @@ def ours(
     translations: list[str], refs: list[list[str]], resamples: int, tokenizer: str | None = None
 ) -> list[dict[str, object]]:
     return [
-        vars(corpus_score(name, metric, translations, refs, resamples))
-        for name, metric in scored_metrics("en", tokenizer).items()
+        vars(score_corpus(name, metric, translations, refs, resamples))
+        for name, metric in evaluation_metrics("en", tokenizer).items()
     ]
 
 
@@ -63,8 +63,8 @@ def test_a_score_is_cited_as_sacrebleu_writes_it(tmp_path: Path) -> None:
     options = ("-w", "2", "-f", "text", "-q", "--confidence", "--confidence-n", "100")
     printed = sacrebleu_command.sacrebleu(given, "-i", output, *sacrebleu_command.METRICS, *options)
     cited = [
-        corpus_score(name, metric, TRANSLATIONS, [REFERENCES], 100).cited()
-        for name, metric in scored_metrics("en", None).items()
+        score_corpus(name, metric, TRANSLATIONS, [REFERENCES], 100).cite()
+        for name, metric in evaluation_metrics("en", None).items()
     ]
     assert cited == [line.strip() for line in printed.splitlines()]
 
@@ -93,7 +93,7 @@ def test_chinese_is_scored_by_characters(tmp_path: Path) -> None:
     files = [sacrebleu_command.write_lines(tmp_path / "refs", refs)]
     output = sacrebleu_command.write_lines(tmp_path / "output", translations)
     theirs = sacrebleu_command.scores(files, output, "--tokenize", "zh")[0]
-    our = corpus_score("BLEU", bleu_metric("zh-Hans", None), translations, [refs], 0)
+    our = score_corpus("BLEU", bleu_metric("zh-Hans", None), translations, [refs], 0)
     assert (our.score, our.signature) == (pytest.approx(theirs["score"]), theirs["signature"])
 
 
@@ -126,17 +126,17 @@ def test_lower_cased_tokenised_bleu_is_bleu_of_text_that_moses_has_divided(tmp_p
     options = ("--tokenize", "none", "--smooth-method", "none", "--force")
     theirs = sacrebleu_command.scores(files[:1], files[1], *options)[0]
     metric = tokenized_bleu_metric("de")
-    found = corpus_score("BLEU", metric, output, [refs], 0)
+    found = score_corpus("BLEU", metric, output, [refs], 0)
     assert 0 < found.score == pytest.approx(theirs["score"], abs=1e-8)
     assert "case:lc" in found.signature
     assert "tok:moses-norm-de-translucid1|smooth:none" in found.signature
 
 
 def test_lengths_are_counted_in_words_of_bleu() -> None:
-    found = lengths(bleu_metric("en", None), ["a b, c"], [["a b c d e."]])
+    found = measure_lengths(bleu_metric("en", None), ["a b, c"], [["a b c d e."]])
     assert (found.translations, found.references) == (4, 6)
     assert found.ratio == pytest.approx(4 / 6)
-    assert lengths(bleu_metric("en", None), ["x"], [[""]]).ratio is None
+    assert measure_lengths(bleu_metric("en", None), ["x"], [[""]]).ratio is None
 
 
 def test_chrf_of_a_sentence() -> None:
@@ -146,27 +146,27 @@ def test_chrf_of_a_sentence() -> None:
 
 
 def test_tokenised_text_is_noticed() -> None:
-    assert tokenized_notice("ours", ["It is ."] * 99 + ["It is."]) is None
-    notice = tokenized_notice("ours", ["It is ."] * 100)
+    assert check_tokenized("ours", ["It is ."] * 99 + ["It is."]) is None
+    notice = check_tokenized("ours", ["It is ."] * 100)
     assert notice is not None
     assert "100 translations of ours end in ' .'" in notice.message
 
 
 def test_capitals_on_one_side_only_are_noticed() -> None:
     cased, lower = ["It is.", "He was.", "so be it"], ["it is.", "he was.", "so be it"]
-    notice = case_notice("ours", lower, [cased])
+    notice = check_case("ours", lower, [cased])
     assert notice is not None
     assert "2 references have capitals and the translations of ours none" in notice.message
-    notice = case_notice("ours", cased, [lower])
+    notice = check_case("ours", cased, [lower])
     assert notice is not None
     assert "2 translations of ours have capitals and the references none" in notice.message
-    assert case_notice("ours", ["it is.", "He was.", "so be it"], [cased]) is None
-    assert case_notice("ours", ["it is.", "he was."], [["it is.", "He was."]]) is None
-    assert case_notice("ours", lower, [lower]) is case_notice("ours", [], [[]]) is None
+    assert check_case("ours", ["it is.", "He was.", "so be it"], [cased]) is None
+    assert check_case("ours", ["it is.", "he was."], [["it is.", "He was."]]) is None
+    assert check_case("ours", lower, [lower]) is check_case("ours", [], [[]]) is None
 
 
 def test_the_memory_of_a_large_test() -> None:
-    assert memory_notice(5_000, 1000, 10_000) is None
-    notice = memory_notice(100_000, 1000, 10_000)
+    assert check_memory(5_000, 1000, 10_000) is None
+    notice = check_memory(100_000, 1000, 10_000)
     assert notice is not None
     assert "the tests of 100,000 sentences take about 10 GB" in notice.message

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from translucid.errors import DataError, InputError
-from translucid.evaluation.reference_set import ReferenceSet, read_reference_set, split_of, stem
+from translucid.evaluation.reference_set import ReferenceSet, read_reference_set, read_split, stem
 from word_data import word_data, word_pairs
 
 
@@ -47,15 +47,15 @@ def test_a_split_of_prepared_data(tmp_path: Path) -> None:
     pairs = word_pairs(5, seed=1)
     data = word_data(tmp_path / "data", {"train": word_pairs(3, seed=2), "test": pairs})
     source, target = data.manifest.source_lang, data.manifest.target_lang
-    found = split_of(data, "test", source, target)
+    found = read_split(data, "test", source, target)
     assert list(zip(found.sources, *found.references, strict=True)) == list(pairs)
     assert found.name == "data-test"
-    turned = split_of(data, "test", target, source)
+    turned = read_split(data, "test", target, source)
     assert (turned.sources, turned.references[0]) == (found.references[0], found.sources)
     with pytest.raises(InputError, match="holds no language 'xx'"):
-        split_of(data, "test", source, "xx")
+        read_split(data, "test", source, "xx")
     with pytest.raises(InputError, match="no split 'dev'"):
-        split_of(data, "dev", source, target)
+        read_split(data, "dev", source, target)
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,15 @@ from small_translators import (
 from translucid.errors import InputError
 from translucid.interpret.attribution import (
     alignment_attention,
-    compared,
+    compare_attributions,
+    correlate_rows,
     integrated_gradients,
     occlusion,
+    rank_values,
+    spearman,
 )
 from translucid.interpret.explain import explain
-from translucid.interpret.network import network_of
-from translucid.interpret.rank_correlation import agreement, ranks_of, spearman
+from translucid.interpret.network import single_network
 from translucid.interpret.trace import Trace
 from translucid.translator import Translator, load
 
@@ -67,7 +69,7 @@ def test_occlusion_is_reading_a_token_that_means_nothing(
     babbling: Translator, trace: Trace
 ) -> None:
     """Second route: a vocabulary in which one token has no embedding, put in place of each."""
-    model = copy.deepcopy(network_of(babbling))
+    model = copy.deepcopy(single_network(babbling))
     source, target, written = rows(trace)
     nothing = next(i for i in range(20, 100) if i not in source)
     with torch.inference_mode():
@@ -79,17 +81,17 @@ def test_occlusion_is_reading_a_token_that_means_nothing(
                 *([*source[:s], nothing, *source[s + 1 :]] for s in range(len(source))),
             ]
         ]
-        of_written = torch.stack([one[range(len(written)), written] for one in said])
+        gather_written = torch.stack([one[range(len(written)), written] for one in said])
     found = occlusion(babbling, trace)
     assert found.method == "occlusion"
     torch.testing.assert_close(
-        found.values_TS, (of_written[0] - of_written[1:]).T, atol=1e-4, rtol=0
+        found.values_TS, (gather_written[0] - gather_written[1:]).T, atol=1e-4, rtol=0
     )
     assert found.values_TS.abs().max() > 0.01
 
 
 def test_integrated_gradients_are_complete(babbling: Translator, trace: Trace) -> None:
-    model = network_of(babbling)
+    model = single_network(babbling)
     source, target, written = rows(trace)
     empty = copy.deepcopy(model)
     with torch.inference_mode():
@@ -114,7 +116,7 @@ def test_integrated_gradients_by_plain_steps_in_double_precision(
 
     Without added positions nearly all happens close to zero, so steps grow with the distance.
     """
-    model = copy.deepcopy(network_of(babbling)).double()
+    model = copy.deepcopy(single_network(babbling)).double()
     source, target, written = (torch.tensor([ids]) for ids in rows(trace))
     embedded = model.source_embedding(source).detach()
     step, total = 2, torch.zeros_like(embedded)
@@ -131,7 +133,7 @@ def test_integrated_gradients_by_plain_steps_in_double_precision(
 
 def test_more_points_are_taken_until_it_is_complete(babbling: Translator, trace: Trace) -> None:
     rough = integrated_gradients(babbling, trace, tolerance=1e9)
-    some = integrated_gradients(babbling, trace, tolerance=1e-12, most_points=71)
+    some = integrated_gradients(babbling, trace, tolerance=1e-12, max_points=71)
     fine = integrated_gradients(babbling, trace)
     assert (rough.points, some.points) == (16, 64)
     assert fine.error <= 0.01 < rough.error
@@ -145,10 +147,10 @@ def test_the_network_gets_no_gradients_and_a_caller_may_forbid_them(
         inside = integrated_gradients(babbling, trace)
     outside = integrated_gradients(babbling, trace)
     torch.testing.assert_close(inside.values_TS, outside.values_TS)
-    assert all(parameter.grad is None for parameter in network_of(babbling).parameters())
+    assert all(parameter.grad is None for parameter in single_network(babbling).parameters())
 
 
-@pytest.mark.parametrize("settings", [{"tolerance": 0.0}, {"most_points": 8}])
+@pytest.mark.parametrize("settings", [{"tolerance": 0.0}, {"max_points": 8}])
 def test_settings_that_cannot_be(babbling: Translator, trace: Trace, settings: Any) -> None:
     with pytest.raises(InputError, match="tolerance must be above 0, and at least 16 points"):
         integrated_gradients(babbling, trace, **settings)
@@ -171,11 +173,13 @@ def test_both_find_the_word_that_a_taught_network_translates(taught: Translator)
 
 def test_measures_are_compared_with_attention(taught: Translator) -> None:
     trace = explain(taught, "chat noir mange petit arbre", level="light")
-    found = compared(trace, [occlusion(taught, trace), integrated_gradients(taught, trace)])
+    found = compare_attributions(
+        trace, [occlusion(taught, trace), integrated_gradients(taught, trace)]
+    )
     names = ["attention", "rollout", "occlusion", "integrated gradients"]
     assert list(found) == [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
     assert all(len(one.rows) == len(trace.steps) for one in found.values())
-    by_hand = agreement(alignment_attention(trace), occlusion(taught, trace).values_TS.abs())
+    by_hand = correlate_rows(alignment_attention(trace), occlusion(taught, trace).values_TS.abs())
     assert found["attention", "occlusion"].mean == pytest.approx(by_hand.mean)
     closest = found["occlusion", "integrated gradients"].mean
     assert closest is not None
@@ -199,7 +203,7 @@ def test_attention_is_compared_in_the_row_that_shows_where_a_token_looked(
     reads = replace(trace, alignment_row="reads")
     assert torch.equal(alignment_attention(reads)[:-1], reads.alignment())
     assert torch.equal(alignment_attention(trace)[:-1], trace.alignment())
-    found = compared(reads, [occlusion(taught, trace)])["attention", "occlusion"]
+    found = compare_attributions(reads, [occlusion(taught, trace)])["attention", "occlusion"]
     assert len(found.rows) == len(trace.steps)
     assert found.rows[-1] is None  # no row reads the end symbol
     assert None not in found.rows[:-1]
@@ -220,7 +224,13 @@ def test_spearman_is_the_textbooks_formula_where_there_are_no_equals(
 
 
 def test_equals_share_their_place() -> None:
-    assert ranks_of(torch.tensor([3.0, 1.0, 3.0, 3.0, 0.5])).tolist() == [4.0, 2.0, 4.0, 4.0, 1.0]
+    assert rank_values(torch.tensor([3.0, 1.0, 3.0, 3.0, 0.5])).tolist() == [
+        4.0,
+        2.0,
+        4.0,
+        4.0,
+        1.0,
+    ]
     # Pearson's correlation of the ranks (1.5, 1.5, 3) and (1, 2, 3), by hand.
     by_hand = 1.5 / math.sqrt(1.5 * 2)
     assert spearman(torch.tensor([0.0, 0.0, 5.0]), torch.tensor([1.0, 2.0, 3.0])) == pytest.approx(
@@ -229,14 +239,14 @@ def test_equals_share_their_place() -> None:
 
 
 def test_what_is_all_alike_has_no_order() -> None:
-    found = agreement(
+    found = correlate_rows(
         torch.tensor([[1.0, 1.0], [1.0, 2.0]]), torch.tensor([[1.0, 2.0], [4.0, 3.0]])
     )
     assert found.rows == (None, pytest.approx(-1.0))
     assert found.mean == pytest.approx(-1.0)
-    assert agreement(torch.ones(1, 3), torch.ones(1, 3)).mean is None
+    assert correlate_rows(torch.ones(1, 3), torch.ones(1, 3)).mean is None
 
 
 def test_matrices_of_different_shapes_cannot_be_compared() -> None:
     with pytest.raises(InputError, match=r"shapes \(2, 3\) and \(3, 2\)"):
-        agreement(torch.zeros(2, 3), torch.zeros(3, 2))
+        correlate_rows(torch.zeros(2, 3), torch.zeros(3, 2))

@@ -16,11 +16,10 @@ from translucid.errors import InputError
 from translucid.events import Event, Progress
 from translucid.interpret import Trace, explain, trace_bytes
 from translucid.interpret.ablation import ablate
-from translucid.interpret.attention_head import AttentionHead
-from translucid.interpret.explain import TraceTooLargeError
+from translucid.interpret.explain import TraceTooLargeError, check_prefix, encode_prefix
 from translucid.interpret.figures.beam_tree import beam_tree
-from translucid.interpret.forced_prefix import forced_prefix, prefix_of_text
 from translucid.interpret.lens import decoder_lens
+from translucid.interpret.network import AttentionHead
 from translucid.text.interface import EOS, FIRST_PIECE, UNK
 from translucid.translator import Translator
 
@@ -62,7 +61,7 @@ def test_the_trace_is_of_the_translation_that_the_model_gives_with_this_prefix(
 
 @pytest.mark.parametrize("name", ["greedy", "beam", "sampling"])
 def test_the_tree_has_the_forced_tokens_and_nothing_beside_them(name: str) -> None:
-    prefix = prefix_of_text(taught_translator(), "old cat")
+    prefix = encode_prefix(taught_translator(), "old cat")
     trace = explain(taught_translator(), SENTENCE, search=SEARCHES[name], prefix=prefix)
     assert trace.tree is not None
     nodes = trace.tree.nodes
@@ -77,7 +76,7 @@ def test_the_tree_has_the_forced_tokens_and_nothing_beside_them(name: str) -> No
 
 
 def test_the_cache_accounts_for_the_forced_steps_too() -> None:
-    prefix = prefix_of_text(taught_translator(), "old cat")
+    prefix = encode_prefix(taught_translator(), "old cat")
     trace = explain(taught_translator(), SENTENCE, search=SEARCHES["greedy"], prefix=prefix)
     assert [step.rows for step in trace.cache.steps] == [1] * len(trace.steps)
     assert [step.reused for step in trace.cache.steps] == list(range(len(trace.steps)))
@@ -131,7 +130,7 @@ def test_tokens_that_cannot_begin_a_translation_are_named(prefix: Any, message: 
 def test_a_line_break_cannot_be_forced() -> None:
     translator = random_translator()
     (space, line_break) = translator.tokenizer.encode("\n")
-    assert forced_prefix(translator, [space]) == (space,)
+    assert check_prefix(translator, [space]) == (space,)
     with pytest.raises(InputError, match=r"prefix\[0\] = \d+ is '<0x0A>', which no translation"):
         explain(translator, "Le chat", prefix=[line_break])
 
@@ -154,11 +153,11 @@ def test_given_and_prefix_do_not_go_together() -> None:
 
 def test_the_text_of_a_prefix_is_read_as_the_translator_reads_it() -> None:
     translator = taught_translator()
-    assert prefix_of_text(translator, " old  ") == tuple(translator.tokenizer.encode("old"))
-    assert prefix_of_text(translator, "") == ()
+    assert encode_prefix(translator, " old  ") == tuple(translator.tokenizer.encode("old"))
+    assert encode_prefix(translator, "") == ()
     for text in ("old\ncat", "giraffe"):
         with pytest.raises(InputError, match="cannot begin a translation: it has several lines"):
-            prefix_of_text(translator, text)
+            encode_prefix(translator, text)
 
 
 def test_the_room_that_a_caller_sets_is_kept_and_told() -> None:
@@ -195,7 +194,7 @@ def test_a_listener_is_told_of_each_step_and_may_end_the_search() -> None:
 
 def test_heads_and_lenses_are_judged_with_the_same_prefix() -> None:
     translator = taught_translator()
-    prefix = prefix_of_text(translator, "old")
+    prefix = encode_prefix(translator, "old")
     trace = explain(translator, SENTENCE, prefix=prefix)
     found = ablate(translator, trace, [AttentionHead("cross", 1, 0), AttentionHead("cross", 0, 2)])
     assert found.translation.split()[0] == found.translation_without.split()[0] == "old"
@@ -207,7 +206,7 @@ def test_heads_and_lenses_are_judged_with_the_same_prefix() -> None:
 
 
 def test_the_picture_of_the_tree_says_what_was_forced() -> None:
-    ids = prefix_of_text(taught_translator(), "old cat")
+    ids = encode_prefix(taught_translator(), "old cat")
     for length, words in ((1, "Step 0 was forced"), (2, "Steps 0 to 1 were forced")):
         trace = explain(taught_translator(), SENTENCE, prefix=ids[:length])
         assert words in beam_tree(trace).body

@@ -12,8 +12,13 @@ from small_translators import write_random_model, write_taught_model
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret.explain import explain
-from translucid.interpret.lens import decoder_lens, logit_lens, logit_lens_log_probs, reading_layer
-from translucid.interpret.network import network_of, with_network
+from translucid.interpret.lens import (
+    decoder_lens,
+    logit_lens,
+    logit_lens_log_probs,
+    truncate_encoder,
+)
+from translucid.interpret.network import replace_network, single_network
 from translucid.interpret.trace import Trace
 from translucid.translator import Translator, load
 
@@ -35,11 +40,11 @@ def trace(babbling: Translator) -> Trace:
 
 def shortened(translator: Translator, **layers: int) -> Translator:
     """Return a translator whose network was built with fewer layers, and has the same weights."""
-    model = network_of(translator)
+    model = single_network(translator)
     other = network(model.config.replace(**layers))
     own = model.state_dict()
     other.load_state_dict({name: own[name] for name in other.state_dict()})
-    return with_network(translator, other, "shortened")
+    return replace_network(translator, other, "shortened")
 
 
 def test_the_last_decoder_layer_is_the_network(babbling: Translator, trace: Trace) -> None:
@@ -58,7 +63,7 @@ def test_the_last_decoder_layer_is_the_network(babbling: Translator, trace: Trac
 def test_an_earlier_decoder_layer_is_a_network_that_ends_there(
     babbling: Translator, trace: Trace, layer: int
 ) -> None:
-    short = network_of(shortened(babbling, decoder_layers=layer + 1))
+    short = single_network(shortened(babbling, decoder_layers=layer + 1))
     ids = [[[token.id for token in t]] for t in (trace.source_tokens, trace.target_tokens)]
     with torch.inference_mode():
         said_TV = short(*map(torch.tensor, ids))[0].log_softmax(dim=-1)
@@ -97,7 +102,7 @@ def test_an_earlier_encoder_layer_is_a_network_whose_encoder_ends_there(
     assert reading.translation == short.translate(["Le chat dort."], search=SEARCH)[0].text
     with torch.inference_mode():
         ids = [[[token.id for token in t]] for t in (trace.source_tokens, trace.target_tokens)]
-        said_TV = network_of(short)(*map(torch.tensor, ids))[0].log_softmax(dim=-1)
+        said_TV = single_network(short)(*map(torch.tensor, ids))[0].log_softmax(dim=-1)
     assert reading.log_prob == pytest.approx(sum(c.log_prob for c in reading.cells), abs=1e-6)
     for step, cell in enumerate(reading.cells):
         written = trace.steps[step].token.id
@@ -105,8 +110,8 @@ def test_an_earlier_encoder_layer_is_a_network_whose_encoder_ends_there(
 
 
 def test_a_lens_leaves_the_network_as_it_was(babbling: Translator) -> None:
-    model = network_of(babbling)
-    reader = network_of(reading_layer(babbling, 0))
+    model = single_network(babbling)
+    reader = single_network(truncate_encoder(babbling, 0))
     assert (len(model.encoder.layers), len(reader.encoder.layers)) == (3, 1)
     own = dict(model.named_parameters())
     assert all(own[name] is parameter for name, parameter in reader.named_parameters())
@@ -114,7 +119,7 @@ def test_a_lens_leaves_the_network_as_it_was(babbling: Translator) -> None:
 
 
 def test_a_network_that_reads_an_early_layer_can_be_looked_into(babbling: Translator) -> None:
-    reader = reading_layer(babbling, 1)
+    reader = truncate_encoder(babbling, 1)
     trace = explain(reader, "chat", search=reader.default_search.replace(max_length=4))
     assert "encoder.1.output" in trace.tensors
     assert "encoder.2.output" not in trace.tensors

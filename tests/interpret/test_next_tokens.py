@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from small_traces import SENTENCE, random_translator, taught_trace, taught_translator
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
-from translucid.interpret.next_tokens import cut, next_tokens
+from translucid.interpret.next_tokens import next_tokens, truncate
 from translucid.text.interface import BOS, EOS, FIRST_PIECE
 from translucid.translator.searching import DecoderInput
 
@@ -109,7 +109,7 @@ def test_the_cuts_are_what_their_definitions_say(
     how = SearchConfig(
         method="sampling", temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p
     )
-    found = cut(log_probs, how).softmax(dim=0)
+    found = truncate(log_probs, how).softmax(dim=0)
     expected = by_definition(log_probs.double().numpy(), temperature, top_k, top_p, min_p)
     assert found.tolist() == pytest.approx(expected.tolist(), abs=1e-5)
 

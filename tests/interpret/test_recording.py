@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from networks import NORMS, POSITIONS, small_network
-from translucid.interpret.recording import Recording, record, recording_twin
-from translucid.interpret.tensor_shapes import tensor_shapes, trace_bytes
+from translucid.interpret.recording import Recording, record, recording_copy
+from translucid.interpret.trace import tensor_shapes, trace_bytes
 from translucid.model import MultiHeadAttention, Transformer, fused
 from translucid.model.twin import twin
 from translucid.text.interface import BOS, EOS
@@ -192,7 +192,7 @@ def test_light_has_the_same_weights_and_readings_as_full() -> None:
     model = small_network()
     light, full = recorded(model, "light"), recorded(model)
     assert all(torch.equal(light.tensors[name], full.tensors[name]) for name in light.tensors)
-    assert light.readings == full.readings
+    assert light.predictions == full.predictions
 
 
 @pytest.mark.parametrize("length", [5, 64, 150])  # more than are read at a time
@@ -200,9 +200,9 @@ def test_readings_are_read_off_the_softmax(length: int) -> None:
     model = small_network()
     written: Sequence[int] = [*torch.arange(length - 1).remainder(20).add(5).tolist(), EOS]
     recording = record(model, SOURCE, written, "full")
-    assert len(recording.readings) == length
+    assert len(recording.predictions) == length
     for token, reading, row in zip(
-        written, recording.readings, recording.tensors["log_probs"].tolist(), strict=True
+        written, recording.predictions, recording.tensors["log_probs"].tolist(), strict=True
     ):
         assert reading.log_prob == pytest.approx(row[token], abs=1e-6)
         by_value = sorted(range(len(row)), key=lambda one: -row[one])
@@ -215,10 +215,10 @@ def test_readings_are_read_off_the_softmax(length: int) -> None:
 
 
 @pytest.mark.parametrize("level", ["light", "full"])
-def test_a_recording_twin_shares_every_tensor_and_leaves_the_network_as_it_was(level: Any) -> None:
+def test_a_recording_copy_shares_every_tensor_and_leaves_the_network_as_it_was(level: Any) -> None:
     model = small_network(positions="learned")
     before = [dict(vars(module)) for module in model.modules()]
-    other, _ = recording_twin(model, level)
+    other, _ = recording_copy(model, level)
     record(model, SOURCE, WRITTEN, level)
     for kind in ("named_parameters", "named_buffers"):
         ours = dict(getattr(model, kind)(remove_duplicate=False))

@@ -12,7 +12,6 @@ import torch
 
 from small_traces import given_trace, greedy_trace, taught_trace
 from translucid.errors import InputError
-from translucid.interpret import tensor_shapes as shapes_module
 from translucid.interpret import trace as trace_module
 from translucid.interpret.trace import Trace
 
@@ -92,7 +91,7 @@ def test_the_alignment_takes_the_row_that_shows_it(row: Any) -> None:
 def test_the_table_of_tensors_names_every_one() -> None:
     table = trace_module.__doc__ or ""
     trace = taught_trace()
-    assert list(trace.tensors) == list(shapes_module.tensor_shapes(trace.model, 4, 4, "full"))
+    assert list(trace.tensors) == list(trace_module.tensor_shapes(trace.model, 4, 4, "full"))
     last = {name.rpartition(".")[2] for name in trace.tensors}
     assert not [name for name in last if not re.search(rf"\b{name}\b", table)]
 

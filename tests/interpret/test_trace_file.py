@@ -45,6 +45,17 @@ def test_all_of_it_comes_back(trace: Callable[[], Trace], tmp_path: Path) -> Non
     assert all(torch.equal(after.tensors[name], t) for name, t in before.tensors.items())
 
 
+def test_the_name_chooses_the_form(tmp_path: Path) -> None:
+    trace = taught_trace()
+    trace.save(tmp_path / "one.json")
+    saved = json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))
+    assert saved == json.loads(json.dumps(trace.to_json()))
+    trace.save(tmp_path / "one.html")
+    page = (tmp_path / "one.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "sleeps black cat" in page
+
+
 def test_any_reader_of_safetensors_reads_it(saved: Path) -> None:
     tensors = load_file(saved)
     assert tensors.keys() == taught_trace().tensors.keys()
@@ -134,10 +145,10 @@ def test_the_parts_of_a_file_are_the_file(saved: Path) -> None:
             lambda facts: facts["source_tokens"].pop(),
             "of other shapes: source.embedding is (4, 48)",
         ),
-        (lambda facts: facts.update(level="foo"), "its level, or the number of its steps"),
-        (lambda facts: facts["steps"].pop(), "its level, or the number of its steps"),
-        (lambda facts: facts["tree"].update(results=[10**6]), "its search tree is none"),
-        (lambda facts: facts["tree"]["nodes"][1].update(parent=1), "its search tree is none"),
+        (lambda facts: facts.update(level="foo"), "invalid level or number of steps"),
+        (lambda facts: facts["steps"].pop(), "invalid level or number of steps"),
+        (lambda facts: facts["tree"].update(results=[10**6]), "its search tree is invalid"),
+        (lambda facts: facts["tree"]["nodes"][1].update(parent=1), "its search tree is invalid"),
         (lambda facts: facts.update(level="light"), "(4, 4, 12) instead of absent, and 74 more"),
     ],
 )

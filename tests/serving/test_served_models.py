@@ -14,7 +14,7 @@ from small_translators import write_random_model
 from translucid.config import ModelConfig
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
-from translucid.interpret.model_hash import model_hash
+from translucid.interpret.network import model_hash
 from translucid.serving.served_models import (
     Served,
     ServedModels,

@@ -18,11 +18,11 @@ from inspected_server import problem, running, tagged_translator
 from small_traces import SENTENCE, taught_trace, taught_translator
 from translucid.decoding.settings import SearchConfig
 from translucid.interpret import Trace, explain, trace_bytes
-from translucid.interpret.ablation import ablate, without_heads
-from translucid.interpret.attention_head import AttentionHead
-from translucid.interpret.confidence import judge
+from translucid.interpret.ablation import ablate, disable_heads
+from translucid.interpret.hallucination import detect_hallucination
 from translucid.interpret.lens import decoder_lens, logit_lens
-from translucid.interpret.word_groups import word_groups
+from translucid.interpret.network import AttentionHead
+from translucid.interpret.word_attention import word_groups
 from translucid.serving.routes_trace import file_name
 from translucid.serving.trace_schemas import LensAnswer, TraceAnswer
 from translucid.serving.traces import StoredTrace
@@ -81,7 +81,7 @@ def test_the_body_is_the_trace_and_what_can_be_read_from_it(
     assert plain(kept.to_json()) == plain(direct.to_json())
     assert {key: body[key] for key in kept.to_json()} == plain(kept.to_json())
     more = {key: value for key, value in body.items() if key not in kept.to_json()}
-    judged = judge(kept)
+    judged = detect_hallucination(kept)
     assert more == plain(
         {
             "id": body["id"],
@@ -94,7 +94,7 @@ def test_the_body_is_the_trace_and_what_can_be_read_from_it(
             },
             "confidence": {
                 **asdict(judged),
-                "doubtful": judged.doubtful,
+                "doubtful": judged.suspicious,
                 "warnings": judged.warnings,
             },
         }
@@ -261,7 +261,7 @@ def test_the_lenses_are_those_of_the_network_that_made_the_trace(
 ) -> None:
     body = made(client, without=without)
     heads = [AttentionHead(**head) for head in without]
-    translator = without_heads(taught_translator(), heads) if heads else taught_translator()
+    translator = disable_heads(taught_translator(), heads) if heads else taught_translator()
     answer = client.get(f"/v1/trace/{body['id']}/lens")
     LensAnswer.model_validate_json(answer.content)
     told = answer.json()

@@ -13,8 +13,8 @@ from translucid.decoding.penalties import score_of
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret import explain
-from translucid.interpret.forced_prefix import forced_prefix, prefix_of_text
-from translucid.interpret.head_table import measurable_pairs
+from translucid.interpret.explain import check_prefix, encode_prefix
+from translucid.interpret.head_statistics import filter_pairs
 from translucid.interpret.trace_file import read_trace, write_trace
 from translucid.text.interface import BOS, EOS
 from translucid.translator import Reranker, Translator, load
@@ -91,12 +91,12 @@ def test_one_can_look_inside(fewer: Translator, tmp_path: Path) -> None:
     assert trace.model.target_vocab_size == WRITTEN
     write_trace(tmp_path / "trace.safetensors", trace)
     assert read_trace(tmp_path / "trace.safetensors", fewer).translation == TARGET
-    assert max(prefix_of_text(fewer, TARGET)) < WRITTEN
+    assert max(encode_prefix(fewer, TARGET)) < WRITTEN
     with pytest.raises(InputError, match=f"ids are whole numbers from 0 to {WRITTEN - 1}"):
-        forced_prefix(fewer, [WRITTEN])
+        check_prefix(fewer, [WRITTEN])
 
 
 def test_its_heads_can_be_measured(fewer: Translator) -> None:
     pairs = list(zip(SENTENCES, SENTENCES[1:] + SENTENCES[:1], strict=True)) * 20
     assert find_alignment_heads(fewer, pairs).heads
-    assert len(measurable_pairs(fewer, *zip(*pairs, strict=True))) == len(pairs)
+    assert len(filter_pairs(fewer, *zip(*pairs, strict=True))) == len(pairs)

@@ -16,7 +16,7 @@ from small_translators import write_random_model
 from translucid.cli.main import app
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import DataError, InputError
-from translucid.interpret.ablation import without_heads
+from translucid.interpret.ablation import disable_heads
 from translucid.text.interface import FIRST_PIECE
 from translucid.translator import SourceLanguages, Translator, keep_source_languages, load
 from translucid.translator.source_language import LANGUAGES, read_source_languages
@@ -93,7 +93,7 @@ def test_every_pair_is_scored_in_its_own_direction(both: Translator) -> None:
 
 
 def test_a_changed_twin_knows_the_languages_too(both: Translator) -> None:
-    assert without_heads(both, []).target_language(None, [ENGLISH]) == "fr"
+    assert disable_heads(both, []).target_language(None, [ENGLISH]) == "fr"
 
 
 def test_what_cannot_be_is_refused_without_texts_too(both: Translator) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -63,18 +64,46 @@ def compare(
       translucid compare --src test.fr --ref test.en --to en ours.txt theirs.txt -o comparison
       translucid compare --data data run-a run-b --json
     """
-    from translucid.cli.comparison_session import ComparisonSession, Significance
-    from translucid.cli.evaluation_material import Place, Translating, open_folder
-    from translucid.cli.rerank_option import load_reranker
+    import torch
 
-    session = ComparisonSession(
-        place=Place(source, tuple(reference or ()), open_folder(data), split),
-        paths=tuple(systems),
-        source_lang=from_lang,
-        target_lang=to_lang,
-        translating=Translating(search, load_reranker(rerank, rerank_weight), batch_size),
-        threads=threads,
+    from translucid.cli.progress import shown, stderr_console
+    from translucid.cli.rerank_option import load_reranker
+    from translucid.cli.score_table import print_comparison, stdout_console
+    from translucid.evaluation.compare import compare as compare_systems
+    from translucid.evaluation.reference_set import ReferenceSource
+    from translucid.evaluation.results import check_folder, dump_json
+    from translucid.evaluation.system import load_systems
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    place = ReferenceSource(source, tuple(reference or ()), options.open_folder(data), split)
+    reranking = load_reranker(rerank, rerank_weight)
+    loaded = load_systems(
+        systems, lambda model: model.default_search.override(search), reranking.reranker
     )
-    session.run(
-        Significance(bleu_tokenizer, resamples, trials), output, sentences, as_json=json_wanted
-    )
+    if not any(system.model for system in loaded):
+        options.refuse_search(search, reranking)
+    if output is not None:
+        check_folder(output)
+    with shown(stderr_console()) as emit:
+        found = compare_systems(
+            loaded,
+            place,
+            source_lang=from_lang,
+            target=to_lang,
+            bleu_tokenizer=bleu_tokenizer,
+            resamples=resamples,
+            trials=trials,
+            batch_size=batch_size,
+            emit=emit,
+        )
+    found = replace(found, settings=options.add_command(found.settings))
+    if output is not None:
+        found.save(output, sentences)
+    if json_wanted:
+        content = {**found.to_json(sentences), "settings": found.settings}
+        typer.echo(dump_json(content), nl=False)
+    else:
+        print_comparison(stdout_console(), found)
+    if output is not None:
+        stderr_console().print(f"results in {output}", soft_wrap=True)

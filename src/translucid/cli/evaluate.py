@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -66,28 +67,55 @@ def evaluate(
       translucid evaluate -m run --src test.en --ref test.de --tokenized-bleu --json
       translucid evaluate --translations theirs.en --src test.fr --ref test.en --to en
     """
-    from translucid.cli.evaluation_material import Place, Translating, languages_of, open_folder
-    from translucid.cli.evaluation_session import EvaluationSession
-    from translucid.cli.model_choice import chosen, loaded
+    from translucid.cli.model_choice import loaded
+    from translucid.cli.progress import shown, stderr_console
     from translucid.cli.rerank_option import load_reranker
-    from translucid.evaluation.evaluate import Scoring
+    from translucid.cli.score_table import print_evaluation, stdout_console
+    from translucid.evaluation.evaluate import count_training_words
+    from translucid.evaluation.evaluate import evaluate as evaluate_system
+    from translucid.evaluation.metrics import Scoring
+    from translucid.evaluation.reference_set import ReferenceSource
+    from translucid.evaluation.results import check_folder, default_folder, dump_json
+    from translucid.evaluation.system import System
 
     if models and translations:
         raise InputError("-m and --translations: give a model or translations, not both")
-    place = Place(source, tuple(reference or ()), open_folder(data), split)
+    place = ReferenceSource(source, tuple(reference or ()), options.open_folder(data), split)
     translator = None if translations else loaded(models, threads)
-    languages = languages_of(translator, place, from_lang, to_lang)
+    languages = place.languages(translator, from_lang, to_lang)
+    reranking = load_reranker(rerank, rerank_weight)
+    if translator is None:
+        assert translations is not None
+        options.refuse_search(search, reranking)
+        system, search_name = System.from_file(translations), ""
+    else:
+        chosen = translator.default_search.override(search)
+        system = System.from_model(translator, chosen, reranking.reranker)
+        search_name = options.name_search(chosen, translator.default_search)
+    test = place.read(languages)
+    folder = output or default_folder(system, test, languages.target, search_name)
+    check_folder(folder)
     scoring = Scoring(languages.source, languages.target, bleu_tokenizer, tokenized_bleu, resamples)
-    translating = Translating(search, load_reranker(rerank, rerank_weight), batch_size)
-    if translations:
-        translating.refuse_for_files()
-    session = EvaluationSession(
-        place=place,
-        models=() if translations else chosen(models),
-        translator=translator,
-        translations=translations,
-        translating=translating,
-        scoring=scoring,
-        train_text=train_text,
-    )
-    session.run(output, sentences, as_json=json_wanted)
+    with shown(stderr_console()) as emit:
+        # First, so that a mistake in its files is found before hours of work.
+        frequencies = count_training_words(place.data, train_text, scoring, emit)
+        found = evaluate_system(
+            system,
+            test,
+            source_lang=languages.source,
+            target=languages.target,
+            bleu_tokenizer=bleu_tokenizer,
+            tokenized_bleu=tokenized_bleu,
+            resamples=resamples,
+            frequencies=frequencies,
+            batch_size=batch_size,
+            emit=emit,
+        )
+    found = replace(found, settings=options.add_command(found.settings))
+    found.save(folder, sentences)
+    if json_wanted:
+        content = {**found.to_json(sentences), "settings": found.settings}
+        typer.echo(dump_json(content), nl=False)
+    else:
+        print_evaluation(stdout_console(), found)
+    stderr_console().print(f"results in {folder}", soft_wrap=True)

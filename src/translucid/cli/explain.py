@@ -60,7 +60,7 @@ def explain(
       translucid explain "Le chat dort." --run run -o film.svg --panel film
     """
     from translucid.cli.explain_output import chosen, form_of, list_panels, write
-    from translucid.cli.explain_sources import Wishes, material_of, only_the_curve
+    from translucid.cli.explain_sources import ExplainOptions, build_material, write_curve
     from translucid.cli.model_choice import loaded
 
     if panels:
@@ -76,8 +76,10 @@ def explain(
     def how(translator: Translator) -> SearchConfig:
         return translator.default_search.override(search)
 
-    wishes = Wishes(text, given, level, force, target, trace_file, run, bool(models), bool(search))
+    chosen_options = ExplainOptions(
+        text, given, level, force, target, trace_file, run, bool(models), bool(search)
+    )
     if panel == "curve":
-        only_the_curve(form, wishes)
+        write_curve(form, chosen_options)
         return
-    write(form, material_of(wishes, form, network, how), choice)
+    write(form, build_material(chosen_options, form, network, how), choice)

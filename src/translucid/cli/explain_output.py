@@ -60,8 +60,8 @@ def chosen(
     step: int | None,
 ) -> Choice:
     """Return which part of the network is shown; for a file that shows none, nothing may be."""
-    from translucid.interpret.attention_head import SIDES
     from translucid.interpret.figures.panels import Choice, check_choice
+    from translucid.interpret.network import SIDES
 
     names = dict(zip(SIDES, SIDES, strict=True))
     if side is not None and side not in names:

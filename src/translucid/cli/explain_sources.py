@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from translucid.interpret.trace import Trace
     from translucid.translator import Translator
 
-MOST_FRAMES = 24  # of a film strip; of more checkpoints, as many are taken evenly
+MAX_FRAMES = 24  # of a film strip; more checkpoints are sampled evenly
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What was asked for on the command line."""
+class ExplainOptions:
+    """The options of the command that choose the trace."""
 
     text: str | None
     given: str | None
@@ -37,56 +37,56 @@ class Wishes:
     search: bool
 
 
-def material_of(
-    wishes: Wishes,
+def build_material(
+    options: ExplainOptions,
     form: Form,
     network: Callable[[], Translator],
     how: Callable[[Translator], SearchConfig],
 ) -> Material:
-    """Return the trace, and with it what its pictures need."""
+    """Return the trace, and what its pictures need."""
     from translucid.interpret.figures.panels import Material
 
-    _check(wishes)
-    if wishes.trace_file is not None:
-        translator = network() if wishes.model else None
-        return Material(_read(wishes.trace_file, translator), translator)
+    _check(options)
+    if options.trace_file is not None:
+        translator = network() if options.model else None
+        return Material(_read(options.trace_file, translator), translator)
     shows_run = form.panel in (None, "film") and form.suffix not in (".json", ".safetensors")
-    if wishes.run is not None and wishes.model and not shows_run:
+    if options.run is not None and options.model and not shows_run:
         raise InputError(
-            f"--run {wishes.run} beside -m: of a run only a page, the panel film and the panel "
+            f"--run {options.run} beside -m: of a run only a page, the panel film and the panel "
             "curve show anything; leave one of the two out"
         )
     translator = network()
     search = how(translator)
-    trace = _recorded(wishes, translator, search)
-    if wishes.run is None or not shows_run:
+    trace = _explain(options, translator, search)
+    if options.run is None or not shows_run:
         return Material(trace, translator)
-    frames = _frames(wishes, wishes.run, translator, search)
-    return Material(trace, translator, frames, course_of(wishes.run))
+    frames = _build_frames(options, options.run, translator, search)
+    return Material(trace, translator, frames, read_course(options.run))
 
 
-def _check(wishes: Wishes) -> None:
-    """Refuse what does not go together, all of it in one message."""
-    if wishes.trace_file is None:
-        if wishes.text is None:
+def _check(options: ExplainOptions) -> None:
+    """Refuse options that exclude each other, all in one message."""
+    if options.trace_file is None:
+        if options.text is None:
             raise InputError("nothing to look at: give a TEXT, or a saved trace with --trace FILE")
         return
-    already = {**_of_a_translation(wishes), "--run": wishes.run is not None}
+    already = {**_translation_options(options), "--run": options.run is not None}
     if wrong := [name for name, there in already.items() if there]:
         raise InputError(
             f"{', '.join(wrong)}: a saved trace (--trace) has all of this inside; leave it out"
         )
 
 
-def _of_a_translation(wishes: Wishes) -> dict[str, bool]:
-    """Return what only makes sense where a text is translated, and whether it was given."""
+def _translation_options(options: ExplainOptions) -> dict[str, bool]:
+    """Return the options that need a text to translate, and whether each was given."""
     return {
-        "TEXT": wishes.text is not None,
-        "--given": wishes.given is not None,
-        "--level": wishes.level is not None,
-        "--force": wishes.force,
-        "--to": wishes.target is not None,
-        "options of the search": wishes.search,
+        "TEXT": options.text is not None,
+        "--given": options.given is not None,
+        "--level": options.level is not None,
+        "--force": options.force,
+        "--to": options.target is not None,
+        "options of the search": options.search,
     }
 
 
@@ -98,60 +98,60 @@ def _read(path: Path, translator: Translator | None) -> Trace:
     return Trace.load(path, translator)
 
 
-def _recorded(wishes: Wishes, translator: Translator, search: SearchConfig) -> Trace:
+def _explain(options: ExplainOptions, translator: Translator, search: SearchConfig) -> Trace:
     from translucid.cli.options import choose
     from translucid.interpret.explain import explain
-    from translucid.interpret.tensor_shapes import Level
+    from translucid.interpret.trace import Level
 
-    assert wishes.text is not None
-    level = "full" if wishes.level is None else wishes.level
+    assert options.text is not None
+    level = "full" if options.level is None else options.level
     return explain(
         translator,
-        wishes.text,
-        target=wishes.target,
+        options.text,
+        target=options.target,
         search=search,
         level=choose("--level", level, get_args(Level)),
-        given=wishes.given,
-        force=wishes.force,
+        given=options.given,
+        force=options.force,
     )
 
 
-def _frames(
-    wishes: Wishes, run: Path, translator: Translator, search: SearchConfig
+def _build_frames(
+    options: ExplainOptions, run: Path, translator: Translator, search: SearchConfig
 ) -> tuple[Frame, ...]:
-    """Return a frame for each checkpoint of a run, of many an even choice."""
+    """Return one frame per checkpoint of a run, evenly chosen if there are many."""
     from translucid.cli.progress import shown, stderr_console
     from translucid.interpret.figures.film_strip import frames_of
 
-    assert wishes.text is not None
-    steps = frame_steps(run)
+    assert options.text is not None
+    steps = choose_steps(run)
     with shown(stderr_console()) as emit:
-        # Newest first, and each is loaded when its turn comes: together they can be very large.
-        loaded = ((step, checkpoint_of(run, step, translator)) for step in reversed(steps))
+        # Newest first, and each loaded only when needed: together they can be very large.
+        loaded = ((step, load_checkpoint(run, step, translator)) for step in reversed(steps))
         found: list[Frame] = []
-        for frame in frames_of(loaded, wishes.text, target=wishes.target, search=search):
+        for frame in frames_of(loaded, options.text, target=options.target, search=search):
             found.append(frame)
             emit(Progress("translate", len(found), len(steps), "checkpoints"))
     return tuple(reversed(found))
 
 
-def frame_steps(run: Path) -> list[int]:
-    """Return the steps of a run's checkpoints that a film strip shows, in their order."""
+def choose_steps(run: Path) -> list[int]:
+    """Return the steps of the checkpoints that a film strip shows, in order."""
     from translucid.interpret.figures.film_strip import evenly_chosen
     from translucid.training.run_folder import RunFolder, read_record
 
     read_record(run)
-    steps = evenly_chosen(RunFolder(run).checkpoints.steps(), MOST_FRAMES)
+    steps = evenly_chosen(RunFolder(run).checkpoints.steps(), MAX_FRAMES)
     if not steps:
         raise InputError(f"{run} has no checkpoints: training keeps training.keep_checkpoints")
     return steps
 
 
-def checkpoint_of(run: Path, step: int, like: Translator) -> Translator:
-    """Return the network of a run after a step, with the tokenizer and heads of its model."""
+def load_checkpoint(run: Path, step: int, like: Translator) -> Translator:
+    """Load the network of a run after a step, with the tokenizer and heads of its model."""
     from translucid.checkpoint.average import weights_kept
     from translucid.checkpoint.format import network_with
-    from translucid.interpret.network import with_network
+    from translucid.interpret.network import replace_network
     from translucid.training.run_folder import RunFolder, read_record
 
     config = read_record(run).model
@@ -159,10 +159,10 @@ def checkpoint_of(run: Path, step: int, like: Translator) -> Translator:
         raise InputError(f"the model is not of the run {run}: they have different settings")
     checkpoint = RunFolder(run).checkpoints.open(step)
     model = network_with(config, weights_kept(checkpoint), checkpoint.folder).eval()
-    return with_network(like, model, f"{like.name} after step {step}")
+    return replace_network(like, model, f"{like.name} after step {step}")
 
 
-def course_of(run: Path) -> Course:
+def read_course(run: Path) -> Course:
     """Return the losses and the learning rate of a run."""
     from translucid.events import Trained, Validated
     from translucid.interpret.figures.run_curve import Course
@@ -179,15 +179,15 @@ def course_of(run: Path) -> Course:
     return Course(run.resolve().name, curves.training, curves.dev, curves.learning_rate)
 
 
-def only_the_curve(form: Form, wishes: Wishes) -> None:
-    """Write the course of a run, for which nothing else is needed."""
+def write_curve(form: Form, options: ExplainOptions) -> None:
+    """Write the learning curve of a run, which needs no translation."""
     from translucid.interpret.figures.run_curve import run_curve
 
-    if wishes.run is None:
+    if options.run is None:
         raise InputError("the panel curve needs the folder of a run: give it with --run RUN")
-    more = {**_of_a_translation(wishes), "--trace": wishes.trace_file, "-m": wishes.model}
+    more = {**_translation_options(options), "--trace": options.trace_file, "-m": options.model}
     if wrong := [name for name, there in more.items() if there]:
         raise InputError(
             f"{', '.join(wrong)}: the panel curve shows a run, not a translation; leave it out"
         )
-    write_drawing(form, run_curve(course_of(wishes.run)))
+    write_drawing(form, run_curve(read_course(options.run)))

@@ -14,10 +14,8 @@ from translucid.errors import DataError, InputError
 from translucid.events import Emit, Notice, silent
 
 if TYPE_CHECKING:
-    from translucid.interpret.ablation import HeadImportance
-    from translucid.interpret.head_roles import HeadStatistics
-    from translucid.interpret.pointing import Pointing
-    from translucid.interpret.trace import Trace
+    from translucid.interpret.head_statistics import HeadReport
+    from translucid.interpret.word_attention import WordQuestion
     from translucid.translator import Translator
 
 
@@ -28,33 +26,6 @@ class Sentences:
     sources: tuple[str, ...]
     targets: tuple[str, ...] | None
     total: int
-
-
-@dataclass(frozen=True)
-class MeasuredHeads:
-    """The table of heads and how many sentences it is of; `importance` only where asked for."""
-
-    sentences: int
-    heads: tuple[HeadStatistics, ...]
-    importance: tuple[HeadImportance, ...] | None
-
-
-@dataclass(frozen=True)
-class Question:
-    """Who looks from one word of a sentence to another, rather than to a third?"""
-
-    sentence: str
-    look_from: str
-    look_to: str
-    rival: str | None
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The translations of the sentences, and for each head its pointing in each of them."""
-
-    traces: tuple[Trace, ...]
-    rows: tuple[tuple[Pointing, ...], ...]
 
 
 def sentences_of(source: Path, reference: Path | None, most: int) -> Sentences:
@@ -82,8 +53,10 @@ def questions_of(
     look_from: Sequence[str] | None,
     look_to: Sequence[str] | None,
     rival: Sequence[str] | None,
-) -> tuple[Question, ...]:
-    """Return the questions that options given in step make; none at all is no fault."""
+) -> tuple[WordQuestion, ...]:
+    """Return one question per --sentence, with the other options in the same order."""
+    from translucid.interpret.word_attention import WordQuestion
+
     given = [tuple(values or ()) for values in (sentences, look_from, look_to, rival)]
     texts, froms, tos, rivals = given
     if not len(texts) == len(froms) == len(tos) or len(rivals) not in {0, len(texts)}:
@@ -94,10 +67,10 @@ def questions_of(
             "them or to none"
         )
     others: Sequence[str | None] = rivals or [None] * len(texts)
-    return tuple(map(Question, texts, froms, tos, others))
+    return tuple(map(WordQuestion, texts, froms, tos, others))
 
 
-def measured(
+def measure(
     translator: Translator,
     pairs: Sentences,
     language: str | None,
@@ -105,51 +78,22 @@ def measured(
     importance: bool,
     *,
     quiet: bool,
-) -> MeasuredHeads:
-    """Measure all heads over some sentences."""
-    from translucid.interpret.ablation import head_importance
-    from translucid.interpret.head_table import head_statistics, measurable_pairs
+) -> HeadReport:
+    """Measure all heads over some sentences, and show the progress."""
+    from translucid.interpret.head_statistics import measure_heads
 
     with _told(quiet=quiet) as emit:
         if pairs.total > len(pairs.sources):
             emit(Notice(f"the first {len(pairs.sources):,} of {pairs.total:,} lines are used"))
-        targets = pairs.targets
-        if targets is None:
-            found = translator.translate(
-                pairs.sources, target=language, batch_size=batch_size, emit=emit
-            )
-            targets = tuple(translation.text for translation in found)
-        usable = measurable_pairs(translator, pairs.sources, targets, target=language, emit=emit)
-        sources, targets = zip(*usable, strict=True)
-        heads = head_statistics(
-            translator, sources, targets, target=language, batch_size=batch_size, emit=emit
+        return measure_heads(
+            translator,
+            pairs.sources,
+            pairs.targets,
+            target=language,
+            importance=importance,
+            batch_size=batch_size,
+            emit=emit,
         )
-        weighed = None
-        if importance:
-            weighed = head_importance(
-                translator,
-                sources,
-                targets,
-                target=language,
-                batch_size=batch_size,
-                emit=emit,
-            )
-    return MeasuredHeads(len(sources), heads, weighed)
-
-
-def pointing(translator: Translator, questions: Sequence[Question], language: str | None) -> Answer:
-    """Answer questions about single words."""
-    from translucid.interpret.explain import explain
-    from translucid.interpret.pointing import pointing_heads, pointing_in_all
-
-    traces = tuple(
-        explain(translator, one.sentence, target=language, level="light") for one in questions
-    )
-    tables = [
-        pointing_heads(trace, one.look_from, one.look_to, rival=one.rival)
-        for trace, one in zip(traces, questions, strict=True)
-    ]
-    return Answer(traces, pointing_in_all(tables))
 
 
 @contextmanager

@@ -17,10 +17,10 @@ from rich.text import Text
 from translucid.cli.score_table import stdout_console
 
 if TYPE_CHECKING:
-    from translucid.cli.head_measuring import Answer, MeasuredHeads, Question
-    from translucid.interpret.attention_head import AttentionHead
     from translucid.interpret.head_roles import HeadStatistics
-    from translucid.interpret.pointing import Pointing
+    from translucid.interpret.head_statistics import HeadReport
+    from translucid.interpret.network import AttentionHead
+    from translucid.interpret.word_attention import WordAttention, WordHeads, WordQuestion
 
 _SHARES = {
     "previous": "previous",
@@ -37,7 +37,7 @@ _LEGEND = (
 )
 
 
-def write_heads(name: str, found: MeasuredHeads, *, as_json: bool) -> None:
+def write_heads(name: str, found: HeadReport, *, as_json: bool) -> None:
     """Write the table of all heads."""
     if as_json:
         _write_json({"model": name, "sentences": found.sentences, "heads": _rows(found)})
@@ -51,8 +51,8 @@ def write_heads(name: str, found: MeasuredHeads, *, as_json: bool) -> None:
     console.print(_LEGEND, soft_wrap=True, style="dim")
 
 
-def write_pointing(
-    questions: Sequence[Question], found: Answer, top: int, *, as_json: bool
+def write_word_heads(
+    questions: Sequence[WordQuestion], found: WordHeads, top: int, *, as_json: bool
 ) -> None:
     """Write the heads that look from word to word, in every sentence that was asked about."""
     if as_json:
@@ -63,7 +63,7 @@ def write_pointing(
                     for question, trace in zip(questions, found.traces, strict=True)
                 ],
                 "heads": [
-                    {**_head(row[0].way.head), "row": row[0].way.row, "looks": _looks(row)}
+                    {**_head(row[0].where.head), "row": row[0].where.row, "looks": _looks(row)}
                     for row in found.rows
                 ],
             }
@@ -76,29 +76,29 @@ def write_pointing(
     if not found.rows:
         console.print("no attention goes from word to word in all of these sentences")
         return
-    _show(console, _pointing_table(questions, found.rows[:top]))
+    _show(console, _word_table(questions, found.rows[:top]))
     if len(found.rows) > top:
         console.print(f"the first {top} of {len(found.rows)}; --top shows more", style="dim")
     console.print(_verdict(found.rows, len(questions)), soft_wrap=True)
 
 
-def _verdict(rows: Sequence[Sequence[Pointing]], sentences: int) -> str:
+def _verdict(rows: Sequence[Sequence[WordAttention]], sentences: int) -> str:
     """Say which heads look to the word in all sentences; without any, the best of each sentence."""
-    sure = [str(row[0].way) for row in rows if all(one.points for one in row)]
+    sure = [str(row[0].where) for row in rows if all(one.attends for one in row)]
     where = "in the sentence" if sentences == 1 else f"in all {sentences} sentences"
     rule = f"more than evenly, and more than to a rival, {where}"
     if sure:
         return f"{len(sure)} of {len(rows)} look there {rule}: {'; '.join(sure)}"
-    best = [max((row[number] for row in rows), key=_lead) for number in range(sentences)]
-    each = "; ".join(f"{n}. {one.way} {one.weight:.2f}" for n, one in enumerate(best, start=1))
+    best = [max((row[number] for row in rows), key=_margin) for number in range(sentences)]
+    each = "; ".join(f"{n}. {one.where} {one.weight:.2f}" for n, one in enumerate(best, start=1))
     return f"none of {len(rows)} looks there {rule}; the best of each sentence: {each}"
 
 
-def _lead(one: Pointing) -> float:
-    return one.lead
+def _margin(one: WordAttention) -> float:
+    return one.margin
 
 
-def _head_table(found: MeasuredHeads) -> Table:
+def _head_table(found: HeadReport) -> Table:
     extra = [] if found.importance is None else ["off costs"]
     table = _table(["head", "role"], ["entropy", "distance", *_SHARES.values(), *extra])
     for number, head in enumerate(found.heads):
@@ -112,7 +112,9 @@ def _head_table(found: MeasuredHeads) -> Table:
     return table
 
 
-def _pointing_table(questions: Sequence[Question], rows: Sequence[Sequence[Pointing]]) -> Table:
+def _word_table(
+    questions: Sequence[WordQuestion], rows: Sequence[Sequence[WordAttention]]
+) -> Table:
     columns = []
     for number, question in enumerate(questions, start=1):
         columns.append(f"{number}. {question.look_from} → {question.look_to}")
@@ -125,7 +127,7 @@ def _pointing_table(questions: Sequence[Question], rows: Sequence[Sequence[Point
             cells.append(_share(one.weight))
             cells += [] if one.rival is None else [_share(one.rival)]
             cells.append(_share(one.even))
-        table.add_row(str(row[0].way.head), row[0].way.row, *cells)
+        table.add_row(str(row[0].where.head), row[0].where.row, *cells)
     return table
 
 
@@ -154,11 +156,11 @@ def _head(head: AttentionHead) -> dict[str, Any]:
     return head._asdict()
 
 
-def _looks(row: Sequence[Pointing]) -> list[dict[str, float | None]]:
+def _looks(row: Sequence[WordAttention]) -> list[dict[str, float | None]]:
     return [{"weight": one.weight, "rival": one.rival, "even": one.even} for one in row]
 
 
-def _rows(found: MeasuredHeads) -> list[dict[str, Any]]:
+def _rows(found: HeadReport) -> list[dict[str, Any]]:
     rows = [_row(head) for head in found.heads]
     if found.importance is not None:
         for row, one in zip(rows, found.importance, strict=True):

@@ -14,7 +14,7 @@ from translucid.errors import InputError
 def heads(
     source: Annotated[
         Path | None,
-        typer.Option("--src", metavar="FILE", help="Source sentences to measure on, one a line."),
+        typer.Option("--src", metavar="FILE", help="Source sentences to measure on, one per line."),
     ] = None,
     reference: Annotated[
         Path | None,
@@ -26,11 +26,13 @@ def heads(
     lines: Annotated[int, typer.Option(min=1, metavar="N", help="Use the first N lines.")] = 1000,
     importance: Annotated[
         bool,
-        typer.Option("--importance", help="Turn each head off, and tell what log P loses."),
+        typer.Option("--importance", help="Turn each head off, and measure the loss in log P."),
     ] = False,
     sentences: Annotated[
         list[str] | None,
-        typer.Option("--sentence", metavar="TEXT", help="Instead: who looks from word to word?"),
+        typer.Option(
+            "--sentence", metavar="TEXT", help="Instead: find heads that attend from word to word."
+        ),
     ] = None,
     look_from: Annotated[
         list[str] | None,
@@ -49,10 +51,10 @@ def heads(
     threads: options.Threads = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Tell what each attention head does: a table of all heads, measured over sentences.
+    """Show what each attention head does: a table of all heads, measured over sentences.
 
-    With --sentence, --look-from and --look-to: the heads that look from one word to another. These
-    may be given several times, in step; then the heads come first that do it in all sentences.
+    With --sentence, --look-from and --look-to: the heads that attend from one word to another. Give
+    them several times, in the same order, to find heads that do so in all sentences.
 
     \b
     Examples:
@@ -65,9 +67,10 @@ def heads(
         --look-from elle --look-to rue --rival animal
     """
     from translucid.cli.closed_pipe import ended_quietly
-    from translucid.cli.head_measuring import measured, pointing, questions_of, sentences_of
-    from translucid.cli.head_output import write_heads, write_pointing
+    from translucid.cli.head_measuring import measure, questions_of, sentences_of
+    from translucid.cli.head_output import write_heads, write_word_heads
     from translucid.cli.model_choice import loaded
+    from translucid.interpret.word_attention import find_word_heads
 
     questions = questions_of(sentences, look_from, look_to, rival)
     if bool(questions) == (source is not None):
@@ -79,11 +82,11 @@ def heads(
         if source is None:
             translator = loaded(models, threads)
             into = translator.target_language(language, [one.sentence for one in questions])
-            found = pointing(translator, questions, into)
-            write_pointing(questions, found, top, as_json=as_json)
+            found = find_word_heads(translator, questions, target=into)
+            write_word_heads(questions, found, top, as_json=as_json)
             return
         pairs = sentences_of(source, reference, lines)
         translator = loaded(models, threads)
         into = translator.target_language(language, pairs.sources)
-        table = measured(translator, pairs, into, batch_size, importance, quiet=quiet)
+        table = measure(translator, pairs, into, batch_size, importance, quiet=quiet)
         write_heads(translator.name, table, as_json=as_json)

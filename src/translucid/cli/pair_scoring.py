@@ -1,4 +1,4 @@
-"""Scores of given translations: two files side by side in, a line for each pair out."""
+"""Scores of given translations: two aligned files in, one line per pair out."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _BATCHES = 8  # read and scored at once, so that pairs of like length share a ba
 
 
 @dataclass(frozen=True)
-class ScoreForm:
-    """What of a score is written, and how."""
+class ScoreFormat:
+    """How a score is written."""
 
     format: Format
     word_scores: bool
@@ -34,7 +34,7 @@ class ScoreForm:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Two files with as many lines; `lines`: how many, if that is known before they are read."""
+    """Two files with the same number of lines; `lines` is None if not known in advance."""
 
     source: Path
     target: Path
@@ -42,40 +42,40 @@ class Pairs:
     lines: int | None
 
     def windows(self, size: int) -> Iterator[list[tuple[Line, Line]]]:
-        """Yield the lines side by side, so many at a time."""
+        """Yield pairs of lines, `size` at a time."""
         sides = [lines_of_file(path, self.errors, skipped=0) for path in (self.source, self.target)]
         while True:
             sources, targets = (side.take(size) for side in sides)
             if len(sources) != len(targets):
                 longer = "more" if len(targets) > len(sources) else "fewer"
-                raise unequal(self.target, f"has {longer} lines than {self.source}")
+                raise unequal_lines(self.target, f"has {longer} lines than {self.source}")
             if not sources:
                 return
             yield list(zip(sources, targets, strict=True))
 
 
-def pairs_of(source: Path, target: Path, errors: Errors) -> Pairs:
-    """Return two files whose lines belong together, having looked at all of them."""
+def open_pairs(source: Path, target: Path, errors: Errors) -> Pairs:
+    """Open two files whose lines belong together, and check that they have as many."""
     existing_file("--src", source)
     existing_file("--tgt", target)
     if not (source.is_file() and target.is_file()):  # a pipe, which can be read only once
         return Pairs(source, target, errors, lines=None)
     lines, others = (survey(path, errors).lines for path in (source, target))
     if lines != others:
-        raise unequal(target, f"has {others:,} lines, and {source} has {lines:,}")
+        raise unequal_lines(target, f"has {others:,} lines, and {source} has {lines:,}")
     return Pairs(source, target, errors, lines)
 
 
-def unequal(target: Path, problem: str) -> DataError:
-    """Say that the lines of two files do not belong together."""
+def unequal_lines(target: Path, problem: str) -> DataError:
+    """Return the error for files with different numbers of lines."""
     return DataError(
         target, problem, remedy="Each line of --tgt is to translate that line of --src."
     )
 
 
 @dataclass(frozen=True)
-class Scoring:
-    """Pairs and the model that judges them."""
+class PairScoring:
+    """Pairs and the model that scores them."""
 
     pairs: Pairs
     translator: Translator
@@ -100,38 +100,38 @@ class Scoring:
                 ) from error
             yield window, scores
 
-    def write(self, output: Output, form: ScoreForm, emit: Emit) -> Total:
-        """Score all pairs, write the scores, and return what they sum to."""
-        total = Total(0, 0, 0.0)
+    def write(self, output: Output, form: ScoreFormat, emit: Emit) -> ScoreTotal:
+        """Score all pairs, write the scores, and return their total."""
+        total = ScoreTotal(0, 0, 0.0)
         for window, scores in self.windows():
             results = [
-                f"{rendered(source, target, one, form)}\n"
+                f"{render(source, target, one, form)}\n"
                 for (source, target), one in zip(window, scores, strict=True)
             ]
             output.write("".join(results).encode("utf-8", "replace"), len(window))
-            total = total.with_more(scores)
+            total = total.add(scores)
             emit(Progress("scoring", total.lines, self.pairs.lines, "lines"))
         return total
 
 
 @dataclass(frozen=True)
-class Total:
+class ScoreTotal:
     """Lines, tokens (end symbols counted) and log P of all pairs so far."""
 
     lines: int
     tokens: int
     log_prob: float
 
-    def with_more(self, scores: Sequence[Scored]) -> Total:
-        """Return the total with some more pairs in it."""
-        return Total(
+    def add(self, scores: Sequence[Scored]) -> ScoreTotal:
+        """Return the total with more pairs added."""
+        return ScoreTotal(
             self.lines + len(scores),
             self.tokens + sum(len(one.log_probs) for one in scores),
             math.fsum([self.log_prob, *(one.log_prob for one in scores)]),
         )
 
     def summary(self, seconds: float) -> str:
-        """Return the one line that is told at the end."""
+        """Return the summary line at the end."""
         speed = self.tokens / seconds if seconds > 0 else 0.0
         perplexity = math.exp(min(-self.log_prob / max(1, self.tokens), 700.0))
         plural = "" if self.lines == 1 else "s"
@@ -141,8 +141,8 @@ class Total:
         )
 
 
-def rendered(source: Line, target: Line, scored: Scored, form: ScoreForm) -> str:
-    """Return what is written for one pair."""
+def render(source: Line, target: Line, scored: Scored, form: ScoreFormat) -> str:
+    """Return the output for one pair."""
     words = None
     if form.word_scores:
         words = word_scores(target.text, scored.tokens, scored.log_probs)

@@ -30,7 +30,7 @@ class RerankOption:
 
     def identity(self) -> dict[str, Any]:
         """Return all that the new order depends on."""
-        from translucid.cli.model_choice import fingerprint
+        from translucid.translator.loading import fingerprint
 
         if self.reranker is None:
             return {}

@@ -1,4 +1,4 @@
-"""``translucid score``: how probable a model holds given translations."""
+"""``translucid score``: how probable given translations are to a model."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from translucid.cli import options
 
 def score(
     source: Annotated[
-        Path, typer.Option("--src", metavar="FILE", help="Source sentences, one a line.")
+        Path, typer.Option("--src", metavar="FILE", help="Source sentences, one per line.")
     ],
     target: Annotated[
-        Path, typer.Option("--tgt", metavar="FILE", help="Their translations, one a line.")
+        Path, typer.Option("--tgt", metavar="FILE", help="Their translations, one per line.")
     ],
     models: options.Models = None,
     output: options.Output = None,
@@ -33,7 +33,7 @@ def score(
     """Score given translations: the natural logarithm of P(target | source).
 
     One line in, one number out: the sum over all tokens of the target, its end symbol among them.
-    --format jsonl tells tokens, the log P of each, and the perplexity.
+    --format jsonl adds the tokens, the log P of each, and the perplexity.
 
     \b
     Examples:
@@ -45,16 +45,16 @@ def score(
     from translucid.cli.file_language import target_of_file
     from translucid.cli.line_files import ERRORS
     from translucid.cli.model_choice import loaded
-    from translucid.cli.pair_scoring import FORMATS, ScoreForm, Scoring, pairs_of
+    from translucid.cli.pair_scoring import FORMATS, PairScoring, ScoreFormat, open_pairs
     from translucid.cli.translation_places import output_of, progress_shown, stream_output
 
-    form = ScoreForm(options.choose("--format", format_name, FORMATS), word_scores)
-    pairs = pairs_of(source, target, options.choose("--errors", errors, ERRORS))
+    form = ScoreFormat(options.choose("--format", format_name, FORMATS), word_scores)
+    pairs = open_pairs(source, target, options.choose("--errors", errors, ERRORS))
     destination = output_of(output, (source, target))
     translator = loaded(models, threads)
     if language is None and pairs.lines is not None:
         language = target_of_file(translator, source, pairs.errors, quiet=quiet)
-    scoring = Scoring(pairs, translator, language, batch_size)
+    scoring = PairScoring(pairs, translator, language, batch_size)
     begin = time.monotonic()
     with ended_quietly():
         with stream_output(destination) as stream, progress_shown(destination, quiet=quiet) as emit:

@@ -53,7 +53,7 @@ def print_evaluation(console: Console, found: Evaluation) -> None:
     console.print(f"{found.name}: {len(found.sentences):,} sentences")
     console.print(_scores(found))
     for score in found.scores:
-        console.print(score.cited(), soft_wrap=True, style="dim")
+        console.print(score.cite(), soft_wrap=True, style="dim")
     console.print(_by_length(found))
     console.print(_by_frequency(found))
     if remarks := _remarks(found):
@@ -66,12 +66,12 @@ def _scores(found: Evaluation) -> Table:
         better = "higher" if score.higher_is_better else "lower"
         table.add_row(score.name, _number(score.score), _interval(score.mean, score.margin), better)
     if found.likelihood is not None:
-        table.add_row("perplexity of a token", _number(found.likelihood.perplexity), "", "lower")
+        table.add_row("perplexity per token", _number(found.likelihood.perplexity), "", "lower")
         bits = _number(found.likelihood.bits_per_character, 3)
-        table.add_row("bits a character", bits, "", "lower")
+        table.add_row("bits per character", bits, "", "lower")
     table.add_row("length ratio", _number(found.lengths.ratio, 3), "", "near 1")
-    if found.trust is not None:
-        table.add_row("AUC of confidence", _number(found.trust.auc, 3), "", "higher")
+    if found.confidence_quality is not None:
+        table.add_row("AUC of confidence", _number(found.confidence_quality.auc, 3), "", "higher")
     return table
 
 
@@ -104,13 +104,15 @@ def _by_frequency(found: Evaluation) -> Table:
 
 def _remarks(found: Evaluation) -> str:
     """Name what a reader should look into: translations cut, looped, split or blank."""
-    from translucid.evaluation.report_html import FLAG_WORDS
+    from translucid.evaluation.report import FLAG_LABELS
 
-    counts = found.flagged()
-    said = [f"{counts[flag]:,} {words}" for flag, words in FLAG_WORDS.items() if counts[flag]]
-    if found.trust is not None and found.trust.doubtful:
-        bad = found.trust.doubted_correctly
-        said.append(f"{found.trust.doubtful:,} doubtful, {bad:,} of which are not acceptable")
+    counts = found.count_flags()
+    said = [f"{counts[flag]:,} {words}" for flag, words in FLAG_LABELS.items() if counts[flag]]
+    if found.confidence_quality is not None and found.confidence_quality.doubtful:
+        bad = found.confidence_quality.doubted_correctly
+        said.append(
+            f"{found.confidence_quality.doubtful:,} doubtful, {bad:,} of which are not acceptable"
+        )
     if counts["blank"]:
         said.append(f"{counts['blank']:,} blank though their source is not")
     return f"of the translations: {'; '.join(said)}" if said else ""
@@ -152,10 +154,10 @@ def _tests(metric: MetricComparison) -> Table:
 
 def _p_values(one: SystemScore, baseline: SystemScore) -> tuple[str, str]:
     """Return both p-values; a star is at those of differences that are taken to be real."""
-    from translucid.evaluation.compare import significant
+    from translucid.evaluation.compare import is_significant
 
     shown = [
-        "–" if p is None else f"{p:.4f}{'*' if significant(p, one, baseline) else ' '}"
+        "–" if p is None else f"{p:.4f}{'*' if is_significant(p, one, baseline) else ' '}"
         for p in (one.p_bootstrap, one.p_randomization)
     ]
     return shown[0], shown[1]

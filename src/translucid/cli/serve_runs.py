@@ -36,7 +36,7 @@ class RunCheckpoints:
 
     def reader(self, run: Path) -> Callable[[int], Translator]:
         """Return what loads the network of a step; a DataError where that is not sound."""
-        from translucid.cli.explain_sources import checkpoint_of
+        from translucid.cli.explain_sources import load_checkpoint
         from translucid.training.run_folder import RunFolder
         from translucid.translator import load
 
@@ -47,4 +47,4 @@ class RunCheckpoints:
                 "there: wait for its first validation"
             )
         like = load(run)
-        return lambda step: checkpoint_of(run, step, like)
+        return lambda step: load_checkpoint(run, step, like)

@@ -15,13 +15,13 @@ from translucid import __version__
 from translucid.cli.closed_pipe import ended_quietly
 from translucid.cli.line_files import Survey
 from translucid.cli.line_translation import Way, translate_lines, windows_after
-from translucid.cli.model_choice import fingerprint
 from translucid.cli.rerank_option import RerankOption
 from translucid.cli.resumable_output import ResumableOutput, Work, is_unfinished, resumable_output
 from translucid.cli.translation_output import Form
 from translucid.cli.translation_places import Places, StreamOutput, progress_shown, stream_output
 from translucid.cli.translation_summary import Tally
 from translucid.events import Emit, Notice, silent
+from translucid.translator.loading import fingerprint
 
 if TYPE_CHECKING:
     from translucid.translator import Translation, TranslationRequest, Translator

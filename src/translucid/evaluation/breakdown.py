@@ -1,4 +1,4 @@
-"""Where a system is good and where it is not: by length of the source, and by rarity of words."""
+"""Breakdown of scores by length of the source, and of words by their frequency."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 from sacrebleu.metrics.bleu import BLEU
 
-from translucid.evaluation.metrics import MetricScore, PlainChrf, corpus_score, lengths
+from translucid.evaluation.metrics import MetricScore, PlainChrf, measure_lengths, score_corpus
 from translucid.evaluation.reference_set import ReferenceSet
 from translucid.events import Emit, Progress
 
 LENGTH_STARTS = (1, 6, 11, 21, 31, 51)  # words of the source
-FREQUENCY_STARTS = (0, 1, 2, 5, 10, 100, 1000)  # times that a word was seen
+FREQUENCY_STARTS = (0, 1, 2, 5, 10, 100, 1000)  # occurrences of a word
 _LINES_BETWEEN_EVENTS = 10_000
 
 
 @dataclass(frozen=True)
 class LengthGroup:
-    """The sentences whose source has so many words; `longest` None: any number from `shortest`."""
+    """Sentences whose source has `shortest` to `longest` words, or any number from `shortest`."""
 
     shortest: int
     longest: int | None
@@ -32,15 +32,16 @@ class LengthGroup:
     @property
     def label(self) -> str:
         """The range in words."""
-        return range_label(self.shortest, self.longest)
+        return format_range(self.shortest, self.longest)
 
 
 @dataclass(frozen=True)
 class FrequencyGroup:
-    """Words of the target language that were seen so many times.
+    """Words of the target language that occur `fewest` to `most` times.
 
-    Of `in_references` words, `matched` stand in the translation of the same sentence too (as often
-    as they do in both), and the translations have `in_translations` words of this group.
+    The references have `in_references` words of this group, the translations `in_translations`;
+    `matched` are in both the translation and the reference of a sentence, counted as often as in
+    both.
     """
 
     fewest: int
@@ -52,16 +53,16 @@ class FrequencyGroup:
     @property
     def label(self) -> str:
         """The range of frequencies."""
-        return range_label(self.fewest, self.most)
+        return format_range(self.fewest, self.most)
 
     @property
     def recall(self) -> float | None:
-        """Which share of the references' words was found."""
+        """The share of the references' words that the translations have."""
         return self.matched / self.in_references if self.in_references else None
 
     @property
     def precision(self) -> float | None:
-        """Which share of the translations' words is right."""
+        """The share of the translations' words that the references have."""
         return self.matched / self.in_translations if self.in_translations else None
 
     @property
@@ -71,10 +72,10 @@ class FrequencyGroup:
         return 2 * self.matched / words if words else None
 
 
-def range_label(first: int, last: int | None) -> str:
-    """Put a range into words.
+def format_range(first: int, last: int | None) -> str:
+    """Return a range as text.
 
-    >>> range_label(1, 5), range_label(2, 2), range_label(51, None)
+    >>> format_range(1, 5), format_range(2, 2), format_range(51, None)
     ('1–5', '2', '51 or more')
     """
     if last is None:
@@ -84,50 +85,50 @@ def range_label(first: int, last: int | None) -> str:
 
 def _ranges(starts: Sequence[int]) -> list[tuple[int, int | None]]:
     return [
-        (start, None if place + 1 == len(starts) else starts[place + 1] - 1)
-        for place, start in enumerate(starts)
+        (start, None if index + 1 == len(starts) else starts[index + 1] - 1)
+        for index, start in enumerate(starts)
     ]
 
 
-def by_source_length(
-    given: ReferenceSet,
+def score_by_length(
+    test: ReferenceSet,
     translations: Sequence[str],
     words: Callable[[str], Sequence[str]],
     metric: BLEU,
     resamples: int,
 ) -> tuple[LengthGroup, ...]:
-    """Score the sentences of each range of source length; `words` divides a source.
+    """Score the sentences of each range of source length; `words` tokenises a source.
 
-    Blank sources have no length; ranges without sentences are left out.
+    Blank sources and ranges without sentences are left out.
     """
-    places: dict[int, list[int]] = {}
-    for place, source in enumerate(given.sources):
+    indices: dict[int, list[int]] = {}
+    for index, source in enumerate(test.sources):
         if count := len(words(source)):
             group = bisect.bisect_right(LENGTH_STARTS, count) - 1
-            places.setdefault(group, []).append(place)
+            indices.setdefault(group, []).append(index)
     groups = []
     for group, (shortest, longest) in enumerate(_ranges(LENGTH_STARTS)):
-        if chosen := places.get(group):
-            part = given.subset(chosen)
-            texts = [translations[place] for place in chosen]
+        if chosen := indices.get(group):
+            part = test.subset(chosen)
+            texts = [translations[index] for index in chosen]
             draws = resamples if len(chosen) > 1 else 0  # of one sentence all draws are the same
             groups.append(
                 LengthGroup(
                     shortest,
                     longest,
                     sentences=len(chosen),
-                    bleu=corpus_score("BLEU", metric, texts, part.references, draws),
-                    chrf=corpus_score("chrF2", PlainChrf(), texts, part.references, draws),
-                    length_ratio=lengths(metric, texts, part.references).ratio,
+                    bleu=score_corpus("BLEU", metric, texts, part.references, draws),
+                    chrf=score_corpus("chrF2", PlainChrf(), texts, part.references, draws),
+                    length_ratio=measure_lengths(metric, texts, part.references).ratio,
                 )
             )
     return tuple(groups)
 
 
-def word_counts(
+def count_words(
     texts: Iterable[str], words: Callable[[str], Sequence[str]], total: int, emit: Emit
 ) -> Counter[str]:
-    """Count how often each word stands in some texts."""
+    """Count the words of some texts."""
     counts: Counter[str] = Counter()
     for number, text in enumerate(texts):
         if number % _LINES_BETWEEN_EVENTS == 0:
@@ -137,13 +138,13 @@ def word_counts(
     return counts
 
 
-def by_word_frequency(
+def count_by_frequency(
     references: Sequence[str],
     translations: Sequence[str],
     words: Callable[[str], Sequence[str]],
     frequency: Mapping[str, int],
 ) -> tuple[FrequencyGroup, ...]:
-    """Count right and wrong words of each range of frequency, against one set of references."""
+    """Count matched and unmatched words of each range of frequency, against one reference."""
     tallies = [[0, 0, 0] for _ in FREQUENCY_STARTS]
     for reference, translation in zip(references, translations, strict=True):
         wanted, found = Counter(words(reference)), Counter(words(translation))

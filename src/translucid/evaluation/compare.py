@@ -1,8 +1,8 @@
-"""Two or more systems on one reference set: is one really better, and where do they differ?
+"""Two or more systems on one test set: is one really better, and where do they differ?
 
 Both tests are sacrebleu's and paired, each system against the first, the baseline: bootstrap
-resampling (is the difference the same in sets drawn anew from these sentences?) and approximate
-randomisation (is it there when outputs are swapped between the systems at random?). A p-value is
+resampling (does the difference remain in sets resampled from these sentences?) and approximate
+randomisation (does it remain when outputs are swapped between the systems at random?). A p-value is
 the probability of a difference at least as large if the systems were equally good. They are not
 corrected for many comparisons: of twenty equal systems, one will seem different at p < 0.05.
 """
@@ -12,23 +12,38 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, cast
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast
 
 from sacrebleu.metrics.base import Metric
 from sacrebleu.significance import PairedTest, Result
 
 from translucid.errors import InputError
-from translucid.evaluation.evaluate import Scoring
+from translucid.evaluation.evaluate import SENTENCES, check_test
 from translucid.evaluation.metrics import (
-    case_notice,
-    memory_notice,
+    RESAMPLES,
+    Scoring,
+    check_case,
+    check_memory,
+    check_tokenized,
+    comparison_metrics,
     sentence_chrf,
-    tested_metrics,
-    tokenized_notice,
 )
-from translucid.evaluation.reference_set import ReferenceSet
-from translucid.events import Emit, Progress
+from translucid.evaluation.reference_set import ReferenceSet, ReferenceSource
+from translucid.evaluation.results import (
+    REPORT,
+    SCORES,
+    SETTINGS,
+    build_settings,
+    dump_json,
+    folder_name,
+    join_lines,
+    write_results,
+)
+from translucid.evaluation.system import System
+from translucid.events import Emit, Progress, silent
+from translucid.translator import Translator
 
 SIGNIFICANT = 0.05
 TRIALS = 10_000  # sacrebleu's default for approximate randomisation
@@ -40,22 +55,16 @@ TITLES: dict[Method, str] = {
 }
 
 
+Outputs: TypeAlias = Mapping[str, Sequence[str]]  # translations by the name of the system
+
 WINS = ("better", "worse", "alike", "same")  # what `Comparison.wins` counts
-
-
-@dataclass(frozen=True)
-class System:
-    """A system by its name, and its translations."""
-
-    name: str
-    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class SystemScore:
     """A system's score by one metric; 95 % of resampled scores lie within `mean` ± `margin`.
 
-    The p-values are those of its difference from the baseline, which has none itself.
+    The p-values are those of its difference from the baseline; the baseline has none.
     """
 
     system: str
@@ -66,8 +75,8 @@ class SystemScore:
     p_randomization: float | None
 
 
-def significant(p: float | None, one: SystemScore, baseline: SystemScore) -> bool:
-    """Tell whether a p-value is of a difference that is taken to be real.
+def is_significant(p: float | None, one: SystemScore, baseline: SystemScore) -> bool:
+    """Return whether a p-value shows a difference that is taken to be real.
 
     sacrebleu gives the smallest p-values to systems that do not differ at all, because no trial
     differs more than they do.
@@ -77,7 +86,7 @@ def significant(p: float | None, one: SystemScore, baseline: SystemScore) -> boo
 
 @dataclass(frozen=True)
 class MetricComparison:
-    """All systems by one metric; a signature for each test that was made."""
+    """All systems by one metric, with one signature per test."""
 
     metric: str
     signatures: tuple[str, ...]
@@ -86,7 +95,7 @@ class MetricComparison:
 
 @dataclass(frozen=True)
 class Difference:
-    """A sentence with its translations by all systems, and the chrF of each."""
+    """A sentence with the translations of all systems, and the chrF of each."""
 
     line: int
     source: str
@@ -96,17 +105,19 @@ class Difference:
 
     @property
     def spread(self) -> float:
-        """How far the best of them is from the worst."""
+        """The difference between the best and the worst."""
         return max(self.chrf) - min(self.chrf)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Several systems on one reference set; the first is the baseline."""
+    """Several systems on one test set; the first is the baseline."""
 
     systems: tuple[str, ...]
     metrics: tuple[MetricComparison, ...]
     sentences: tuple[Difference, ...]
+    scoring: Scoring
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def most_different(self, count: int) -> tuple[Difference, ...]:
         """Return the sentences on which the systems' chrF differs most."""
@@ -116,7 +127,7 @@ class Comparison:
     def wins(self, system: int) -> Counter[str]:
         """Count the sentences on which a system is better and worse than the baseline by chrF.
 
-        `alike` are equal in chrF, `same` to the letter (and so alike too).
+        `alike` have the same chrF, `same` the same text (and so the same chrF).
         """
         counts: Counter[str] = Counter()
         for one in self.sentences:
@@ -125,30 +136,86 @@ class Comparison:
             counts["same"] += one.translations[system] == one.translations[0]
         return counts
 
+    def to_json(self, sentences: int = SENTENCES) -> dict[str, Any]:
+        """Return everything as plain values, with this many of the most different sentences."""
+        return {
+            "systems": list(self.systems),
+            "baseline": self.systems[0],
+            "sentences": len(self.sentences),
+            "metrics": [asdict(metric) for metric in self.metrics],
+            "against_baseline": [
+                {"system": name, **{key: self.wins(number)[key] for key in WINS}}
+                for number, name in enumerate(self.systems)
+                if number
+            ],
+            "most_different": [
+                {
+                    "line": one.line,
+                    "source": one.source,
+                    "references": list(one.references),
+                    "translations": dict(zip(self.systems, one.translations, strict=True)),
+                    "chrf": dict(zip(self.systems, one.chrf, strict=True)),
+                }
+                for one in self.most_different(sentences)
+            ],
+        }
+
+    def save(self, folder: str | Path, sentences: int = SENTENCES) -> None:
+        """Write all translations, results and an HTML report, replacing earlier results."""
+        from translucid.evaluation.report import comparison_report
+
+        translations = {
+            f"translations-{number + 1}-{folder_name([name])}.txt": join_lines(
+                [one.translations[number] for one in self.sentences]
+            )
+            for number, name in enumerate(self.systems)
+        }
+        write_results(
+            Path(folder),
+            {
+                **translations,
+                SCORES: dump_json(self.to_json(sentences)),
+                SETTINGS: dump_json(self.settings),
+                REPORT: comparison_report(self, sentences),
+            },
+        )
+
 
 def compare(
-    systems: Sequence[System], given: ReferenceSet, scoring: Scoring, trials: int, emit: Emit
+    systems: Sequence[Translator | System],
+    test: ReferenceSet | ReferenceSource | None = None,
+    *,
+    sources: Sequence[str] | None = None,
+    references: Sequence[str] | Sequence[Sequence[str]] | None = None,
+    source_lang: str | None = None,
+    target: str | None = None,
+    bleu_tokenizer: str | None = None,
+    resamples: int = RESAMPLES,
+    trials: int = TRIALS,
+    batch_size: int = 64,
+    emit: Emit = silent,
 ) -> Comparison:
-    """Compare systems by all metrics; 0 resamples or 0 trials leave out one of the tests."""
-    check([system.name for system in systems], scoring, trials)
-    _check_lengths(systems, given)
-    for notice in (
-        *(tokenized_notice(system.name, system.texts) for system in systems),
-        *(case_notice(system.name, system.texts, given.references) for system in systems),
-        memory_notice(len(given), scoring.resamples, trials),
-    ):
-        if notice is not None:
-            emit(notice)
-    tests: dict[Method, int] = {"bs": scoring.resamples, "ar": trials}
-    wanted = {test: count for test, count in tests.items() if count > 0}
-    return Comparison(
-        systems=tuple(system.name for system in systems),
-        metrics=_metrics(systems, given, scoring, wanted, emit),
-        sentences=_sentences(systems, given),
-    )
+    """Compare two or more systems on one test set, each with the first, by all metrics.
+
+    Models translate the test set; see `evaluate` for how to give it. 0 `resamples` or 0 `trials`
+    leave out one of the tests.
+    """
+    named = [System.from_model(one) if isinstance(one, Translator) else one for one in systems]
+    given = check_test(test, sources, references)
+    model = next((one.model for one in named if one.model is not None), None)
+    languages = given.languages(model, source_lang, target)
+    if isinstance(given, ReferenceSource):
+        given = given.read(languages)
+    scoring = Scoring(languages.source, languages.target, bleu_tokenizer, False, resamples)
+    check_comparison([system.name for system in named], scoring, trials)
+    texts = [one.translate(given, languages.target, batch_size, emit).texts for one in named]
+    facts = [one.describe(languages.source, languages.target) for one in named]
+    outputs = {one.name: each for one, each in zip(named, texts, strict=True)}
+    found = _compare_outputs(outputs, given, scoring, trials, emit)
+    return replace(found, settings=build_settings(facts, given, vars(scoring), trials=trials))
 
 
-def check(names: Sequence[str], scoring: Scoring, trials: int) -> None:
+def check_comparison(names: Sequence[str], scoring: Scoring, trials: int) -> None:
     """Refuse a comparison that cannot be made, before anything is translated for it."""
     if len(names) < 2:
         raise InputError(f"{len(names)} system cannot be compared: give two or more")
@@ -159,57 +226,63 @@ def check(names: Sequence[str], scoring: Scoring, trials: int) -> None:
     scoring.target_words()  # refuses a tokenizer that does not exist
 
 
-def _check_lengths(systems: Sequence[System], given: ReferenceSet) -> None:
-    for system in systems:
-        if len(system.texts) != len(given):
-            raise InputError(
-                f"{system.name} has {len(system.texts):,} translations of {len(given):,} "
-                "sentences: there must be one for each"
-            )
+def _compare_outputs(
+    outputs: Outputs, test: ReferenceSet, scoring: Scoring, trials: int, emit: Emit
+) -> Comparison:
+    for notice in (
+        *(check_tokenized(name, texts) for name, texts in outputs.items()),
+        *(check_case(name, texts, test.references) for name, texts in outputs.items()),
+        check_memory(len(test), scoring.resamples, trials),
+    ):
+        if notice is not None:
+            emit(notice)
+    tests: dict[Method, int] = {"bs": scoring.resamples, "ar": trials}
+    wanted = {method: count for method, count in tests.items() if count > 0}
+    return Comparison(
+        systems=tuple(outputs),
+        metrics=_test_metrics(outputs, test, scoring, wanted, emit),
+        sentences=_sentences(outputs, test),
+        scoring=scoring,
+    )
 
 
-def _metrics(
-    systems: Sequence[System],
-    given: ReferenceSet,
+def _test_metrics(
+    outputs: Outputs,
+    test: ReferenceSet,
     scoring: Scoring,
     tests: Mapping[Method, int],
     emit: Emit,
 ) -> tuple[MetricComparison, ...]:
-    metrics = tested_metrics(scoring.target_lang, scoring.tokenizer)
+    metrics = comparison_metrics(scoring.target_lang, scoring.tokenizer)
     found = []
     for number, (name, metric) in enumerate(metrics.items()):
         emit(Progress("testing", number, len(metrics), "metrics"))
-        made = [_tested(systems, given, name, metric, test, count) for test, count in tests.items()]
-        found.append(_joined(name, [system.name for system in systems], made))
+        made = [_run_test(outputs, test, name, metric, *one) for one in tests.items()]
+        found.append(_join_tests(name, list(outputs), made))
     emit(Progress("testing", len(metrics), len(metrics), "metrics"))
     return tuple(found)
 
 
 @dataclass(frozen=True)
-class _Tested:
-    """What sacrebleu says of one test: the baseline's result first."""
+class _TestResult:
+    """The result of one of sacrebleu's tests, the baseline first."""
 
     method: Method
     signature: str
     results: tuple[Result, ...]
 
 
-def _tested(
-    systems: Sequence[System],
-    given: ReferenceSet,
-    name: str,
-    metric: Metric,
-    method: Method,
-    count: int,
-) -> _Tested:
-    named: list[tuple[str, Sequence[str]]] = [(one.name, one.texts) for one in systems]
-    test = PairedTest(named, {name: metric}, given.references, method, n_samples=count)
-    signatures, columns = test()
-    return _Tested(method, str(signatures[name]), tuple(cast("list[Result]", columns[name])))
+def _run_test(
+    outputs: Outputs, test: ReferenceSet, name: str, metric: Metric, method: Method, count: int
+) -> _TestResult:
+    named: list[tuple[str, Sequence[str]]] = list(outputs.items())
+    paired = PairedTest(named, {name: metric}, test.references, method, n_samples=count)
+    signatures, columns = paired()
+    return _TestResult(method, str(signatures[name]), tuple(cast("list[Result]", columns[name])))
 
 
-def _joined(metric: str, names: Sequence[str], made: Sequence[_Tested]) -> MetricComparison:
-    """Put the tests of a metric side by side."""
+def _join_tests(metric: str, names: Sequence[str], made: Sequence[_TestResult]) -> MetricComparison:
+    """Return both tests of a metric together."""
     found = {test.method: test.results for test in made}
     blank = (Result(math.nan),) * len(names)
     rows = zip(names, found.get("bs", blank), found.get("ar", blank), strict=True)
@@ -234,16 +307,15 @@ def _number(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _sentences(systems: Sequence[System], given: ReferenceSet) -> tuple[Difference, ...]:
-    chrf = [sentence_chrf(system.texts, given.references) for system in systems]
-    texts = [system.texts for system in systems]
+def _sentences(outputs: Outputs, test: ReferenceSet) -> tuple[Difference, ...]:
+    chrf = [sentence_chrf(texts, test.references) for texts in outputs.values()]
     return tuple(
         Difference(line, source, references, translations, scores)
         for line, (source, references, translations, scores) in enumerate(
             zip(
-                given.sources,
-                zip(*given.references, strict=True),
-                zip(*texts, strict=True),
+                test.sources,
+                zip(*test.references, strict=True),
+                zip(*outputs.values(), strict=True),
                 zip(*chrf, strict=True),
                 strict=True,
             ),

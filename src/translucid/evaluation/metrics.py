@@ -1,13 +1,13 @@
 """BLEU, chrF and TER by sacrebleu, each with the signature that says how it was computed.
 
-The interval of a score is sacrebleu's bootstrap: the test set is drawn again and again from its
-own sentences, and 95 % of the scores lie within `mean` ± `margin`. The draw has sacrebleu's seed
-(12345, or the environment's SACREBLEU_SEED), so the interval is that of its command line too.
+The interval of a score is sacrebleu's bootstrap: the test set is resampled from its own sentences,
+and 95 % of the scores lie within `mean` ± `margin`. The seed is sacrebleu's (12345, or
+SACREBLEU_SEED in the environment), so its command line gives the same interval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -24,23 +24,53 @@ from translucid.text.bleu_tokenizer import bleu_tokenizer
 RESAMPLES = 1000  # sacrebleu's default for the bootstrap
 TOKENIZED_BLEU = "BLEU (lower-cased, Moses-tokenised)"
 
-_SUSPICIOUS = 100  # sacrebleu's number of lines that end in a period on its own
+_SUSPICIOUS = 100  # lines that end in a separate period, as in sacrebleu
 
 _NOTICED_BYTES = 2 << 30
-_BYTES_A_RESAMPLE, _BYTES_A_TRIAL = 80, 10  # of sacrebleu's arrays, for a sentence
+_BYTES_PER_RESAMPLE, _BYTES_PER_TRIAL = 80, 10  # of sacrebleu's arrays, per sentence
 
-# One list of sentences for each set of references, all as long as the translations.
+Words: TypeAlias = Callable[[str], Sequence[str]]
+
+# One list of sentences per set of references, each as long as the translations.
 References: TypeAlias = Sequence[Sequence[str]]
 
-# Those that need neither another package nor the network come first.
+# The first ones need neither another package nor the network.
 BLEU_TOKENIZERS = ("13a", "intl", "zh", "char", "none", "ja-mecab", "ko-mecab")
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How to score translations; a language that is not known is None.
+
+    `tokenizer` is BLEU's, or None for that of the target language; `resamples` are those of the
+    bootstrap, and 0 means no intervals.
+    """
+
+    source_lang: str | None
+    target_lang: str | None
+    tokenizer: str | None
+    tokenized_bleu: bool
+    resamples: int
+
+    def target_words(self) -> Words:
+        """Return the function that divides target text into words, as BLEU does."""
+        return word_splitter(bleu_metric(self.target_lang, self.tokenizer))
+
+    def source_words(self) -> Words:
+        """Return the function that divides source text into words."""
+        return word_splitter(bleu_metric(self.source_lang, None))
+
+
+def word_splitter(metric: BLEU) -> Words:
+    """Return a function that divides text into words as a BLEU metric does."""
+    return lambda text: metric.tokenizer(text.rstrip()).split()
 
 
 @dataclass(frozen=True)
 class MetricScore:
     """One score of a set of translations.
 
-    `detail` is what sacrebleu tells beside it (n-gram precisions, brevity penalty, lengths).
+    `detail` is what sacrebleu adds (n-gram precisions, brevity penalty, lengths).
     """
 
     name: str
@@ -52,18 +82,18 @@ class MetricScore:
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether more is better; TER counts edits."""
+        """Whether a higher score is better; TER counts edits."""
         return higher_is_better(self.name)
 
-    def cited(self) -> str:
-        """Return the score as sacrebleu writes it, with all that is needed to compute it again."""
+    def cite(self) -> str:
+        """Return the score as sacrebleu writes it, with the signature to compute it again."""
         interval = "" if self.mean is None else f" (μ = {self.mean:.2f} ± {self.margin:.2f})"
         detail = f" {self.detail}" if self.detail else ""
         return f"{self.name}|{self.signature} = {self.score:.2f}{interval}{detail}"
 
 
 def higher_is_better(name: str) -> bool:
-    """Tell whether more of a metric is better; TER counts edits."""
+    """Return whether a higher score is better; TER counts edits."""
     return name != "TER"
 
 
@@ -73,7 +103,7 @@ def bleu_metric(language: str | None, tokenizer: str | None) -> BLEU:
         known = ", ".join(BLEU_TOKENIZERS)
         raise InputError(f"BLEU has no tokenizer {tokenizer!r}; it has {known}")
     try:
-        # force: sacrebleu would warn of tokenised text at every use; see tokenized_notice
+        # force: sacrebleu would warn about tokenised text every time; see check_tokenized
         return BLEU(tokenize=tokenizer or bleu_tokenizer(language), force=True)
     except RuntimeError as error:  # what sacrebleu raises where a tokenizer's package is missing
         raise InputError(f"BLEU's tokenizer {tokenizer!r} cannot be used: {error}") from error
@@ -82,7 +112,7 @@ def bleu_metric(language: str | None, tokenizer: str | None) -> BLEU:
 def tokenized_bleu_metric(language: str | None) -> BLEU:
     """Return the lower-cased, Moses-tokenised BLEU of older papers, as multi-bleu.perl computes it.
 
-    Both sides are lower-cased, their punctuation is normalised, and Moses' rules divide them.
+    Both sides are lower-cased, their punctuation is normalised, and Moses' rules tokenise them.
     There is no smoothing, and the signature names the tokenizer.
     """
     metric = BLEU(lowercase=True, tokenize="none", smooth_method="none", force=True)
@@ -92,10 +122,10 @@ def tokenized_bleu_metric(language: str | None) -> BLEU:
 
 
 class PlainChrf(CHRF):
-    """chrF whose scores are floats of Python, also those of the bootstrap.
+    """chrF whose bootstrap scores are Python floats.
 
-    sacrebleu's are NumPy's there, except where a resample is blank; it cannot take the mean of both
-    (2.6.0: "don't know how to coerce float and float32"), which a few blank lines bring about.
+    sacrebleu's are NumPy floats there, except where a resample is blank, and it cannot take the
+    mean of both (2.6.0: "don't know how to coerce float and float32"), as happens with blank lines.
     """
 
     def _compute_score_from_stats(self, stats: list[int]) -> CHRFScore:
@@ -105,7 +135,7 @@ class PlainChrf(CHRF):
 
 
 class PlainTer(TER):
-    """TER whose scores are floats of Python, for the same reason."""
+    """TER whose bootstrap scores are Python floats, for the same reason."""
 
     def _compute_score_from_stats(self, stats: list[float]) -> TERScore:
         found = super()._compute_score_from_stats(stats)
@@ -113,24 +143,24 @@ class PlainTer(TER):
         return found
 
 
-def scored_metrics(language: str | None, tokenizer: str | None) -> dict[str, Metric]:
-    """Return the metrics of an evaluation by their names."""
+def evaluation_metrics(language: str | None, tokenizer: str | None) -> dict[str, Metric]:
+    """Return the metrics of an evaluation by name."""
     return {"BLEU": bleu_metric(language, tokenizer), "chrF2": PlainChrf(), "TER": PlainTer()}
 
 
-def tested_metrics(language: str | None, tokenizer: str | None) -> dict[str, Metric]:
-    """Return the metrics for paired tests: sacrebleu's to the last bit, so that p-values agree."""
+def comparison_metrics(language: str | None, tokenizer: str | None) -> dict[str, Metric]:
+    """Return the metrics of paired tests: exactly sacrebleu's, so that p-values agree."""
     return {"BLEU": bleu_metric(language, tokenizer), "chrF2": CHRF(), "TER": TER()}
 
 
-def corpus_score(
+def score_corpus(
     name: str,
     metric: Metric,
     translations: Sequence[str],
     references: References,
     resamples: int,
 ) -> MetricScore:
-    """Score translations as a whole; `resamples` of the bootstrap, or 0 for no interval."""
+    """Score translations as a corpus; 0 `resamples` of the bootstrap give no interval."""
     found = metric.corpus_score(translations, references, n_bootstrap=max(1, resamples))
     with_interval = resamples > 1
     return MetricScore(
@@ -145,25 +175,25 @@ def corpus_score(
 
 @dataclass(frozen=True)
 class Lengths:
-    """How long translations and references are, in words of BLEU's tokenizer."""
+    """The lengths of translations and references, in words of BLEU's tokenizer."""
 
     translations: int
     references: int
 
     @property
     def ratio(self) -> float | None:
-        """How many words of translation there are for one of the references."""
+        """Words of translation per word of reference."""
         return self.translations / self.references if self.references else None
 
 
-def lengths(metric: BLEU, translations: Sequence[str], references: References) -> Lengths:
-    """Count words; of several references, that of the nearest length counts, as in BLEU."""
+def measure_lengths(metric: BLEU, translations: Sequence[str], references: References) -> Lengths:
+    """Count words; of several references, the one of the nearest length counts, as in BLEU."""
     found = cast("BLEUScore", metric.corpus_score(translations, references))
     return Lengths(found.sys_len, found.ref_len)
 
 
-def tokenized_notice(name: str, translations: Sequence[str]) -> Notice | None:
-    """Warn of translations that seem to be divided into tokens, as sacrebleu itself does."""
+def check_tokenized(name: str, translations: Sequence[str]) -> Notice | None:
+    """Return a warning if translations seem to be tokenised, as sacrebleu itself does."""
     count = sum(text.endswith(" .") for text in translations)
     if count < _SUSPICIOUS:
         return None
@@ -173,10 +203,10 @@ def tokenized_notice(name: str, translations: Sequence[str]) -> Notice | None:
     )
 
 
-def case_notice(name: str, translations: Sequence[str], references: References) -> Notice | None:
-    """Warn where one side writes no capitals and most lines of the other have some."""
+def check_case(name: str, translations: Sequence[str], references: References) -> Notice | None:
+    """Return a warning if one side has no capitals and most lines of the other have some."""
     has, has_not = f"translations of {name}", "references"
-    capitals, others = (_with_capitals(texts) for texts in (translations, references[0]))
+    capitals, others = (_count_with_capitals(texts) for texts in (translations, references[0]))
     if capitals <= others:
         has, has_not, capitals, others = has_not, has, others, capitals
     if others or 2 * capitals <= len(translations):
@@ -187,13 +217,13 @@ def case_notice(name: str, translations: Sequence[str], references: References) 
     )
 
 
-def _with_capitals(texts: Sequence[str]) -> int:
+def _count_with_capitals(texts: Sequence[str]) -> int:
     return sum(text != text.lower() for text in texts)
 
 
-def memory_notice(sentences: int, resamples: int, trials: int) -> Notice | None:
-    """Tell of the memory that sacrebleu's tests take, where it is much."""
-    needed = sentences * max(resamples * _BYTES_A_RESAMPLE, trials * _BYTES_A_TRIAL)
+def check_memory(sentences: int, resamples: int, trials: int) -> Notice | None:
+    """Return a notice if sacrebleu's tests need much memory."""
+    needed = sentences * max(resamples * _BYTES_PER_RESAMPLE, trials * _BYTES_PER_TRIAL)
     if needed <= _NOTICED_BYTES:
         return None
     return Notice(

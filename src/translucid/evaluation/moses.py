@@ -1,14 +1,14 @@
-"""Words as the Moses toolkit divides them, for BLEU that can be set beside older papers.
+"""The Moses tokenizer, for BLEU that can be compared with older papers.
 
-Scores before sacrebleu are often of text that was lower-cased, its punctuation normalised and its
-words divided by Moses' scripts, in this order (so were the official Multi30k files). This module
+Scores before sacrebleu are often of text that Moses' scripts lower-cased, normalised and tokenised,
+in this order (such as the official Multi30k files). sacrebleu has no such tokenizer. This module
 follows the same rules:
 
-* a run of white space is one space; symbols and punctuation stand alone;
+* a run of white space is one space; symbols and punctuation are separate tokens;
 * a run of dots is one word; a comma stays between two digits;
 * an apostrophe goes to the right in English (``man 's``), to the left in French and its like
   (``l' eau``), and stands alone elsewhere;
-* the period of a word stands alone, unless the word has another one (``e.s.e.``), is a known
+* the period of a word is a separate token, unless the word has another one (``e.s.e.``), is a known
   abbreviation or German ordinal, or is followed by a word in lower case.
 
 Moses also spells some characters as XML entities, which changes no score and is left out here.
@@ -41,18 +41,18 @@ _ABBREVIATIONS = {
 
 
 class MosesTokenizer(BaseTokenizer):
-    """Normalises the punctuation of a line in lower case and divides it into words."""
+    """Normalises the punctuation of a lower-cased line and divides it into words."""
 
     def __init__(self, language: str | None) -> None:
         self._language = "" if language is None else re.split(r"[-_]", language.lower())[0]
 
     def signature(self) -> str:
-        """Return what stands in the signature of a score."""
+        """Return the name in the signature of a score."""
         return f"moses-norm-{self._language or 'any'}-translucid1"
 
     def __call__(self, line: str) -> str:
         """Return the words with one space between them."""
-        return " ".join(moses_words(normalized_punctuation(line, self._language), self._language))
+        return " ".join(split_words(normalize_punctuation(line, self._language), self._language))
 
 
 # ---- punctuation --------------------------------------------------------------------------------
@@ -84,8 +84,8 @@ _NO_BREAK_SPACES = (
 )
 
 
-def normalized_punctuation(text: str, language: str) -> str:
-    """Return a text with plain quotes, dashes and spaces around punctuation, as Moses has them."""
+def normalize_punctuation(text: str, language: str) -> str:
+    """Normalise quotes, dashes and the spaces around punctuation, as Moses does."""
     for pattern, new in _SPACING:
         text = pattern.sub(new, text)
     text = re.sub(" +", " ", text.translate(_ONE_FOR_ONE))
@@ -103,9 +103,9 @@ def normalized_punctuation(text: str, language: str) -> str:
 # ---- words --------------------------------------------------------------------------------------
 
 
-def moses_words(text: str, language: str) -> list[str]:
+def split_words(text: str, language: str) -> list[str]:
     """Return the words of a text whose punctuation is normalised."""
-    spaced = _spaced("".join(_printable(" ".join(text.split()))), language)
+    spaced = _separate("".join(_printable(" ".join(text.split()))), language)
     words = spaced.split()
     divided: list[str] = []
     for place, word in enumerate(words):
@@ -126,8 +126,8 @@ def _printable(text: str) -> Iterator[str]:
 _PIECES = re.compile(r"\.{2,}|.", re.DOTALL)
 
 
-def _spaced(text: str, language: str) -> str:
-    """Put spaces around all that stands alone, periods aside."""
+def _separate(text: str, language: str) -> str:
+    """Put spaces around everything that is a token, except periods."""
     spaced = []
     for found in _PIECES.finditer(text):
         piece = found.group()
@@ -148,7 +148,7 @@ def _spaced(text: str, language: str) -> str:
 
 
 def _apostrophe(before: str, after: str, language: str) -> str:
-    """Return an apostrophe with the spaces that its neighbours and the language ask for."""
+    """Return an apostrophe with the spaces that its neighbours and the language require."""
     if language not in _LEFT | _RIGHT | _GLOTTAL:
         return " ' "
     if not before or not after:  # nothing to part it from

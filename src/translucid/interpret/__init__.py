@@ -2,37 +2,45 @@
 
 ::
 
-    explain.py         explain(translator, text) → Trace
-    forced_prefix.py   which tokens a translation can be forced to begin with
-    trace.py           the trace: tokens, steps, search tree, named tensors
-    tensor_shapes.py   which tensors a trace has; how large it will be
-    recording.py       the twin of the network that notes every number
-    cache_account.py   what the cache computed, reused and saved
-    model_hash.py      which model made a trace
-    trace_file.py      a trace as one safetensors file
-    next_tokens.py     the distribution of the next token, and what sampling makes of it
+    explain.py          explain(translator, text) → Trace
+    trace.py            the trace: tokens, steps, search tree, named tensors
+    trace_file.py       a trace as one safetensors file
+    recording.py        a copy of the network that records every number
+    network.py          heads by name, changed copies of a network, its hash
+    cache_usage.py      what the key-value cache computed, reused and saved
+    next_tokens.py      the distribution of the next token, and what sampling makes of it
 
-    rollout.py         attention through all layers together
-    attention_head, head_kinds, head_roles, head_table, pointing
-                       heads by name, and what each of them does over a corpus
-    lens.py            what every layer would have said
-    network, ablation  a changed twin of the network; heads turned off
-    attribution, rank_correlation, rereading
-                       which source words decided, beside attention
-    word_groups.py     which tokens make a word
-    confidence.py      signs that a translation has little to do with its source
-    figures/           pictures of all of it
+    rollout.py          attention through all layers together
+    head_roles.py       what a head attends to: previous token, alignment, …
+    head_statistics.py  all heads measured over a corpus
+    word_attention.py   heads that attend from one word to another; which tokens make up a word
+    lens.py             logit lens and decoder lens: the prediction of every layer
+    ablation.py         heads turned off
+    attribution.py      occlusion and integrated gradients, beside attention
+    hallucination.py    signs that a translation has little to do with its source
+    figures/            pictures of all of it
 """
 
-from translucid.interpret.cache_account import CacheAccount, CacheStep
+from translucid.interpret.cache_usage import CacheStep, CacheUsage
 from translucid.interpret.explain import explain
-from translucid.interpret.model_hash import model_hash
-from translucid.interpret.tensor_shapes import Level, trace_bytes
-from translucid.interpret.trace import Origin, Side, Step, TopToken, Trace, TraceToken
+from translucid.interpret.head_statistics import HeadReport, measure_heads
+from translucid.interpret.network import model_hash
+from translucid.interpret.trace import (
+    Level,
+    Origin,
+    Side,
+    Step,
+    TopToken,
+    Trace,
+    TraceToken,
+    trace_bytes,
+)
+from translucid.interpret.word_attention import WordQuestion, find_word_heads
 
 __all__ = [
-    "CacheAccount",
     "CacheStep",
+    "CacheUsage",
+    "HeadReport",
     "Level",
     "Origin",
     "Side",
@@ -40,7 +48,10 @@ __all__ = [
     "TopToken",
     "Trace",
     "TraceToken",
+    "WordQuestion",
     "explain",
+    "find_word_heads",
+    "measure_heads",
     "model_hash",
     "trace_bytes",
 ]

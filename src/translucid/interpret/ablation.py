@@ -1,7 +1,7 @@
-"""Turning heads off: what a translation, and its score, owe to each of them.
+"""Ablation: turn heads off, and measure what a translation and its score lose.
 
-A head that is off gives zeros to W^O, as if the rows of W^O that read it were zero. The network is
-not changed: a twin that shares its tensors has other kernels.
+A disabled head gives zeros to W^O, as if the rows of W^O that read it were zero. The network itself
+does not change: a weight-sharing copy has other attention kernels.
 
 Shapes: B batch, H heads, L queries, M keys, K size of a key, W size of a value.
 """
@@ -16,9 +16,17 @@ from torch import Tensor
 
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
-from translucid.interpret.attention_head import AttentionHead, checked_heads, heads_of
-from translucid.interpret.network import network_of, with_kernels, with_network
-from translucid.interpret.rereading import log_probs_again, of_written, translation_again
+from translucid.interpret.network import (
+    AttentionHead,
+    all_heads,
+    check_heads,
+    gather_written,
+    replace_kernels,
+    replace_network,
+    rescore,
+    retranslate,
+    single_network,
+)
 from translucid.interpret.trace import Side, Trace
 from translucid.model.attention import Kernel
 from translucid.translator import Translator
@@ -26,11 +34,11 @@ from translucid.translator import Translator
 
 @dataclass(frozen=True)
 class Ablation:
-    """What became of a translation without some heads.
+    """A translation with and without some heads.
 
-    `log_prob` is log P that the network gave the translation of the trace, `log_prob_without` what
-    it gives the same translation without the heads. `translation` is what it writes by itself,
-    which a given translation need not be, `translation_without` what it writes without the heads.
+    `log_prob` is log P of the trace's translation by the network, `log_prob_without` by the network
+    without the heads. `translation` is the network's own (not one that was given),
+    `translation_without` what it writes without the heads.
     """
 
     heads: tuple[AttentionHead, ...]
@@ -41,15 +49,15 @@ class Ablation:
 
     @property
     def changed(self) -> bool:
-        """Whether it translates otherwise without the heads."""
+        """Whether the translation differs without the heads."""
         return self.translation != self.translation_without
 
 
 @dataclass(frozen=True)
 class HeadImportance:
-    """What the network loses with one head: nats a target token, over some pairs.
+    """The loss in log P without one head, in nats per target token, over some pairs.
 
-    Below 0 the network is better without it. `tokens` is how many were measured on.
+    Below 0 the network is better without it. `tokens` is the number of tokens measured.
     """
 
     head: AttentionHead
@@ -58,8 +66,8 @@ class HeadImportance:
 
 
 @dataclass(frozen=True)
-class _Silenced:
-    """Attention in which some heads say nothing."""
+class _AblatedKernel:
+    """Attention in which some heads output zeros."""
 
     kernel: Kernel
     heads: tuple[int, ...]
@@ -72,35 +80,35 @@ class _Silenced:
         return output_BHLW.index_fill(1, off, 0.0), weights_BHLM
 
 
-def without_heads(translator: Translator, heads: Iterable[AttentionHead]) -> Translator:
-    """Return a translator that works without these heads and shares everything else."""
-    model = network_of(translator)
-    off = checked_heads(heads, model.config)
+def disable_heads(translator: Translator, heads: Iterable[AttentionHead]) -> Translator:
+    """Return a translator without these heads that shares everything else."""
+    model = single_network(translator)
+    off = check_heads(heads, model.config)
 
     def new(side: Side, layer: int, kernel: Kernel) -> Kernel:
         here = tuple(head.head for head in off if (head.side, head.layer) == (side, layer))
-        return _Silenced(kernel, here) if here else kernel
+        return _AblatedKernel(kernel, here) if here else kernel
 
     name = f"{translator.name} without {', '.join(map(str, off)) or 'nothing'}"
-    return with_network(translator, with_kernels(model, new), name)
+    return replace_network(translator, replace_kernels(model, new), name)
 
 
 def ablate(translator: Translator, trace: Trace, heads: Iterable[AttentionHead]) -> Ablation:
-    """Translate the sentence of a trace once more without some heads, by the trace's search."""
+    """Translate the sentence of a trace again without some heads, by the same search."""
     heads = tuple(heads)
-    other = without_heads(translator, heads)
+    other = disable_heads(translator, heads)
     return Ablation(
         heads=heads,
         translation=(
-            translation_again(translator, trace) if trace.origin == "given" else trace.translation
+            retranslate(translator, trace) if trace.origin == "given" else trace.translation
         ),
-        translation_without=translation_again(other, trace),
+        translation_without=retranslate(other, trace),
         log_prob=_log_prob(translator, trace),
         log_prob_without=_log_prob(other, trace),
     )
 
 
-def head_importance(
+def measure_head_importance(
     translator: Translator,
     sources: Sequence[str],
     targets: Sequence[str],
@@ -109,15 +117,14 @@ def head_importance(
     batch_size: int = 64,
     emit: Emit = silent,
 ) -> tuple[HeadImportance, ...]:
-    """Return how much log P of given translations sinks without each head, in the heads' order.
+    """Turn off each head by itself and return how much log P of given translations drops.
 
-    Every head of the network is turned off by itself and all pairs are scored; `target` is the
-    language, needed where the model has several.
+    `target` is the language, needed where the model has several.
     """
-    heads = heads_of(network_of(translator).config)
+    heads = all_heads(single_network(translator).config)
 
-    def mean_log_prob(judge: Translator) -> tuple[float, int]:
-        scored = judge.score(sources, targets, target=target, batch_size=batch_size)
+    def mean_log_prob(scorer: Translator) -> tuple[float, int]:
+        scored = scorer.score(sources, targets, target=target, batch_size=batch_size)
         tokens = sum(len(one.log_probs) for one in scored)
         if tokens == 0:
             raise InputError(
@@ -126,14 +133,14 @@ def head_importance(
         return sum(one.log_prob for one in scored) / tokens, tokens
 
     whole, tokens = mean_log_prob(translator)
-    found = []
+    losses = []
     for number, head in enumerate(heads, start=1):
-        without, _ = mean_log_prob(without_heads(translator, [head]))
-        found.append(HeadImportance(head, whole - without, tokens))
+        without, _ = mean_log_prob(disable_heads(translator, [head]))
+        losses.append(HeadImportance(head, whole - without, tokens))
         emit(Progress("turning heads off", number, len(heads), "heads"))
-    return tuple(found)
+    return tuple(losses)
 
 
 def _log_prob(translator: Translator, trace: Trace) -> float:
-    """Return log P of all that the trace wrote."""
-    return float(of_written(log_probs_again(translator, trace), trace).double().sum())
+    """Return log P of the trace's translation."""
+    return float(gather_written(rescore(translator, trace), trace).double().sum())

@@ -1,19 +1,21 @@
-"""Which source tokens a translation owes its probability to, measured and not looked at.
+"""Attribution: how much each source token contributes to the probability of a translation.
 
-Attention shows where a network looks; these two tell what changes when it cannot see.
+Attention shows where a network looks; these two methods measure what changes.
 
-* Occlusion: a source token's embedding is put to zero, and log P of each written token sinks.
-* Integrated gradients (Sundararajan et al. 2017): all embeddings grow from zero to what they are,
-  and the gradient on the way is summed up. What the tokens get sums to the whole difference, log P
-  with the source less log P with a source of zeros (completeness).
+* Occlusion: set the embedding of a source token to zero. How much does log P of each written token
+  drop?
+* Integrated gradients (Sundararajan et al. 2017): scale all embeddings from zero to their value and
+  integrate the gradient along this path. The attributions sum to the whole difference, log P with
+  the source minus log P with a source of zeros (completeness).
 
-In both, positions stay: a token without an embedding is a place that holds nothing.
+In both, the positional encodings stay as they are.
 
-Shapes: B batch, S source, T target, D d_model, V vocabulary.
+Shapes: B batch, S source, T target, D d_model, V vocabulary, N values.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,27 +24,26 @@ import torch
 from torch import Tensor
 
 from translucid.errors import InputError
-from translucid.interpret.network import network_of
-from translucid.interpret.rank_correlation import Agreement, agreement
+from translucid.interpret.network import single_network
 from translucid.interpret.rollout import attention_rollout
 from translucid.interpret.trace import Trace
 from translucid.model import Transformer
 from translucid.model.masks import padding_mask
 from translucid.translator import Translator
 
-TOLERANCE = 0.01  # how far integrated gradients may miss completeness
-MOST_POINTS = 512  # of the way from zero
-_FEWEST_POINTS = 16
-_PANEL = 8  # points of one part of the way
-_SMALLEST = 0.1  # nats; a miss is measured against at least so much
-_NUMBERS_AT_A_TIME = 1 << 24  # of logits
+TOLERANCE = 0.01  # largest relative error of completeness
+MAX_POINTS = 512  # at which gradients are computed
+_MIN_POINTS = 16
+_POINTS = 8  # per interval of the path
+_MIN_DIFFERENCE = 0.1  # nats; errors are relative to at least this
+_MAX_LOGITS = 1 << 24  # of one batch
 
 
 @dataclass(frozen=True)
 class Attribution:
-    """What source token s gives log P of the token written in step t, in nats (T, S).
+    """The contribution of source token s to log P of the token written in step t, in nats (T, S).
 
-    Below 0 the token was less probable for it.
+    A negative one makes the written token less probable.
     """
 
     method: str
@@ -51,10 +52,10 @@ class Attribution:
 
 @dataclass(frozen=True)
 class IntegratedGradients(Attribution):
-    """Attribution that is complete: a row sums to `differences_T`, but for `error`.
+    """Attribution whose rows sum to `differences_T`, up to `error`.
 
-    `error` is the largest miss of a row, relative to its difference (or to 0.1 nats where that is
-    less); `points` is how many points of the way were needed.
+    `error` is the largest error of a row, relative to its difference (or to 0.1 nats where that is
+    less); `points` is the number of points at which gradients were computed.
     """
 
     differences_T: Tensor
@@ -64,16 +65,16 @@ class IntegratedGradients(Attribution):
 
 @torch.inference_mode()
 def occlusion(translator: Translator, trace: Trace) -> Attribution:
-    """Return how much log P of each written token sinks when each source token is not seen."""
-    seen = _Sentence.of(network_of(translator), trace)
-    length = seen.source_1S.size(1)
-    whole_SD = seen.embedded_SD
+    """Return how much log P of each written token drops without each source token."""
+    sentence = _Sentence.of(single_network(translator), trace)
+    length = sentence.source_1S.size(1)
+    whole_SD = sentence.embedded_SD
     without = torch.ones(length, length, device=whole_SD.device).fill_diagonal_(0)
     log_probs = [
-        seen.log_probs(keep_BS[:, :, None] * whole_SD)
-        for keep_BS in torch.split(without, seen.rows)
+        sentence.log_probs(keep_BS[:, :, None] * whole_SD)
+        for keep_BS in torch.split(without, sentence.batch_size)
     ]
-    values_ST = seen.log_probs(whole_SD[None]) - torch.cat(log_probs)
+    values_ST = sentence.log_probs(whole_SD[None]) - torch.cat(log_probs)
     return Attribution("occlusion", values_ST.T.cpu())
 
 
@@ -82,41 +83,45 @@ def integrated_gradients(
     trace: Trace,
     *,
     tolerance: float = TOLERANCE,
-    most_points: int = MOST_POINTS,
+    max_points: int = MAX_POINTS,
 ) -> IntegratedGradients:
-    """Return what each source token gives log P of each written token, summing to the whole.
+    """Return the contribution of each source token to log P of each written token.
 
-    Completeness holds for every part of the way, so the parts that miss it are divided, until the
-    whole misses no more than `tolerance`, or `most_points` is reached; `error` of the result says
-    what was reached. Without added positions (rotary, relative, none) nearly all
-    happens close to zero, because LayerNorm makes small embeddings large.
+    Completeness holds on every interval of the path, so intervals with a large error are halved
+    until the total error is at most `tolerance`, or `max_points` is reached; `error` of the result
+    is what was achieved. Without added positions (rotary, relative, none) nearly everything happens
+    close to zero, because LayerNorm makes small embeddings large.
     """
-    if tolerance <= 0 or most_points < _FEWEST_POINTS:
+    if tolerance <= 0 or max_points < _MIN_POINTS:
         raise InputError(
-            f"tolerance = {tolerance}, most_points = {most_points}: tolerance must be above 0, and "
-            f"at least {_FEWEST_POINTS} points are needed"
+            f"tolerance = {tolerance}, max_points = {max_points}: tolerance must be above 0, and "
+            f"at least {_MIN_POINTS} points are needed"
         )
     with torch.inference_mode(False), torch.enable_grad():
-        seen = _Sentence.of(network_of(translator), trace)
-        way = _panels(seen, [(0.0, 0.5), (0.5, 1.0)])
-        while (error := _miss(way)) > tolerance and _PANEL * (len(way) + 1) <= most_points:
-            divided = _worst(way, tolerance, most_points // _PANEL - len(way))
-            halves = [half for panel in divided for half in panel.halves]
-            way = [panel for panel in way if panel not in divided] + _panels(seen, halves)
+        sentence = _Sentence.of(single_network(translator), trace)
+        path = _integrate(sentence, [(0.0, 0.5), (0.5, 1.0)])
+        while (error := _total_error(path)) > tolerance and _POINTS * (len(path) + 1) <= max_points:
+            worst = _worst_intervals(path, tolerance, max_points // _POINTS - len(path))
+            halves = [half for interval in worst for half in interval.halves]
+            path = [one for one in path if one not in worst] + _integrate(sentence, halves)
     return IntegratedGradients(
         "integrated gradients",
-        values_TS=torch.stack([panel.values_TS for panel in way]).sum(dim=0).cpu(),
-        differences_T=_differences(way).cpu(),
+        values_TS=torch.stack([interval.values_TS for interval in path]).sum(dim=0).cpu(),
+        differences_T=_total_difference(path).cpu(),
         error=error,
-        points=_PANEL * len(way),
+        points=_POINTS * len(path),
     )
 
 
-def compared(trace: Trace, attributions: Sequence[Attribution]) -> dict[tuple[str, str], Agreement]:
-    """Return the rank correlation of every two of: attention, rollout, and the attributions.
+# ---- beside attention ---------------------------------------------------------------------------
 
-    Attention is that of the heads that align words, where they looked for each written token. Of
-    attributions it counts how large they are, for or against.
+
+def compare_attributions(
+    trace: Trace, attributions: Sequence[Attribution]
+) -> dict[tuple[str, str], RankCorrelation]:
+    """Return the rank correlation of every pair of: attention, rollout, and the attributions.
+
+    Attention is that of the alignment heads. Attributions count by their absolute value.
     """
     named = {
         "attention": alignment_attention(trace),
@@ -125,23 +130,70 @@ def compared(trace: Trace, attributions: Sequence[Attribution]) -> dict[tuple[st
     }
     names = list(named)
     return {
-        (first, second): agreement(named[first], named[second])
-        for place, first in enumerate(names)
-        for second in names[place + 1 :]
+        (first, second): correlate_rows(named[first], named[second])
+        for index, first in enumerate(names)
+        for second in names[index + 1 :]
     }
 
 
 def alignment_attention(trace: Trace) -> Tensor:
-    """Return where the heads that align words looked for the token written in each step, (T, S).
+    """Return the mean attention of the alignment heads for the token written in each step, (T, S).
 
-    It is their mean. Heads that look for a token in the row that reads it look nowhere for the last
-    one, which no row reads: zeros.
+    Where the row that reads a token shows its alignment, the last token has no row: zeros.
     """
     heads = [trace.attention("cross", layer)[head] for layer, head in trace.alignment_heads]
     mean_TS = torch.stack(heads).mean(dim=0)
     if trace.alignment_row == "predicts":
         return mean_TS
     return torch.cat([mean_TS[1:], torch.zeros_like(mean_TS[:1])])
+
+
+@dataclass(frozen=True)
+class RankCorrelation:
+    """Spearman's rank correlation of two matrices, row by row, from -1 to 1.
+
+    It is None where a row of one of them is constant.
+    """
+
+    rows: tuple[float | None, ...]
+
+    @property
+    def mean(self) -> float | None:
+        """The mean over the rows that have a correlation."""
+        known = [value for value in self.rows if value is not None]
+        return math.fsum(known) / len(known) if known else None
+
+
+def correlate_rows(first_TS: Tensor, second_TS: Tensor) -> RankCorrelation:
+    """Return the rank correlation of two matrices, row by row."""
+    if first_TS.shape != second_TS.shape or first_TS.dim() != 2:
+        raise InputError(
+            f"matrices of the shapes {tuple(first_TS.shape)} and {tuple(second_TS.shape)} cannot "
+            "be compared: give two of the same rows and columns"
+        )
+    return RankCorrelation(tuple(map(spearman, first_TS, second_TS)))
+
+
+def spearman(first_N: Tensor, second_N: Tensor) -> float | None:
+    """Return Spearman's rank correlation, or None where one of the two is constant."""
+    ranks = torch.stack([rank_values(first_N), rank_values(second_N)])
+    centred = ranks - ranks.mean(dim=1, keepdim=True)
+    spread = centred.square().sum(dim=1).prod().sqrt()
+    return float(centred.prod(dim=0).sum() / spread) if spread > 0 else None
+
+
+def rank_values(values_N: Tensor) -> Tensor:
+    """Return the rank of each value from 1, the least first; equal values share their mean rank.
+
+    >>> rank_values(torch.tensor([5.0, 1.0, 5.0])).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    below_N = (values_N[None, :] < values_N[:, None]).sum(dim=1)
+    equal_N = (values_N[None, :] == values_N[:, None]).sum(dim=1)
+    return below_N + (equal_N + 1).double() / 2
+
+
+# ---- log P as a function of the source's embeddings ---------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -171,14 +223,14 @@ class _Sentence:
         )
 
     @property
-    def rows(self) -> int:
-        """How many sources are computed at once."""
-        one = self.target_1T.size(1) * self.model.config.target_vocab_size
-        return max(1, _NUMBERS_AT_A_TIME // one)
+    def batch_size(self) -> int:
+        """The number of sources to compute at once."""
+        logits = self.target_1T.size(1) * self.model.config.target_vocab_size
+        return max(1, _MAX_LOGITS // logits)
 
-    def scaled(self, shares_B: Tensor) -> Tensor:
-        """Return shares of the embeddings, (B, S, D)."""
-        return shares_B.to(self.embedded_SD)[:, None, None] * self.embedded_SD
+    def scaled(self, factors_B: Tensor) -> Tensor:
+        """Return the embeddings times each factor, (B, S, D)."""
+        return factors_B.to(self.embedded_SD)[:, None, None] * self.embedded_SD
 
     def log_probs(self, embedded_BSD: Tensor) -> Tensor:
         """Return log P of each written token, given embeddings of the source, (B, T)."""
@@ -192,11 +244,14 @@ class _Sentence:
         return logits_BTV.log_softmax(dim=-1).gather(2, written_BT1)[..., 0]
 
 
-@dataclass(frozen=True, eq=False)
-class _Panel:
-    """A part of the way: what it gives the tokens, and the difference that it should give.
+# ---- the integral -------------------------------------------------------------------------------
 
-    `begin` and `end` are shares of the embeddings, from 0 to 1.
+
+@dataclass(frozen=True, eq=False)
+class _Interval:
+    """A part of the path, its attributions, and the difference that they should sum to.
+
+    `begin` and `end` are factors of the embeddings, from 0 to 1.
     """
 
     begin: float
@@ -205,66 +260,67 @@ class _Panel:
     difference_T: Tensor
 
     @property
-    def miss(self) -> Tensor:
-        """By how much the tokens together get too much or too little."""
+    def error(self) -> Tensor:
+        """The error of completeness, (T,)."""
         return self.values_TS.sum(dim=1) - self.difference_T
 
     @property
     def halves(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """The beginnings and ends of its two halves."""
+        """The limits of its two halves."""
         middle = (self.begin + self.end) / 2
         return (self.begin, middle), (middle, self.end)
 
 
-def _panels(seen: _Sentence, parts: Sequence[tuple[float, float]]) -> list[_Panel]:
-    """Return embedding · ∫ ∂ log P / ∂ embedding over parts of the way, by Gauss and Legendre."""
-    points, weights = np.polynomial.legendre.leggauss(_PANEL)
-    places_B = torch.tensor([a + (b - a) * (x + 1) / 2 for a, b in parts for x in points])
-    weights_B = torch.tensor([(b - a) * weight / 2 for a, b in parts for weight in weights])
-    ends_B = torch.tensor([end for part in parts for end in part])
-    slopes_BTS = torch.cat([_slopes(seen, some_B) for some_B in torch.split(places_B, seen.rows)])
+def _integrate(sentence: _Sentence, limits: Sequence[tuple[float, float]]) -> list[_Interval]:
+    """Return embedding · ∫ ∂ log P / ∂ embedding over intervals, by Gauss-Legendre quadrature."""
+    nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
+    points_B = torch.tensor([a + (b - a) * (x + 1) / 2 for a, b in limits for x in nodes])
+    weights_B = torch.tensor([(b - a) * weight / 2 for a, b in limits for weight in weights])
+    ends_B = torch.tensor([end for interval in limits for end in interval])
+    batch = sentence.batch_size
+    slopes_BTS = torch.cat([_slopes(sentence, some_B) for some_B in torch.split(points_B, batch)])
     weighted_BTS = slopes_BTS * weights_B.to(slopes_BTS)[:, None, None]
     with torch.no_grad():
         log_probs_BT = torch.cat(
-            [seen.log_probs(seen.scaled(some_B)) for some_B in torch.split(ends_B, seen.rows)]
+            [sentence.log_probs(sentence.scaled(some_B)) for some_B in torch.split(ends_B, batch)]
         ).double()
     return [
-        _Panel(
+        _Interval(
             a,
             b,
-            values_TS=weighted_BTS[n * _PANEL :][:_PANEL].sum(dim=0),
+            values_TS=weighted_BTS[n * _POINTS :][:_POINTS].sum(dim=0),
             difference_T=log_probs_BT[2 * n + 1] - log_probs_BT[2 * n],
         )
-        for n, (a, b) in enumerate(parts)
+        for n, (a, b) in enumerate(limits)
     ]
 
 
-def _slopes(seen: _Sentence, places_B: Tensor) -> Tensor:
-    """Return embedding · ∂ log P / ∂ embedding at some places of the way, (B, T, S)."""
-    scaled_BSD = seen.scaled(places_B).requires_grad_()
-    log_probs_T = seen.log_probs(scaled_BSD).sum(dim=0)
+def _slopes(sentence: _Sentence, points_B: Tensor) -> Tensor:
+    """Return embedding · ∂ log P / ∂ embedding at some points of the path, (B, T, S)."""
+    scaled_BSD = sentence.scaled(points_B).requires_grad_()
+    log_probs_T = sentence.log_probs(scaled_BSD).sum(dim=0)
     slopes = []
     for step, log_prob in enumerate(log_probs_T, start=1):
         again = step < len(log_probs_T)
         (slope_BSD,) = torch.autograd.grad(log_prob, scaled_BSD, retain_graph=again)
-        slopes.append((slope_BSD * seen.embedded_SD).sum(dim=2))
+        slopes.append((slope_BSD * sentence.embedded_SD).sum(dim=2))
     return torch.stack(slopes, dim=1).double()
 
 
-def _worst(way: Sequence[_Panel], tolerance: float, most: int) -> list[_Panel]:
-    """Return the parts of the way that miss more than their share, at least the worst one."""
-    scale_T = _differences(way).abs().clamp(min=_SMALLEST)
-    misses = [float((panel.miss.abs() / scale_T).max()) for panel in way]
-    order = sorted(range(len(way)), key=lambda number: -misses[number])
-    too_much = [number for number in order if misses[number] > tolerance / len(way)]
-    return [way[number] for number in (too_much or order[:1])[:most]]
+def _worst_intervals(path: Sequence[_Interval], tolerance: float, most: int) -> list[_Interval]:
+    """Return the intervals with more than their share of the error, at least the worst one."""
+    scale_T = _total_difference(path).abs().clamp(min=_MIN_DIFFERENCE)
+    errors = [float((interval.error.abs() / scale_T).max()) for interval in path]
+    order = sorted(range(len(path)), key=lambda number: -errors[number])
+    too_large = [number for number in order if errors[number] > tolerance / len(path)]
+    return [path[number] for number in (too_large or order[:1])[:most]]
 
 
-def _differences(way: Sequence[_Panel]) -> Tensor:
-    return torch.stack([panel.difference_T for panel in way]).sum(dim=0)
+def _total_difference(path: Sequence[_Interval]) -> Tensor:
+    return torch.stack([interval.difference_T for interval in path]).sum(dim=0)
 
 
-def _miss(way: Sequence[_Panel]) -> float:
-    """Return by how much the worst step misses its difference, relative to it."""
-    miss_T = torch.stack([panel.miss for panel in way]).sum(dim=0).abs()
-    return float((miss_T / _differences(way).abs().clamp(min=_SMALLEST)).max())
+def _total_error(path: Sequence[_Interval]) -> float:
+    """Return the error of the worst step, relative to its difference."""
+    error_T = torch.stack([interval.error for interval in path]).sum(dim=0).abs()
+    return float((error_T / _total_difference(path).abs().clamp(min=_MIN_DIFFERENCE)).max())

@@ -2,13 +2,12 @@
 
 ::
 
-    text ─ tokens ─ search on the served network ─ the translation chosen ─ recording twin ─ Trace
-                    (tree, rows of each step)      or one that was given    (every number)
+    text ─ tokens ─ search on the served network ─ best or given translation ─ recording ─ Trace
+                    (tree, rows of each step)                                  (every number)
 
-The search is the one that `Translator.translate` makes, so the translation is the same, unless that
-searches a second time for a better place of a span (`translator.searching`). It may be forced to
-begin with some tokens. What the trace will take is known before anything is recorded, and
-too much is refused.
+The search is that of `Translator.translate`, so the translation is the same, unless that searches a
+second time for a better position of a protected span (`translator.searching`). The size of a trace
+is known before anything is recorded, and too large a trace is refused.
 
 Shapes: S source, T target, N rows under way, V vocabulary.
 """
@@ -31,14 +30,19 @@ from translucid.decoding.stepper import AttendingStepper, Hypothesis, Stepper
 from translucid.decoding.tree import Recorder, SearchTree
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
-from translucid.interpret.cache_account import cache_account
-from translucid.interpret.forced_prefix import forced_prefix
-from translucid.interpret.model_hash import model_hash
-from translucid.interpret.network import network_of
+from translucid.interpret.cache_usage import compute_cache_usage
+from translucid.interpret.network import model_hash, single_network
 from translucid.interpret.recording import Recording, record
-from translucid.interpret.tensor_shapes import Level, trace_bytes
-from translucid.interpret.trace import VERSION, Step, TopToken, Trace, TraceToken
-from translucid.text.interface import BOS, EOS, UNK, Tokenizer
+from translucid.interpret.trace import (
+    VERSION,
+    Level,
+    Step,
+    TopToken,
+    Trace,
+    TraceToken,
+    trace_bytes,
+)
+from translucid.text.interface import BOS, EOS, FIRST_PIECE, UNK, Tokenizer
 from translucid.text.normalize import nfc
 from translucid.translator import Flags, Translator
 from translucid.translator.member import Member
@@ -46,14 +50,14 @@ from translucid.translator.searching import DecoderInput
 from translucid.translator.segmentation import Segment
 from translucid.translator.translator import MAX_SOURCE_TOKENS
 
-MAX_BYTES = 256_000_000  # of a trace that nobody insists on
+MAX_BYTES = 256_000_000  # of a trace, without `force`
 
 
 class TraceTooLargeError(InputError):
-    """A trace of some source tokens that would take too much at this level.
+    """A trace that would be too large at this level.
 
-    `bytes` is how much, as a guess or exactly, `limit` what is allowed, `light` about what a light
-    one would take.
+    `bytes` is its size, estimated or exact, `limit` the largest size allowed, `light` the
+    approximate size of a light trace.
     """
 
     def __init__(
@@ -80,34 +84,34 @@ def explain(
     """Translate one sentence and return everything that the network did.
 
     `target` is the language to translate into, as for `Translator.translate`. With `given`, that
-    translation is looked at instead of one that is searched for. With `prefix`, the translation
-    begins with these token ids, and the search finds the rest; a prefix that ends in the end symbol
-    leaves it nothing to find. `level` is 'full', every number, or 'light': tokens, attention and
-    the likeliest tokens of each step. A trace of more than `max_bytes` (256 MB) is refused, and its
-    size told, unless `force` is set. `emit` is told of every step of the search.
+    translation is explained and nothing is searched for. With `prefix`, the translation begins with
+    these token ids, and the search finds the rest; a prefix may end in the end symbol. `level` is
+    'full', every number, or 'light': tokens, attention and the most probable tokens of each step. A
+    trace of more than `max_bytes` (256 MB) is refused unless `force` is set. `emit` receives every
+    step of the search.
 
-    White space around the text is left out. The text is read as one sentence even where
-    `translate` would divide it, which is from 257 tokens on.
+    White space around the text is dropped. The text is read as one sentence, even where `translate`
+    would divide it (from 257 tokens on).
     """
-    model = network_of(translator)
-    asked = _asked(translator, text, target, search, level)
-    forced = forced_prefix(translator, prefix)
-    room = _Room(model.config, asked, force, MAX_BYTES if max_bytes is None else max_bytes)
-    room.check_source(translator.members[0].positions, max(1, len(forced)))
-    found = _found(translator, asked, given, forced, emit)
-    room.check(len(found.written))
-    recording = record(model, asked.source, found.written, level)
-    return _trace(translator, asked, found, recording, len(forced))
+    model = single_network(translator)
+    sentence = _prepare(translator, text, target, search, level)
+    forced = check_prefix(translator, prefix)
+    limit = _SizeLimit(model.config, sentence, force, MAX_BYTES if max_bytes is None else max_bytes)
+    limit.check_source(translator.members[0].positions, max(1, len(forced)))
+    output = _translate(translator, sentence, given, forced, emit)
+    limit.check(len(output.written))
+    recording = record(model, sentence.source, output.written, level)
+    return _build_trace(translator, sentence, output, recording, len(forced))
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """A sentence, what the network reads of it, and how it is to be translated and traced.
+class _Input:
+    """A sentence, the part of it that the network reads, and how to translate and trace it.
 
-    `after` is what stands behind that part, as `part.before` stands before it.
+    `after` is the text after that part, as `part.before` is the text before it.
     """
 
-    sentence: str
+    text: str
     tag: Tokens
     part: Segment
     after: str
@@ -126,12 +130,12 @@ class _Asked:
 
 
 @dataclass(frozen=True)
-class _Found:
-    """A translation, and how it came to be.
+class _Output:
+    """A translation, and the search that found it.
 
-    `written` is all that was written, with the end symbol last if it was. `hypothesis` and `tree`
-    are the search's, `rows` counts the rows of each of its steps; a given translation, or one that
-    was forced to its end, is one row.
+    `written` is everything that was written, including the end symbol. `hypothesis` and `tree` are
+    the search's, `rows` counts the rows of each of its steps; a given translation, or one that was
+    forced to its end, is one row.
     """
 
     written: Tokens
@@ -140,23 +144,23 @@ class _Found:
     rows: tuple[int, ...]
 
 
-def _asked(
+def _prepare(
     translator: Translator,
     text: str,
     target: str | None,
     search: SearchConfig | None,
     level: Level,
-) -> _Asked:
+) -> _Input:
     if level not in get_args(Level):
         raise InputError(f"level = {level!r}: must be one of {', '.join(get_args(Level))}")
-    sentence = one_line("text", text)
+    sentence = check_sentence("text", text)
     part, after = translator.read_whole(target, sentence)
     settings = search or translator.default_search
-    return _Asked(sentence, translator.tag(target, [sentence]), part, after, settings, level)
+    return _Input(sentence, translator.tag(target, [sentence]), part, after, settings, level)
 
 
-def one_line(name: str, text: str) -> str:
-    """Return a text normalised and without white space around it; it must be a single line."""
+def check_sentence(name: str, text: str) -> str:
+    """Return a text normalised and stripped; refuse a blank one or several lines."""
     if not isinstance(text, str):
         raise InputError(f"the {name} is {text!r}, {type(text).__name__}: give a string")
     line = nfc(text).strip()
@@ -170,53 +174,55 @@ def one_line(name: str, text: str) -> str:
     return line
 
 
-def _found(
-    translator: Translator, asked: _Asked, given: str | None, forced: Tokens, emit: Emit
-) -> _Found:
+def _translate(
+    translator: Translator, sentence: _Input, given: str | None, forced: Tokens, emit: Emit
+) -> _Output:
     """Search for the translation, unless it is given or forced to its end."""
     positions = translator.members[0].positions
     if given is None:
         done = bool(forced) and forced[-1] == EOS
-        return _whole(forced, positions) if done else _search(translator, asked, forced, emit)
+        return (
+            _take_whole(forced, positions) if done else _search(translator, sentence, forced, emit)
+        )
     if forced:
         raise InputError(
             f"given = {given!r} is a whole translation, so its beginning cannot be forced as well "
             f"(prefix = {list(forced)}): leave one of them out"
         )
-    line = one_line("given translation", given)
-    core = line.removeprefix(asked.part.before.strip()).removesuffix(asked.after.strip())
-    hidden = asked.part.protected.hide_beginning(core.strip())
+    line = check_sentence("given translation", given)
+    core = line.removeprefix(sentence.part.before.strip()).removesuffix(sentence.after.strip())
+    hidden = sentence.part.protected.hide_beginning(core.strip())
     written = (*translator.writer.encode(hidden), EOS)
-    return _whole(written, positions)
+    return _take_whole(written, positions)
 
 
-def _search(translator: Translator, asked: _Asked, prefix: Tokens, emit: Emit) -> _Found:
-    """Search on the served network, with a recorder of the tree and a counter of rows."""
+def _search(translator: Translator, sentence: _Input, prefix: Tokens, emit: Emit) -> _Output:
+    """Search on the served network, recording the tree and counting the rows."""
     recorder = Recorder()
     rows: list[int] = []
-    searcher = translator.searcher(asked.settings)
-    request = DecoderInput(source=asked.source, prefix=prefix, terms=())
+    searcher = translator.searcher(sentence.settings)
+    request = DecoderInput(source=sentence.source, prefix=prefix, terms=())
     searcher.check_room(0, request)
     ((best, *_),) = searcher.find(
         [request], recorder, lambda stepper: _RowCounter(stepper, rows, emit)
     )
     ended = len(best.log_probs) > len(best.tokens)
     (tree,) = recorder.trees()
-    return _Found((*best.tokens, EOS) if ended else best.tokens, best, tree, tuple(rows))
+    return _Output((*best.tokens, EOS) if ended else best.tokens, best, tree, tuple(rows))
 
 
-def _whole(written: Tokens, positions: int) -> _Found:
-    """Take tokens for the whole translation, as if they had been written one after another."""
+def _take_whole(written: Tokens, positions: int) -> _Output:
+    """Take tokens as the whole translation, as if they had been written one after another."""
     if len(written) > positions:
         raise InputError(
             f"the given translation has {len(written)} tokens with its end symbol, and this "
             f"network can write {positions} (max_positions): shorten it"
         )
-    return _Found(written, None, None, (1,) * len(written))
+    return _Output(written, None, None, (1,) * len(written))
 
 
 class _RowCounter:
-    """Stands between search and network, and counts the rows of each step."""
+    """Counts the rows of each step between search and network."""
 
     def __init__(self, stepper: Stepper, rows: list[int], emit: Emit) -> None:
         self._stepper, self._rows, self._emit = stepper, rows, emit
@@ -233,48 +239,45 @@ class _RowCounter:
 
     @property
     def attention_NS(self) -> Tensor:  # noqa: N802
-        """Where the newest step looked; asked for only where the stepper tells."""
+        """The attention of the newest step; only for steppers that have it."""
         assert isinstance(self._stepper, AttendingStepper)
         return self._stepper.attention_NS
 
 
 @dataclass(frozen=True)
-class _Room:
-    """Whether the trace of what was asked for may be made."""
+class _SizeLimit:
+    """The limit of a trace's size."""
 
     config: ModelConfig
-    asked: _Asked
+    sentence: _Input
     force: bool
     limit: int
 
     def check_source(self, positions: int, least: int) -> None:
-        """Refuse what is too large whatever the translation will be, before any work is done.
-
-        The translation has `least` tokens or more.
-        """
-        length = len(self.asked.source)
+        """Refuse a trace that is too large for any translation of at least `least` tokens."""
+        length = len(self.sentence.source)
         if length > positions:
             raise InputError(
                 f"the text has {length} tokens with its symbols, and this network can read "
                 f"{positions} (max_positions): shorten it"
             )
-        too_long = self.asked.level == "full" and len(self.asked.tokens) > MAX_SOURCE_TOKENS
+        too_long = self.sentence.level == "full" and len(self.sentence.tokens) > MAX_SOURCE_TOKENS
         if not self.force and (too_long or self._bytes(least) > self.limit):
             size = self._bytes(max(length, least))
-            raise self._refusal(size, f"about {_megabytes(size)}, if the translation is as long")
+            raise self._refuse(size, f"about {_megabytes(size)}, if the translation is as long")
 
     def check(self, target: int) -> None:
-        """Refuse a trace that is too large, given the tokens of the translation."""
+        """Refuse a trace that is too large, given the length of the translation."""
         if not self.force and self._bytes(target) > self.limit:
             size = self._bytes(target)
             said = f"{_megabytes(size)}, with the {target} tokens of the translation"
-            raise self._refusal(size, said)
+            raise self._refuse(size, said)
 
     def _bytes(self, target: int) -> int:
-        return trace_bytes(self.config, len(self.asked.source), target, self.asked.level)
+        return trace_bytes(self.config, len(self.sentence.source), target, self.sentence.level)
 
-    def _refusal(self, size: int, said: str) -> TraceTooLargeError:
-        length, level = len(self.asked.source), self.asked.level
+    def _refuse(self, size: int, said: str) -> TraceTooLargeError:
+        length, level = len(self.sentence.source), self.sentence.level
         light = trace_bytes(self.config, length, length, "light")
         instead = f"take the level 'light' (about {_megabytes(light)}), " if level == "full" else ""
         message = (
@@ -292,54 +295,57 @@ def _megabytes(count: int) -> str:
     return f"{count / 1e6:,.0f} MB"
 
 
-def _trace(
-    translator: Translator, asked: _Asked, found: _Found, recording: Recording, forced: int
+def _build_trace(
+    translator: Translator, sentence: _Input, output: _Output, recording: Recording, forced: int
 ) -> Trace:
-    """Put together what was asked, found and recorded; so many tokens were forced."""
+    """Build the trace; the first `forced` tokens are the prefix."""
     (member,) = translator.members
-    hypothesis, tokenizer = found.hypothesis, translator.tokenizer
-    written, translation = _written(found.written, asked, tokenizer)
-    log_prob = math.fsum(reading.log_prob for reading in recording.readings)
+    hypothesis, tokenizer = output.hypothesis, translator.tokenizer
+    written, translation = _written(output.written, sentence, tokenizer)
+    log_prob = math.fsum(one.log_prob for one in recording.predictions)
     ending = "end" if hypothesis is None else hypothesis.ending
-    source, steps = _source_tokens(asked, tokenizer), tuple(_steps(written, recording, tokenizer))
+    source, steps = (
+        _source_tokens(sentence, tokenizer),
+        tuple(_steps(written, recording, tokenizer)),
+    )
     return Trace(
         version=VERSION,
-        level=asked.level,
+        level=sentence.level,
         model_name=translator.name,
         model_hash=model_hash(translator),
         model=member.model.config,
-        search=asked.settings,
+        search=sentence.settings,
         origin="given" if hypothesis is None else "search",
-        source=asked.sentence,
+        source=sentence.text,
         translation=translation,
         source_tokens=source,
         target_tokens=(TraceToken(BOS, tokenizer.piece(BOS), 0, 0), *written[:-1]),
         prefix_length=forced,
         steps=steps,
-        tree=found.tree,
+        tree=output.tree,
         flags=Flags(
-            truncated=ending == "limit", unknown=UNK in asked.source, looped=ending == "loop"
+            truncated=ending == "limit", unknown=UNK in sentence.source, looped=ending == "loop"
         ),
         log_prob=log_prob if hypothesis is None else hypothesis.log_prob,
-        score=_score(member, asked, recording) if hypothesis is None else hypothesis.score,
+        score=_score(member, sentence, recording) if hypothesis is None else hypothesis.score,
         alignment_heads=member.heads.heads,
         alignment_row=member.heads.row,
-        cache=cache_account(
+        cache=compute_cache_usage(
             member.model.config,
-            len(asked.source),
-            found.rows,
+            len(sentence.source),
+            output.rows,
             next(member.model.parameters()).element_size(),
         ),
-        pieces=_pieces(source, steps, found.tree, tokenizer),
+        pieces=_pieces(source, steps, output.tree, tokenizer),
         tensors=recording.tensors,
     )
 
 
-def _score(member: Member, asked: _Asked, recording: Recording) -> float:
-    """Return what the search would have ranked a given translation by."""
-    settings, readings = asked.settings, recording.readings
-    log_prob = math.fsum(reading.log_prob for reading in readings)
-    score = score_of(log_prob, len(readings), settings)
+def _score(member: Member, sentence: _Input, recording: Recording) -> float:
+    """Return the score that the search would give to a given translation."""
+    settings, predictions = sentence.settings, recording.predictions
+    log_prob = math.fsum(one.log_prob for one in predictions)
+    score = score_of(log_prob, len(predictions), settings)
     if settings.method not in ("beam", "diverse") or not settings.coverage_penalty:
         return score
     cross = [
@@ -356,7 +362,7 @@ def _pieces(
     tree: SearchTree | None,
     tokenizer: Tokenizer,
 ) -> dict[int, str]:
-    """Return the piece of every token that a trace mentions, in the order of their ids."""
+    """Return the piece of every token id in a trace, in the order of the ids."""
     ids = {BOS, *(token.id for token in source), *(step.token.id for step in steps)}
     ids.update(token.id for step in steps for token in step.top)
     if tree is not None:
@@ -364,28 +370,28 @@ def _pieces(
     return {token: tokenizer.piece(token) for token in sorted(ids)}
 
 
-def _source_tokens(asked: _Asked, tokenizer: Tokenizer) -> tuple[TraceToken, ...]:
-    """Return what the encoder read, with the characters of the sentence that it stands for."""
-    places = [asked.part.start + place for place in asked.part.protected.places]
-    offsets = tokenizer.encode_with_offsets(asked.part.text).offsets
+def _source_tokens(sentence: _Input, tokenizer: Tokenizer) -> tuple[TraceToken, ...]:
+    """Return the tokens that the encoder read, with their characters in the sentence."""
+    places = [sentence.part.start + place for place in sentence.part.protected.places]
+    offsets = tokenizer.encode_with_offsets(sentence.part.text).offsets
     within = ((places[start], places[end]) for start, end in offsets)
-    spans = [*((0, 0) for _ in asked.tag), *within, (places[-1], places[-1])]
+    spans = [*((0, 0) for _ in sentence.tag), *within, (places[-1], places[-1])]
     return tuple(
         TraceToken(token, tokenizer.piece(token), *span)
-        for token, span in zip(asked.source, spans, strict=True)
+        for token, span in zip(sentence.source, spans, strict=True)
     )
 
 
 def _written(
-    written: Tokens, asked: _Asked, tokenizer: Tokenizer
+    written: Tokens, sentence: _Input, tokenizer: Tokenizer
 ) -> tuple[tuple[TraceToken, ...], str]:
-    """Return what was written, with the characters that each token added; and the whole text.
+    """Return the written tokens, with the characters that each added, and the whole text.
 
-    They are found by decoding one token more each time. The later bytes of a character add
-    nothing, and share its span.
+    The characters are found by decoding one more token each time. The later bytes of a character
+    add nothing, and share its span.
     """
     tokens: list[TraceToken] = []
-    protected, first = asked.part.protected, len(asked.part.before)
+    protected, first = sentence.part.protected, len(sentence.part.before)
     end = first
     for count, token in enumerate(written, start=1):
         before = end
@@ -394,12 +400,47 @@ def _written(
         start = end if token == EOS else min(before, max(first, end - 1))
         tokens.append(TraceToken(token, tokenizer.piece(token), start, end))
     text = protected.restore(tokenizer.decode(written))
-    return tuple(tokens), asked.part.before + text + asked.after
+    return tuple(tokens), sentence.part.before + text + sentence.after
 
 
 def _steps(
     written: tuple[TraceToken, ...], recording: Recording, tokenizer: Tokenizer
 ) -> Iterator[Step]:
-    for token, reading in zip(written, recording.readings, strict=True):
-        top = tuple(TopToken(one, tokenizer.piece(one), value) for one, value in reading.top)
-        yield Step(token, reading.log_prob, reading.rank, reading.entropy, top)
+    for token, one in zip(written, recording.predictions, strict=True):
+        top = tuple(TopToken(id_, tokenizer.piece(id_), value) for id_, value in one.top)
+        yield Step(token, one.log_prob, one.rank, one.entropy, top)
+
+
+def check_prefix(translator: Translator, prefix: Sequence[int]) -> Tokens:
+    """Return the tokens of a prefix; refuse those that no translation can have.
+
+    Tokens of text without line breaks are allowed, and the end symbol at the end.
+    """
+    tokenizer, size = translator.writer, translator.writer.vocab_size
+    never = frozenset(translator.searcher(None).forbidden)
+    for index, token in enumerate(prefix):
+        if isinstance(token, bool) or not isinstance(token, int) or not 0 <= token < size:
+            raise InputError(
+                f"prefix[{index}] = {token!r} is no token: ids are whole numbers from 0 to "
+                f"{size - 1}"
+            )
+        last = index == len(prefix) - 1
+        if token in never or (token == EOS and not last):
+            raise InputError(
+                f"prefix[{index}] = {token} is {tokenizer.piece(token)!r}, which no translation "
+                f"can have there: take tokens of text, ids {FIRST_PIECE} to {size - 1} without "
+                f"line breaks; the end symbol, {EOS}, may come last"
+            )
+    return tuple(prefix)
+
+
+def encode_prefix(translator: Translator, text: str) -> Tokens:
+    """Return the tokens of a text that a translation should begin with."""
+    line = nfc(text).strip()
+    tokens = tuple(translator.writer.encode(line))
+    if "\n" in line or UNK in tokens:
+        raise InputError(
+            f"the prefix {line!r} cannot begin a translation: it has several lines, or characters "
+            "that the model's vocabulary cannot spell"
+        )
+    return check_prefix(translator, tokens)

@@ -1,11 +1,11 @@
-"""Two lenses: what the network would say if it stopped early.
+"""Two lenses: what the network would predict if it stopped early.
 
 * The logit lens reads every decoder layer as if it were the last: its output goes through the final
   norm and the output projection (nostalgebraist 2020).
 * The decoder lens lets the whole decoder read an earlier encoder layer in place of the last
   (Langedijk et al. 2023, "DecoderLens").
 
-Both are readings, not truths: a layer was never trained to be read in this way.
+Neither shows what a layer means: it was never trained to be read in this way.
 
 Shapes: N layers, S source, T target, D d_model, V vocabulary.
 """
@@ -18,21 +18,26 @@ import torch
 from torch import Tensor, nn
 
 from translucid.events import Emit, Progress, silent
-from translucid.interpret.network import network_of, with_network
-from translucid.interpret.rereading import log_probs_again, of_written, translation_again
+from translucid.interpret.network import (
+    gather_written,
+    replace_network,
+    rescore,
+    retranslate,
+    single_network,
+)
 from translucid.interpret.trace import TopToken, Trace
 from translucid.model.twin import twin
 from translucid.text.interface import Tokenizer
 from translucid.translator import Translator
 
-SHOWN = 5  # tokens a cell
+TOP = 5  # tokens per cell
 
 
 @dataclass(frozen=True)
 class LensCell:
-    """What a layer would say at one place: the likeliest tokens, and how it holds the written one.
+    """The prediction of a layer at one step: the most probable tokens, and the one written.
 
-    `rank` is the place of the written token among all, from 1. `entropy` is in nats.
+    `log_prob` and `rank` (from 1) are those of the written token. `entropy` is in nats.
     """
 
     top: tuple[TopToken, ...]
@@ -43,17 +48,17 @@ class LensCell:
 
 @dataclass(frozen=True)
 class LogitLens:
-    """A row of cells a decoder layer, a cell a step of the trace; the last row is the network's."""
+    """One row per decoder layer, one cell per step of the trace; the last row is the network's."""
 
     layers: tuple[tuple[LensCell, ...], ...]
 
 
 @dataclass(frozen=True)
 class EncoderReading:
-    """What the decoder does when it reads encoder layer `layer` (from 0) in place of the last.
+    """What the decoder does when it reads encoder layer `layer` (from 0) instead of the last.
 
-    `cells` is what it would write after each part of the trace's translation; `log_prob` what it
-    gives all of that translation; `translation` is what it writes when left alone.
+    `cells` are its predictions at each step of the trace, `log_prob` is that of the trace's
+    translation, and `translation` is its own.
     """
 
     layer: int
@@ -62,8 +67,8 @@ class EncoderReading:
     cells: tuple[LensCell, ...]
 
 
-def logit_lens(translator: Translator, trace: Trace, *, top: int = SHOWN) -> LogitLens:
-    """Return what each decoder layer would say at each step; the trace must be a full one."""
+def logit_lens(translator: Translator, trace: Trace, *, top: int = TOP) -> LogitLens:
+    """Return the prediction of each decoder layer at each step; the trace must be a full one."""
     log_probs_NTV = logit_lens_log_probs(translator, trace)
     return LogitLens(
         tuple(
@@ -75,7 +80,7 @@ def logit_lens(translator: Translator, trace: Trace, *, top: int = SHOWN) -> Log
 @torch.inference_mode()
 def logit_lens_log_probs(translator: Translator, trace: Trace) -> Tensor:
     """Return log P of every token by each decoder layer, read as if it were the last, (N, T, V)."""
-    model = network_of(translator)
+    model = single_network(translator)
     states_NTD = torch.stack(
         [trace.tensor(f"decoder.{layer}.output") for layer in range(trace.model.decoder_layers)]
     ).to(translator.members[0].device)
@@ -84,36 +89,33 @@ def logit_lens_log_probs(translator: Translator, trace: Trace) -> Tensor:
 
 
 def decoder_lens(
-    translator: Translator, trace: Trace, *, top: int = SHOWN, emit: Emit = silent
+    translator: Translator, trace: Trace, *, top: int = TOP, emit: Emit = silent
 ) -> tuple[EncoderReading, ...]:
-    """Return what the decoder says reading each encoder layer, the last as the network does.
-
-    A trace of any level will do.
-    """
-    layers, found = trace.model.encoder_layers, []
+    """Return what the decoder makes of each encoder layer; the trace may have any level."""
+    layers, readings = trace.model.encoder_layers, []
     for layer in range(layers):
         emit(Progress("reading", layer, layers, "encoder layers"))
-        found.append(_reading(reading_layer(translator, layer), layer, trace, top))
+        readings.append(_read_with(truncate_encoder(translator, layer), layer, trace, top))
     emit(Progress("reading", layers, layers, "encoder layers"))
-    return tuple(found)
+    return tuple(readings)
 
 
-def reading_layer(translator: Translator, layer: int) -> Translator:
+def truncate_encoder(translator: Translator, layer: int) -> Translator:
     """Return a translator whose encoder ends after `layer` (from 0), sharing all tensors.
 
     The final norm of a pre-norm encoder is applied, as it is after the last layer.
     """
-    model = twin(network_of(translator))
+    model = twin(single_network(translator))
     model.encoder.layers = nn.ModuleList(list(model.encoder.layers)[: layer + 1])
     model.config = model.config.replace(encoder_layers=layer + 1)
-    return with_network(translator, model, f"{translator.name} reading encoder layer {layer}")
+    return replace_network(translator, model, f"{translator.name} reading encoder layer {layer}")
 
 
-def _reading(reader: Translator, layer: int, trace: Trace, top: int) -> EncoderReading:
-    cells = _cells(log_probs_again(reader, trace), trace, reader.tokenizer, top)
+def _read_with(reader: Translator, layer: int, trace: Trace, top: int) -> EncoderReading:
+    cells = _cells(rescore(reader, trace), trace, reader.tokenizer, top)
     return EncoderReading(
         layer=layer,
-        translation=translation_again(reader, trace),
+        translation=retranslate(reader, trace),
         log_prob=sum(cell.log_prob for cell in cells),
         cells=cells,
     )
@@ -122,8 +124,8 @@ def _reading(reader: Translator, layer: int, trace: Trace, top: int) -> EncoderR
 def _cells(
     log_probs_TV: Tensor, trace: Trace, tokenizer: Tokenizer, top: int
 ) -> tuple[LensCell, ...]:
-    """Return a cell for each step of a trace."""
-    of_written_T = of_written(log_probs_TV, trace)
+    """Return one cell per step of a trace."""
+    of_written_T = gather_written(log_probs_TV, trace)
     ranks_T = (log_probs_TV > of_written_T[:, None]).sum(dim=1) + 1
     entropy_T = -(log_probs_TV.exp() * log_probs_TV.clamp(min=-1e9)).sum(dim=1)
     values_TK, tokens_TK = log_probs_TV.topk(min(top, log_probs_TV.size(1)), dim=1)

@@ -1,23 +1,97 @@
-"""The one network of a translator, and translators around a changed twin of it."""
+"""The network of a translator: its heads by name, changed copies of it, and its hash.
+
+::
+
+    encoder 2.1     self-attention of the encoder, layer 2, head 1, both counted from 0
+    decoder 0.3     masked self-attention of the decoder
+    cross 3.0       attention of the decoder to the encoder's output
+
+A changed copy shares every weight with the original (`model.twin`); `rescore` and `retranslate` let
+it read the sentence of a trace once more.
+
+Shapes: S source, T target, V vocabulary.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, cast, get_args
 
+import torch
+from torch import Tensor
+
+from translucid.config import ModelConfig
 from translucid.errors import InputError
-from translucid.interpret.attention_head import attentions
-from translucid.interpret.trace import Side
-from translucid.model import Transformer
+from translucid.interpret.trace import Side, Trace
+from translucid.model import MultiHeadAttention, Transformer
 from translucid.model.attention import Kernel
+from translucid.model.decoder import DecoderLayer
+from translucid.model.encoder import EncoderLayer
 from translucid.model.twin import twin
 from translucid.translator import Translator
 from translucid.translator.member import Member
+from translucid.translator.searching import DecoderInput
+
+SIDES: tuple[Side, ...] = get_args(Side)
 
 NewKernel = Callable[[Side, int, Kernel], Kernel]
 
 
-def network_of(translator: Translator) -> Transformer:
-    """Return the network of a translator; an ensemble has several, and is refused."""
+class AttentionHead(NamedTuple):
+    """One head of one of the three attentions, layer and head counted from 0."""
+
+    side: Side
+    layer: int
+    head: int
+
+    def __str__(self) -> str:
+        return f"{self.side} {self.layer}.{self.head}"
+
+
+def count_layers(config: ModelConfig, side: Side) -> int:
+    """Return the number of layers that have this attention."""
+    return config.encoder_layers if side == "encoder" else config.decoder_layers
+
+
+def all_heads(config: ModelConfig) -> tuple[AttentionHead, ...]:
+    """Return all heads of a network: encoder, decoder, cross, each from its first layer on."""
+    return tuple(
+        AttentionHead(side, layer, head)
+        for side in SIDES
+        for layer in range(count_layers(config, side))
+        for head in range(config.heads)
+    )
+
+
+def check_heads(heads: Iterable[AttentionHead], config: ModelConfig) -> tuple[AttentionHead, ...]:
+    """Return the heads without repetitions; refuse those that the network does not have."""
+    unique = tuple(dict.fromkeys(AttentionHead(*head) for head in heads))
+    known = set(all_heads(config))
+    if unknown := [head for head in unique if head not in known]:
+        raise InputError(
+            f"no such head: {', '.join(map(str, unknown))}. The network has "
+            f"{config.encoder_layers} encoder and {config.decoder_layers} decoder layers of "
+            f"{config.heads} heads, counted from 0; attentions are {', '.join(SIDES)}"
+        )
+    return unique
+
+
+def named_attentions(model: Transformer) -> Iterator[tuple[Side, int, MultiHeadAttention]]:
+    """Yield every attention of a network with its name and layer."""
+    for number, encoder_layer in enumerate(cast("list[EncoderLayer]", model.encoder.layers)):
+        yield "encoder", number, encoder_layer.self_attention
+    for number, decoder_layer in enumerate(cast("list[DecoderLayer]", model.decoder.layers)):
+        yield "decoder", number, decoder_layer.self_attention
+        yield "cross", number, decoder_layer.cross_attention
+
+
+# ---- the network of a translator ----------------------------------------------------------------
+
+
+def single_network(translator: Translator) -> Transformer:
+    """Return the network of a translator; refuse an ensemble, which has several."""
     if len(translator.members) != 1:
         raise InputError(
             f"{translator.name} is an ensemble of {len(translator.members)} models: look into "
@@ -26,8 +100,8 @@ def network_of(translator: Translator) -> Transformer:
     return translator.members[0].model
 
 
-def with_network(translator: Translator, model: Transformer, name: str) -> Translator:
-    """Return a translator that is another in nothing but its network."""
+def replace_network(translator: Translator, model: Transformer, name: str) -> Translator:
+    """Return a translator with another network and everything else unchanged."""
     return Translator(
         name,
         translator.tokenizer,
@@ -37,9 +111,81 @@ def with_network(translator: Translator, model: Transformer, name: str) -> Trans
     )
 
 
-def with_kernels(model: Transformer, new: NewKernel) -> Transformer:
-    """Return a twin of a network whose attention kernels are made from those it has."""
-    other = twin(model)
-    for side, layer, attention in attentions(other):
+def replace_kernels(model: Transformer, new: NewKernel) -> Transformer:
+    """Return a weight-sharing copy whose attention kernels are made from the original's."""
+    copy = twin(model)
+    for side, layer, attention in named_attentions(copy):
         attention.kernel = new(side, layer, attention.kernel)
-    return other
+    return copy
+
+
+# ---- a trace's sentence, read by another network ------------------------------------------------
+
+
+@torch.inference_mode()
+def rescore(translator: Translator, trace: Trace) -> Tensor:
+    """Return log P of every token at each step of a trace, by this translator's network, (T, V)."""
+    device = translator.members[0].device
+    source_1S, target_1T = (
+        torch.tensor([[token.id for token in tokens]], device=device)
+        for tokens in (trace.source_tokens, trace.target_tokens)
+    )
+    logits_1TV: Tensor = single_network(translator)(source_1S, target_1T)
+    return logits_1TV[0].log_softmax(dim=-1).cpu()
+
+
+def gather_written(log_probs_TV: Tensor, trace: Trace) -> Tensor:
+    """Return log P of the tokens that the trace wrote, (T,)."""
+    written_T = torch.tensor([step.token.id for step in trace.steps])
+    return log_probs_TV.gather(1, written_T[:, None])[:, 0]
+
+
+def retranslate(translator: Translator, trace: Trace) -> str:
+    """Translate the source of a trace with this translator, by the same search.
+
+    The prefix of the trace is forced again, unless the whole translation was given.
+    """
+    prefix = () if trace.origin == "given" else trace.prefix
+    source = tuple(token.id for token in trace.source_tokens)
+    request = DecoderInput(source, prefix=prefix, terms=())
+    (hypotheses,) = translator.searcher(trace.search).find([request], None)
+    languages = {token: language for language, token in translator.generation.tags.items()}
+    part, after = translator.read_whole(languages.get(source[0]), trace.source)
+    text = part.protected.restore(translator.tokenizer.decode(hypotheses[0].tokens))
+    return part.before + text + after
+
+
+# ---- which model made a trace -------------------------------------------------------------------
+
+_WeightVersions = tuple[tuple[int, int], ...]
+_cache: weakref.WeakKeyDictionary[Transformer, tuple[_WeightVersions, str]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def model_hash(translator: Translator) -> str:
+    """Return the SHA-256 of a translator's networks and vocabulary, in hexadecimal.
+
+    It depends neither on the device nor on the name of the model.
+    """
+    digest = hashlib.sha256(translator.tokenizer.fingerprint.encode())
+    for member in translator.members:
+        digest.update(_network_hash(member.model).encode())
+    return digest.hexdigest()
+
+
+def _network_hash(model: Transformer) -> str:
+    """Return the SHA-256 of settings and weights; compute it again only if a weight changed."""
+    versions = tuple(
+        (p.data_ptr(), 0 if p.is_inference() else p._version) for p in model.parameters()
+    )
+    cached = _cache.get(model)
+    if cached is not None and cached[0] == versions:
+        return cached[1]
+    digest = hashlib.sha256(model.config.to_json().encode())
+    for name, parameter in sorted(model.named_parameters()):
+        digest.update(f"{name} {parameter.dtype} {tuple(parameter.shape)}".encode())
+        flat = parameter.detach().cpu().contiguous().reshape(-1)
+        digest.update(flat.view(torch.uint8).numpy().data)
+    _cache[model] = (versions, digest.hexdigest())
+    return _cache[model][1]

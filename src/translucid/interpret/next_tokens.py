@@ -1,11 +1,11 @@
-"""What may come next: the distribution of the next token after a forced beginning.
+"""The distribution of the next token after a prefix, and what sampling makes of it.
 
 ::
 
-    log P of the network ─▶ what may be written ─▶ temperature ─▶ top-k, top-p, min-p ─▶ probability
+    log P of the network ─▶ allowed tokens ─▶ temperature ─▶ top-k, top-p, min-p ─▶ probability
 
-The cuts are those of `decoding.sampling`, by its own functions, so `probability` is what sampling
-draws by at this place.
+The truncation is that of `decoding.sampling`, by its own functions, so `probability` is what
+sampling draws from at this point.
 
 Shapes: S source, T target, V vocabulary.
 """
@@ -25,9 +25,8 @@ from translucid.decoding.job import Tokens
 from translucid.decoding.sampling import COLDEST, keep
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
-from translucid.interpret.explain import one_line
-from translucid.interpret.forced_prefix import forced_prefix
-from translucid.interpret.network import network_of
+from translucid.interpret.explain import check_prefix, check_sentence
+from translucid.interpret.network import single_network
 from translucid.text.interface import BOS, EOS
 from translucid.translator import Translator
 from translucid.translator.searching import DecoderInput
@@ -37,8 +36,8 @@ from translucid.translator.searching import DecoderInput
 class NextToken:
     """A token that may come next.
 
-    `log_prob` is the network's own; `probability` is after temperature and cuts, 0 for what is not
-    `kept`.
+    `log_prob` is the network's own; `probability` is after temperature and truncation, 0 for tokens
+    that are not `kept`.
     """
 
     id: int
@@ -50,7 +49,7 @@ class NextToken:
 
 @dataclass(frozen=True)
 class Rest:
-    """All tokens that are not listed: how many, and their probability after the cuts."""
+    """The tokens that are not listed: their number and total probability after truncation."""
 
     count: int
     probability: float
@@ -58,7 +57,7 @@ class Rest:
 
 @dataclass(frozen=True)
 class PrefixToken:
-    """A token of the forced beginning."""
+    """A token of the prefix."""
 
     id: int
     piece: str
@@ -69,7 +68,7 @@ class NextTokens:
     """The distribution of the next token; `tokens` are the most probable, best first.
 
     `entropy` is that of the network's softmax in nats, as in a trace's step; `entropy_kept` is that
-    of what is drawn by, and `kept` of how many tokens.
+    of the truncated distribution, which has `kept` tokens.
     """
 
     prefix: tuple[PrefixToken, ...]
@@ -89,29 +88,29 @@ def next_tokens(
     sampling: SearchConfig | None = None,
     count: int = 20,
 ) -> NextTokens:
-    """Return what may follow a forced beginning of the translation of one sentence.
+    """Return the distribution of the token after a prefix of the translation of one sentence.
 
-    Of `sampling`, the temperature, top_k, top_p and min_p count; without it, nothing is cut.
+    Of `sampling`, temperature, top_k, top_p and min_p count; without it, nothing is truncated.
     """
-    forced = forced_prefix(translator, prefix)
+    forced = check_prefix(translator, prefix)
     if EOS in forced:
         raise InputError(f"prefix ends in the end symbol, {EOS}: nothing can come after it")
     if count < 1:
         raise InputError(f"count = {count}: list at least 1 token")
-    sentence = one_line("text", text)
+    sentence = check_sentence("text", text)
     part, _ = translator.read_whole(target, sentence)
     source = (*translator.tag(target, [sentence]), *part.tokens, EOS)
-    log_probs_V = after(translator, source, forced)
+    log_probs_V = predict_next(translator, source, forced)
     settings = sampling or SearchConfig(method="sampling")
     request = DecoderInput(source, prefix=(), terms=())
-    logits_V = cut(allowed(translator, request, forced, log_probs_V), settings)
-    return _told(translator, forced, log_probs_V, logits_V, count)
+    logits_V = truncate(_allow(translator, request, forced, log_probs_V), settings)
+    return _summarize(translator, forced, log_probs_V, logits_V, count)
 
 
-def _told(
+def _summarize(
     translator: Translator, prefix: Tokens, log_probs_V: Tensor, logits_V: Tensor, count: int
 ) -> NextTokens:
-    """Put the distribution into words: the most probable tokens, and the rest together."""
+    """Return the most probable tokens, and the rest together."""
     piece, kept_V = translator.tokenizer.piece, logits_V > -math.inf
     probs_V = logits_V.softmax(dim=-1)
     values, ids = top_tokens(log_probs_V[None], min(count, log_probs_V.numel()))
@@ -134,9 +133,9 @@ def _told(
 
 
 @torch.inference_mode()
-def after(translator: Translator, source: Tokens, prefix: Tokens) -> Tensor:
-    """Return log P of every token after a beginning, by the network, (V,)."""
-    model, member = network_of(translator), translator.members[0]
+def predict_next(translator: Translator, source: Tokens, prefix: Tokens) -> Tensor:
+    """Return log P of every token after a prefix, by the network, (V,)."""
+    model, member = single_network(translator), translator.members[0]
     longest = max(len(source), len(prefix) + 1)
     if longest > member.positions:
         raise InputError(
@@ -150,10 +149,10 @@ def after(translator: Translator, source: Tokens, prefix: Tokens) -> Tensor:
     return logits_V.log_softmax(dim=-1)
 
 
-def allowed(
+def _allow(
     translator: Translator, request: DecoderInput, prefix: Tokens, log_probs_V: Tensor
 ) -> Tensor:
-    """Return log P with −∞ for what no translation has: symbols and line breaks."""
+    """Return log P with −∞ for tokens that no translation may have: symbols and line breaks."""
     job = translator.searcher(None).job([request])
     filters = filters_of(job, SearchConfig(method="sampling"))
     device = job.limits_B.device
@@ -162,10 +161,10 @@ def allowed(
     return apply(filters, log_probs_V.to(device, copy=True)[None], written_1T, source_1)[0].cpu()
 
 
-def cut(log_probs_V: Tensor, settings: SearchConfig) -> Tensor:
-    """Return the logits whose softmax sampling draws by, in float64; −∞ for what it never draws.
+def truncate(log_probs_V: Tensor, settings: SearchConfig) -> Tensor:
+    """Return the logits whose softmax sampling draws from, in float64; −∞ for truncated tokens.
 
-    At temperature 0 it takes the most probable token; of equals the lowest id.
+    At temperature 0 only the most probable token is left; of equals the one with the lowest id.
     """
     if settings.temperature == 0:
         logits_1V = torch.full_like(log_probs_V, -math.inf)[None]

@@ -3,13 +3,13 @@
 ::
 
     trace = translucid.explain(translator, "Le chat noir dort.")
-    trace.steps[0].top                        # what the network held for likely at the first step
+    trace.steps[0].top                        # the most probable tokens of the first step
     trace.attention("cross", layer=2)         # weights (H, T, S)
     trace.tensor("encoder.0.self_attention.q")
 
 The decoder reads `target_tokens` and in row t predicts `steps[t]`::
 
-    source_tokens    ▁Le   ▁chat  ▁dort  </s>             S of them, with a tag before
+    source_tokens    ▁Le   ▁chat  ▁dort  </s>             S of them, after a language tag if any
     target_tokens    <s>   ▁The   ▁cat   ▁sleeps          T of them
     steps            ▁The  ▁cat   ▁sleeps  </s>           T of them
 
@@ -43,11 +43,12 @@ logits, log_probs                                       (T, V)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import torch
 from torch import Tensor
@@ -56,21 +57,29 @@ from translucid.config import ModelConfig
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.tree import SearchTree
 from translucid.errors import InputError, nearest
-from translucid.interpret.cache_account import CacheAccount
-from translucid.interpret.tensor_shapes import Level, Shape, tensor_shapes, trace_bytes
+from translucid.interpret.cache_usage import CacheUsage
+from translucid.text.interface import EOS
 from translucid.translator.alignment_heads import Row, usual_heads
 from translucid.translator.translation import Flags
 
 if TYPE_CHECKING:
     from translucid.translator import Translator
 
-VERSION = 2  # 1 had neither pieces nor a forced beginning
+VERSION = 2  # 1 had neither pieces nor a prefix
+
+Level = Literal["light", "full"]
+"""light: attention weights; full: every number on the way."""
 
 Side = Literal["encoder", "decoder", "cross"]
 """The three attentions: the encoder's own, the decoder's own, and the decoder's to the source."""
 
 Origin = Literal["search", "given"]
-"""Whether the translation was searched for, or given by the user."""
+"""Whether a search found the translation, or the user gave it."""
+
+Shape: TypeAlias = tuple[int, ...]
+_NamedShape: TypeAlias = tuple[str, Shape]
+
+FLOAT_BYTES = 4
 
 _ATTENTIONS: dict[str, str] = {
     "encoder": "encoder.{}.self_attention",
@@ -81,10 +90,10 @@ _ATTENTIONS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class TraceToken:
-    """A token, and the characters [start, end) of the text that it stands for.
+    """A token, and the characters [start, end) that it stands for.
 
-    Of a source token that is the source text, of a target token the translation. Symbols stand for
-    no text: start == end.
+    They are characters of the source for a source token, of the translation for a target token.
+    Symbols stand for no text: start == end.
     """
 
     id: int
@@ -104,11 +113,11 @@ class TopToken:
 
 @dataclass(frozen=True)
 class Step:
-    """What was written at one step, and what the network held for likely there.
+    """The token written at one step, and the network's prediction there.
 
-    `rank` is the place of the token by the network's own probability, 1 for the most probable;
+    `rank` is the rank of the token by the network's own probability, 1 for the most probable;
     `entropy` is that of the whole softmax, in nats; `top` are the ten most probable tokens, best
-    first. The last step is the end symbol's, unless the translation went in circles and was ended.
+    first. The last step writes the end symbol, unless the translation was stopped for looping.
     """
 
     token: TraceToken
@@ -119,7 +128,7 @@ class Step:
 
 
 class FrozenTensors(Mapping[str, Tensor]):
-    """Named tensors that nobody can change: whoever asks for one gets a copy of it."""
+    """Named tensors that cannot be changed: each access returns a copy."""
 
     def __init__(self, tensors: Mapping[str, Tensor]) -> None:
         self._tensors = dict(tensors)
@@ -135,7 +144,7 @@ class FrozenTensors(Mapping[str, Tensor]):
 
     @property
     def shapes(self) -> dict[str, Shape]:
-        """The shape of each."""
+        """The shape of each tensor."""
         return {name: tuple(tensor.shape) for name, tensor in self._tensors.items()}
 
 
@@ -143,13 +152,11 @@ class FrozenTensors(Mapping[str, Tensor]):
 class Trace:
     """One translation of one text by one network, with every number on the way.
 
-    Nothing in it changes. The tensors are float32 on the CPU. `score` is what the search ranked
-    by; of a given translation, what it would have ranked by. `alignment_heads` are (layer, head) of
-    the cross-attention heads that align words, found or not (see `alignment_found`);
-    `alignment_row` says whether the row that predicts or the one that reads a token shows where it
-    looked. The first `prefix_length` steps were forced
-    by the user, the rest was searched for. `pieces` spells every token id that the trace mentions,
-    those of the search tree included.
+    It is immutable; the tensors are float32 on the CPU. `score` is what the search ranks by, also
+    for a given translation. `alignment_heads` are (layer, head) of the cross-attention heads that
+    align words, measured or assumed (see `alignment_found`); `alignment_row` says whether the row
+    that predicts a token or the one that reads it shows its alignment. The user forced the first
+    `prefix_length` steps. `pieces` spells every token id in the trace, including the search tree.
     """
 
     version: int
@@ -171,7 +178,7 @@ class Trace:
     score: float
     alignment_heads: tuple[tuple[int, int], ...]
     alignment_row: Row
-    cache: CacheAccount
+    cache: CacheUsage
     pieces: Mapping[int, str]
     tensors: FrozenTensors
 
@@ -183,7 +190,7 @@ class Trace:
         return self.tensor(f"{self.attention_name(side, layer)}.weights")
 
     def attention_name(self, side: Side, layer: int) -> str:
-        """Return what the tensors of one attention begin with, such as encoder.0.self_attention."""
+        """Return the prefix of one attention's tensors, such as encoder.0.self_attention."""
         if side not in _ATTENTIONS:
             raise InputError(f"no attention is called {side!r}; {nearest(side, _ATTENTIONS)}")
         layers = self.layers(side)
@@ -194,7 +201,7 @@ class Trace:
         return _ATTENTIONS[side].format(layer)
 
     def layers(self, side: Side) -> int:
-        """Return how many layers have this attention."""
+        """Return the number of layers that have this attention."""
         return self.model.encoder_layers if side == "encoder" else self.model.decoder_layers
 
     def tensor(self, name: str) -> Tensor:
@@ -210,9 +217,9 @@ class Trace:
         raise InputError(f"the trace has no tensor {name!r}; {nearest(name, self.tensors)}")
 
     def alignment(self) -> Tensor:
-        """Return how much each token of the translation looked at each source token, (T − 1, S).
+        """Return the attention of each translated token on each source token, (T − 1, S).
 
-        It is the mean of the alignment heads; row t is that of `target_tokens[t + 1]`.
+        It is the mean of the alignment heads; row t belongs to `target_tokens[t + 1]`.
         """
         weights = [self.attention("cross", layer)[head] for layer, head in self.alignment_heads]
         mean_TS = torch.stack(weights).mean(dim=0)
@@ -220,34 +227,34 @@ class Trace:
 
     @property
     def alignment_found(self) -> bool:
-        """Whether the alignment heads were chosen for this network.
-
-        Else they are those that are taken for any network of which nobody measured it.
-        """
+        """Whether the alignment heads were measured on this network, not assumed as for any."""
         usual = usual_heads(self.model)
         return (self.alignment_heads, self.alignment_row) != (usual.heads, usual.row)
 
     @property
     def bytes(self) -> int:
-        """What all tensors take together."""
+        """The size of all tensors together."""
         sizes = len(self.source_tokens), len(self.target_tokens)
         return trace_bytes(self.model, *sizes, self.level)
 
     def save(self, path: str | Path) -> None:
-        """Write the trace as one safetensors file, replacing an older one at once."""
-        from translucid.interpret.trace_file import write_trace
+        """Write the trace as one safetensors file, replacing an older one atomically.
 
-        write_trace(Path(path), self)
+        A name that ends in .json gets everything but the tensors, one in .html a page to look at.
+        """
+        from translucid.interpret.trace_file import save_trace
+
+        save_trace(Path(path), self)
 
     @classmethod
     def load(cls, path: str | Path, model: Translator | None = None) -> Trace:
-        """Read a trace from its file; given a model, refuse one that another model has made."""
+        """Read a trace from its file; given a model, refuse the trace of another one."""
         from translucid.interpret.trace_file import read_trace
 
         return read_trace(Path(path), model)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all but the tensors as plain values that JSON can hold; of tensors, the shapes."""
+        """Return everything as plain values for JSON; of the tensors, only their shapes."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {
             **plain,
@@ -269,8 +276,83 @@ class Trace:
         """The tokens that the translation was forced to begin with."""
         return tuple(step.token.id for step in self.steps[: self.prefix_length])
 
+    @property
+    def written_ids(self) -> tuple[int, ...]:
+        """The tokens of the translation without the end symbol."""
+        ids = tuple(step.token.id for step in self.steps)
+        return ids[:-1] if ids[-1] == EOS else ids
+
     def _repr_html_(self) -> str:
-        """Show the trace in a notebook: the page of all panels."""
+        """Return the page of all panels, for notebooks."""
         from translucid.interpret.figures.page import notebook
 
         return notebook(self)
+
+
+# ---- which tensors a trace has, known before anything is recorded --------------------------------
+
+
+def trace_bytes(config: ModelConfig, source: int, target: int, level: Level) -> int:
+    """Return the size of a trace's tensors, given the number of source and target tokens."""
+    shapes = tensor_shapes(config, source, target, level).values()
+    return FLOAT_BYTES * sum(math.prod(shape) for shape in shapes)
+
+
+def tensor_shapes(config: ModelConfig, source: int, target: int, level: Level) -> dict[str, Shape]:
+    """Return the shape of every tensor of a trace by name, in the order of the network."""
+    every = dict(_all(config, source, target))
+    if level == "full":
+        return every
+    return {name: shape for name, shape in every.items() if name.endswith(".weights")}
+
+
+def _all(config: ModelConfig, source: int, target: int) -> Iterator[_NamedShape]:
+    yield from _bottom("source", config, source)
+    for layer in range(config.encoder_layers):
+        stem = f"encoder.{layer}"
+        relative = config.positions == "relative"
+        yield from _attention(f"{stem}.self_attention", config, source, source, relative)
+        yield from _feed_forward(stem, config, source)
+    yield "memory", (source, config.d_model)
+    yield from _bottom("target", config, target)
+    for layer in range(config.decoder_layers):
+        stem = f"decoder.{layer}"
+        relative = config.positions == "relative"
+        yield from _attention(f"{stem}.self_attention", config, target, target, relative)
+        yield from _attention(f"{stem}.cross_attention", config, target, source, False)
+        yield from _feed_forward(stem, config, target)
+    yield "decoder.states", (target, config.d_model)
+    yield "logits", (target, config.target_vocab_size)
+    yield "log_probs", (target, config.target_vocab_size)
+
+
+def _bottom(side: str, config: ModelConfig, length: int) -> Iterator[_NamedShape]:
+    for what in ("embedding", "positions", "sum"):
+        yield f"{side}.{what}", (length, config.d_model)
+
+
+def _attention(
+    stem: str, config: ModelConfig, queries: int, keys: int, biased: bool
+) -> Iterator[_NamedShape]:
+    heads, stream = config.heads, (queries, config.d_model)
+    scores = (heads, queries, keys)
+    yield f"{stem}.residual_before", stream
+    yield f"{stem}.q", (heads, queries, config.d_k)
+    yield f"{stem}.k", (heads, keys, config.d_k)
+    yield f"{stem}.v", (heads, keys, config.d_v)
+    yield f"{stem}.raw_scores", scores
+    yield f"{stem}.scaled_scores", scores
+    yield f"{stem}.mask", scores if biased else (queries, keys)
+    yield f"{stem}.weights", scores
+    yield f"{stem}.heads", (heads, queries, config.d_v)
+    yield f"{stem}.output", stream
+    yield f"{stem}.residual_after", stream
+
+
+def _feed_forward(layer: str, config: ModelConfig, length: int) -> Iterator[_NamedShape]:
+    stem, stream = f"{layer}.feed_forward", (length, config.d_model)
+    yield f"{stem}.residual_before", stream
+    yield f"{stem}.inner", (length, config.d_ff)
+    yield f"{stem}.output", stream
+    yield f"{stem}.residual_after", stream
+    yield f"{layer}.output", stream

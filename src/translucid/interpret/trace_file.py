@@ -1,14 +1,14 @@
-"""A trace as one file: safetensors, with all but the tensors as JSON in its header.
+"""A trace as one safetensors file, with everything but the tensors as JSON in its header.
 
 ::
 
     8 bytes     length of the header
-    header      JSON: {"__metadata__": {"translucid_trace": "…"}, name → type, shape, place, …}
+    header      JSON: {"__metadata__": {"translucid_trace": "…"}, name → type, shape, offsets, …}
     tensors     float32, little-endian, in the order of the network
 
 Any reader of safetensors can open it. Nothing in it is ever executed. A file of version 1 has
-neither `pieces` nor `prefix_length`: nothing was forced, and the pieces are those that its tokens
-and steps name and, given the model, those of its search tree too.
+neither `pieces` nor `prefix_length`: no prefix was forced, and the pieces are taken from its tokens
+and steps and, given the model, from its search tree.
 """
 
 from __future__ import annotations
@@ -28,10 +28,20 @@ from translucid.config import ModelConfig
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.tree import Node, SearchTree
 from translucid.errors import DataError
-from translucid.interpret.cache_account import CacheAccount, CacheStep
-from translucid.interpret.model_hash import model_hash
-from translucid.interpret.tensor_shapes import FLOAT, Level, Shape, tensor_shapes
-from translucid.interpret.trace import VERSION, FrozenTensors, Step, TopToken, Trace, TraceToken
+from translucid.interpret.cache_usage import CacheStep, CacheUsage
+from translucid.interpret.network import model_hash
+from translucid.interpret.trace import (
+    FLOAT_BYTES,
+    VERSION,
+    FrozenTensors,
+    Level,
+    Shape,
+    Step,
+    TopToken,
+    Trace,
+    TraceToken,
+    tensor_shapes,
+)
 from translucid.translator.translation import Flags
 
 if TYPE_CHECKING:
@@ -41,40 +51,57 @@ KEY = "translucid_trace"
 _AGAIN = "Make the trace again with `translucid explain`."
 
 
+def save_trace(path: Path, trace: Trace) -> None:
+    """Write a trace as its file name asks: .json, .html, else safetensors."""
+    if path.suffix == ".json":
+        _write(path, json.dumps(trace.to_json(), ensure_ascii=False, indent=2) + "\n")
+    elif path.suffix == ".html":
+        from translucid.interpret.figures.page import page
+
+        _write(path, page(trace))
+    else:
+        write_trace(path, trace)
+
+
+def _write(path: Path, text: str) -> None:
+    with new_file(path) as file:
+        file.write(text.encode())
+
+
 def write_trace(path: Path, trace: Trace) -> None:
-    """Write a trace under a name, replacing an older file at once; tensors one after another."""
+    """Write a trace as safetensors, tensor by tensor, replacing an older file atomically."""
     with new_file(path) as file:
         for part in file_parts(trace):
             file.write(part)
 
 
 def file_parts(trace: Trace) -> Iterator[bytes | memoryview]:
-    """Yield the content of a trace's file part by part: the header, then each tensor."""
+    """Yield the content of a trace's file: the header, then each tensor."""
     yield _header(trace)
     for tensor in trace.tensors.values():
         yield tensor.contiguous().numpy().data
 
 
 def file_bytes(trace: Trace) -> int:
-    """Return how many bytes the file of a trace has."""
+    """Return the size of a trace's file."""
     return len(_header(trace)) + trace.bytes
 
 
 def _header(trace: Trace) -> bytes:
     facts = json.dumps(trace.to_json(), ensure_ascii=False, separators=(",", ":"))
     entries: dict[str, Any] = {"__metadata__": {KEY: facts}}
-    place = 0
+    offset = 0
     for name, shape in trace.tensors.shapes.items():
-        end = place + FLOAT * math.prod(shape)
-        entries[name] = {"dtype": "F32", "shape": [*shape], "data_offsets": [place, end]}
-        place = end
+        end = offset + FLOAT_BYTES * math.prod(shape)
+        entries[name] = {"dtype": "F32", "shape": [*shape], "data_offsets": [offset, end]}
+        offset = end
     text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)  # so that numbers stand at multiples of their size
+    text += b" " * (-len(text) % 8)  # to align the tensors
     return len(text).to_bytes(8, "little") + text
 
 
 def read_trace(path: Path, model: Translator | None) -> Trace:
-    """Read a trace; given a model, refuse one that another model has made."""
+    """Read a trace; given a model, refuse the trace of another one."""
     if not path.is_file():
         raise DataError(path, "there is no such file", remedy="Give a file made by `explain`.")
     try:
@@ -88,7 +115,7 @@ def read_trace(path: Path, model: Translator | None) -> Trace:
         problem = f"it is truncated, damaged or no trace at all ({error})"
         raise DataError(path, problem, remedy=_AGAIN) from error
     try:
-        trace = _trace(_newest(facts, model), tensors)
+        trace = _trace(_upgrade(facts, model), tensors)
         shapes = _expected(trace)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         problem = f"its description does not make a trace: {type(error).__name__} {error}"
@@ -99,7 +126,7 @@ def read_trace(path: Path, model: Translator | None) -> Trace:
 
 
 def _facts(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the header says of the trace."""
+    """Return the description of the trace in the header."""
     if KEY not in metadata:
         raise DataError(path, "these are tensors, but not those of a trace", remedy=_AGAIN)
     try:
@@ -135,12 +162,12 @@ def _check_model(path: Path, facts: Mapping[str, Any], model: Translator) -> Non
 
 
 def _tensors(file: Any) -> dict[str, Tensor]:
-    """Return the tensors, apart from the file, which may change."""
+    """Return copies of the tensors, independent of the file."""
     return {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
 
 
 def _expected(trace: Trace) -> dict[str, Shape]:
-    """Return the shapes of the tensors that the trace of such a network and such tokens has."""
+    """Return the shapes that the tensors of this trace must have."""
     sizes = len(trace.source_tokens), len(trace.target_tokens)
     return tensor_shapes(trace.model, *sizes, trace.level)
 
@@ -148,7 +175,7 @@ def _expected(trace: Trace) -> dict[str, Shape]:
 def _check_tensors(
     path: Path, expected: Mapping[str, Shape], tensors: Mapping[str, Tensor]
 ) -> None:
-    """Refuse tensors that are not those expected."""
+    """Refuse tensors with other names or shapes than expected."""
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     wrong = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
     if wrong:
@@ -161,8 +188,8 @@ def _check_tensors(
         )
 
 
-def _newest(facts: Mapping[str, Any], model: Translator | None) -> Mapping[str, Any]:
-    """Return the description as the newest version has it."""
+def _upgrade(facts: Mapping[str, Any], model: Translator | None) -> Mapping[str, Any]:
+    """Convert the description to the newest version."""
     if facts["version"] == VERSION:
         return facts
     tokens = [*facts["source_tokens"], *facts["target_tokens"]]
@@ -176,16 +203,16 @@ def _newest(facts: Mapping[str, Any], model: Translator | None) -> Mapping[str, 
 
 
 def _trace(facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Trace:
-    """Return the trace of a description, whose parts are plain values."""
+    """Build the trace from its description."""
     tree = facts["tree"]
     if facts["level"] not in get_args(Level) or len(facts["steps"]) != len(facts["target_tokens"]):
-        raise ValueError("its level, or the number of its steps, cannot be")
+        raise ValueError("invalid level or number of steps")
     heads = tuple((layer, head) for layer, head in facts["alignment_heads"])
     return Trace(
         **{
             **facts,
-            "model": ModelConfig(**facts["model"]),
-            "search": SearchConfig(**facts["search"]),
+            "model": ModelConfig(**ModelConfig.upgrade(facts["model"])),
+            "search": SearchConfig(**SearchConfig.upgrade(facts["search"])),
             "source_tokens": tuple(TraceToken(**token) for token in facts["source_tokens"]),
             "target_tokens": tuple(TraceToken(**token) for token in facts["target_tokens"]),
             "steps": tuple(map(_step, facts["steps"])),
@@ -210,10 +237,10 @@ def _tree(facts: Mapping[str, Any]) -> SearchTree:
     if not all(node.parent is None or node.parent < at for at, node in enumerate(nodes)) or not all(
         0 <= result < len(nodes) for result in results
     ):
-        raise ValueError("its search tree is none")
+        raise ValueError("its search tree is invalid")
     return SearchTree(nodes, results, facts["stopped"])
 
 
-def _cache(facts: Mapping[str, Any]) -> CacheAccount:
+def _cache(facts: Mapping[str, Any]) -> CacheUsage:
     steps = tuple(CacheStep(**step) for step in facts["steps"])
-    return CacheAccount(**{**facts, "steps": steps})
+    return CacheUsage(**{**facts, "steps": steps})

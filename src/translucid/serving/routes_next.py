@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from translucid.decoding.settings import SearchConfig
-from translucid.interpret.forced_prefix import prefix_of_text
+from translucid.interpret.explain import encode_prefix
 from translucid.interpret.next_tokens import NextTokens, next_tokens
 from translucid.serving.answers import json_answer
 from translucid.serving.bodies import json_body, takes
@@ -40,7 +40,7 @@ def _next(served: Served, asked: NextBody) -> NextTokens:
     translator = served.translator
     prefix: Sequence[int] = asked.prefix or ()
     if asked.prefix_text is not None:
-        prefix = prefix_of_text(translator, asked.prefix_text)
+        prefix = encode_prefix(translator, asked.prefix_text)
     return next_tokens(
         translator,
         asked.text,

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import Field
 
 from translucid.config import Count, ModelConfig
-from translucid.interpret.attention_head import AttentionHead, checked_heads
+from translucid.interpret.network import AttentionHead, check_heads
 from translucid.interpret.trace import Side
 from translucid.serving.answers import json_answer
 from translucid.serving.bodies import json_body, takes
@@ -135,7 +135,7 @@ def router(state: ServerState) -> APIRouter:
         """Follow one head and one translation over the checkpoints of a run."""
         run = state.runs.find(name)
         config = ModelConfig(**run.record()["model"])
-        (head,) = checked_heads([AttentionHead(asked.side, asked.layer, asked.head)], config)
+        (head,) = check_heads([AttentionHead(asked.side, asked.layer, asked.head)], config)
         count = asked.frames or min(FRAMES, state.settings.max_film_frames)
         wish = FilmWish(asked.text, asked.target, count)
         with large_ones_told():

@@ -11,10 +11,10 @@ from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
 
 from translucid.decoding.settings import SearchConfig
-from translucid.interpret.ablation import without_heads
-from translucid.interpret.attention_head import AttentionHead
+from translucid.interpret.ablation import disable_heads
 from translucid.interpret.explain import explain
 from translucid.interpret.lens import decoder_lens, logit_lens
+from translucid.interpret.network import AttentionHead
 from translucid.interpret.trace_file import file_bytes, file_parts
 from translucid.serving.abandoning import check_wanted
 from translucid.serving.answers import JSON, json_answer
@@ -151,7 +151,7 @@ def _made(served: Served, asked: TraceBody, search: SearchConfig, max_bytes: int
 
 
 def _without(served: Served, heads: tuple[AttentionHead, ...]) -> Translator:
-    return without_heads(served.translator, heads) if heads else served.translator
+    return disable_heads(served.translator, heads) if heads else served.translator
 
 
 def _lenses(stored: StoredTrace) -> dict[str, Any]:

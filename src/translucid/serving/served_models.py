@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from translucid.errors import InputError, nearest
-from translucid.interpret.model_hash import model_hash
+from translucid.interpret.network import model_hash
 from translucid.translator import Translator, load
 from translucid.translator.loading import directions_in_words
 

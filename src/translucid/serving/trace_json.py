@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from translucid.interpret.attention_head import AttentionHead
-from translucid.interpret.confidence import judge
+from translucid.interpret.hallucination import detect_hallucination
+from translucid.interpret.network import AttentionHead
 from translucid.interpret.trace import Trace
-from translucid.interpret.word_groups import word_groups
+from translucid.interpret.word_attention import word_groups
 
 
 def trace_json(
@@ -19,7 +19,7 @@ def trace_json(
 
     A trace that is not kept has no id.
     """
-    judged = judge(trace)
+    signs = detect_hallucination(trace)
     return {
         **trace.to_json(),
         "id": key,
@@ -31,8 +31,8 @@ def trace_json(
             "target": word_groups(trace.translation, trace.target_tokens),
         },
         "confidence": {
-            **asdict(judged),
-            "doubtful": judged.doubtful,
-            "warnings": judged.warnings,
+            **asdict(signs),
+            "doubtful": signs.suspicious,
+            "warnings": signs.warnings,
         },
     }

@@ -9,11 +9,10 @@ from pydantic import Field
 from translucid.config import Count, ModelConfig
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.tree import SearchTree
-from translucid.interpret.cache_account import CacheAccount
+from translucid.interpret.cache_usage import CacheUsage
 from translucid.interpret.lens import EncoderReading, LensCell
 from translucid.interpret.next_tokens import NextToken, PrefixToken, Rest
-from translucid.interpret.tensor_shapes import Level
-from translucid.interpret.trace import Origin, Side, Step, TraceToken
+from translucid.interpret.trace import Level, Origin, Side, Step, TraceToken
 from translucid.serving.schemas import Answer, AtMost, Body, SearchFields, Text
 from translucid.serving.translation_schemas import Language, Name
 from translucid.translator import Flags
@@ -124,7 +123,7 @@ class TraceAnswer(Answer):
     score: float
     alignment_heads: list[tuple[int, int]] = Field(description="(layer, head) of cross-attention")
     alignment_row: Row
-    cache: CacheAccount
+    cache: CacheUsage
     pieces: dict[str, str] = Field(description="the piece of every token id mentioned")
     words: WordFields
     confidence: ConfidenceFields

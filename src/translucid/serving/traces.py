@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from translucid.interpret.attention_head import AttentionHead
+from translucid.interpret.network import AttentionHead
 from translucid.interpret.trace import Trace
 from translucid.serving.bounded_store import BoundedStore
 from translucid.serving.problems import Problem

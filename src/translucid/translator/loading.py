@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from translucid.checkpoint.format import (
     CONFIG,
     GENERATION,
     TOKENIZER,
+    WEIGHTS,
     GenerationConfig,
     load_model,
     read_generation,
@@ -21,10 +23,10 @@ from translucid.errors import DataError, InputError
 from translucid.text.interface import FIRST_PIECE, FIRST_TAG, Tokenizer
 from translucid.text.normalizing import NormalizingTokenizer
 from translucid.text.tokenizer import load_tokenizer
-from translucid.translator.alignment_heads import read_alignment_heads
+from translucid.translator.alignment_heads import ALIGNMENT, read_alignment_heads
 from translucid.translator.confidence import read_calibration
 from translucid.translator.member import Member
-from translucid.translator.source_language import read_source_languages
+from translucid.translator.source_language import LANGUAGES, read_source_languages
 from translucid.translator.translator import Translator
 
 _INSIDE_A_RUN = ("best", "model")  # model directories in the folder of a run, the better one first
@@ -60,6 +62,7 @@ def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translat
         generation=generation,
         source_languages=next((languages for languages in known if languages), None),
         calibration=read_calibration(folders[0]) if len(folders) == 1 else None,
+        folders=tuple(folders),
     )
 
 
@@ -93,6 +96,20 @@ def model_directory(path: Path) -> Path:
         f"has saved a model (it has no {' or '.join(f'{name}/' for name in _INSIDE_A_RUN)})"
         + (f"; the built-in model of that name is {known}" if known else "")
     )
+
+
+def fingerprint(models: Sequence[Path]) -> str:
+    """Return a hash of all files of models that decide what they write."""
+    digest = hashlib.sha256()
+    for model in models:
+        folder = model_directory(model)
+        extra = [LANGUAGES] if (folder / LANGUAGES).is_file() else []
+        for name in (CONFIG, GENERATION, WEIGHTS, TOKENIZER, ALIGNMENT, *extra):
+            digest.update(f"{name}\n".encode())
+            if (folder / name).is_file():
+                with (folder / name).open("rb") as file:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 def _device(name: str) -> torch.device:

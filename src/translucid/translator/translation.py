@@ -70,7 +70,7 @@ class Candidate:
 
     `log_probs` holds log P of each token, and last that of the end symbol, which only what went in
     circles has not; `log_prob` is their sum, `score` what the search ranked by, and what a reader
-    added to it (see `translator.reading_back`). For a text translated in several parts, tokens are
+    added to it (see `translator.rerank`). For a text translated in several parts, tokens are
     joined and scores are summed.
     """
 

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, overload
 
 import torch
@@ -63,6 +64,7 @@ class Translator:
         generation: GenerationConfig,
         source_languages: SourceLanguages | None = None,
         calibration: Calibration | None = None,
+        folders: tuple[Path, ...] = (),
     ) -> None:
         self.name = name
         self.tokenizer = tokenizer
@@ -70,6 +72,7 @@ class Translator:
         self.generation = generation
         self.source_languages = source_languages
         self.calibration = calibration
+        self.folders = folders  # model directories it was loaded from
 
     @cached_property
     def writer(self) -> Tokenizer:

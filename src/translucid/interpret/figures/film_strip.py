@@ -24,7 +24,6 @@ from translucid.interpret.figures.names import (
     key_tokens,
     query_tokens,
 )
-from translucid.interpret.rereading import written_tokens
 from translucid.interpret.trace import Side, Trace
 from translucid.text.interface import EOS
 from translucid.translator import Translator
@@ -62,7 +61,7 @@ def frames_of(
     for step, translator in newest_first:
         own = how(translator, source, search=search)
         newest = newest or own
-        read = how(translator, source, prefix=(*written_tokens(newest), EOS))
+        read = how(translator, source, prefix=(*newest.written_ids, EOS))
         yield Frame(step, own.translation, own.log_prob, read)
 
 

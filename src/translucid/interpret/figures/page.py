@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from translucid.interpret.confidence import judge
 from translucid.interpret.figures.drawing import Drawing
 from translucid.interpret.figures.lettering import legal, piece_label, token_labels
 from translucid.interpret.figures.names import checked
@@ -25,6 +24,7 @@ from translucid.interpret.figures.panels import (
     draw,
 )
 from translucid.interpret.figures.softmax import spaced
+from translucid.interpret.hallucination import detect_hallucination
 from translucid.interpret.trace import Side, Trace
 
 MOST_TOKENS = 100  # beyond, large matrices and trees are left to the command line
@@ -216,7 +216,7 @@ def _tokens_of(trace: Trace) -> str:
 
 def _summary(trace: Trace) -> str:
     """Return the sentence, its translation, and what one should know of them."""
-    found = judge(trace)
+    found = detect_hallucination(trace)
     facts: list[tuple[str, str]] = [
         ("source", trace.source),
         ("translation" if trace.origin == "search" else "given translation", trace.translation),

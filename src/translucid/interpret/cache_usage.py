@@ -1,15 +1,15 @@
-"""What the cache of decoding did: what was computed, what was reused, what that saved.
+"""What the key-value cache computed, reused and saved during decoding.
 
 Without a cache, every step of a search would send the whole prefix through the decoder again, and
 project the source's keys and values again. With it (section 3.1: the decoder is auto-regressive,
-so what it computed for earlier positions never changes), a step computes the newest position of
-every row only::
+so what it computed for earlier positions never changes), a step computes only the newest position
+of every row::
 
     step 0   ▣                       ▣ computed   □ reused
     step 1   □ ▣
     step 2   □ □ ▣
 
-A multiplication is one product of two numbers in a matrix product; all else is small beside them.
+A multiplication is one product of two numbers in a matrix product; all else is negligible.
 The encoder runs once either way, and only the newest position's logits are needed either way.
 
 Shapes: S source, D d_model, H heads, K size of a key, W of a value, F d_ff, V vocabulary.
@@ -26,10 +26,10 @@ from translucid.model.cache import FIRST_CAPACITY
 
 @dataclass(frozen=True)
 class CacheStep:
-    """One step: `rows` hypotheses side by side, each now `length` positions long.
+    """One step: `rows` hypotheses, each now `length` positions long.
 
     `computed` positions went through the decoder, `reused` ones were read from the cache. `bytes`
-    is what the buffers of keys and values take, room for later steps included.
+    is the size of the key and value buffers, including room for later steps.
     """
 
     rows: int
@@ -42,11 +42,11 @@ class CacheStep:
 
 
 @dataclass(frozen=True)
-class CacheAccount:
+class CacheUsage:
     """All steps of one search, or of reading a given translation token by token.
 
-    `source_bytes` is what the source's keys and values take, which were computed once for all
-    steps and rows.
+    `source_bytes` is the size of the source's keys and values, computed once for all steps and
+    rows.
     """
 
     source_positions: int
@@ -65,7 +65,7 @@ class CacheAccount:
 
     @property
     def bytes(self) -> int:
-        """Most memory that the cache took, the source's keys and values included."""
+        """Peak size of the cache, including the source's keys and values."""
         return self.source_bytes + max((step.bytes for step in self.steps), default=0)
 
     @property
@@ -84,12 +84,12 @@ class CacheAccount:
         return self.without_cache - self.multiplications
 
 
-def cache_account(
+def compute_cache_usage(
     config: ModelConfig, source: int, rows: Sequence[int], element_size: int
-) -> CacheAccount:
-    """Return the account of a search for one source of so many tokens, given the rows of each step.
+) -> CacheUsage:
+    """Compute the cache usage of a search, given the source length and the rows of each step.
 
-    `element_size` is how many bytes a number takes.
+    `element_size` is the number of bytes per number.
     """
     size = config.heads * (config.d_k + config.d_v) * config.decoder_layers * element_size
     steps: list[CacheStep] = []
@@ -109,14 +109,14 @@ def cache_account(
                 without_cache=_uncached(config, source, count, length),
             )
         )
-    return CacheAccount(source, source * size, tuple(steps))
+    return CacheUsage(source, source * size, tuple(steps))
 
 
 def _cached(config: ModelConfig, source: int, rows: int, length: int) -> int:
     """Return the multiplications of one step: the newest position of all rows.
 
-    The rows of a source stand side by side and see the keys of all of them, those of others with
-    the weight 0 (see `model.cache`). The source is projected before the first step.
+    All rows of a source share one row of keys, and give those of other rows the weight 0 (see
+    `model.cache`). The source is projected before the first step.
     """
     projection, pair = _attention(config)
     layer = rows * (3 * projection + _feed_forward(config))
@@ -127,9 +127,9 @@ def _cached(config: ModelConfig, source: int, rows: int, length: int) -> int:
 
 
 def _uncached(config: ModelConfig, source: int, rows: int, length: int) -> int:
-    """Return the multiplications of a step that reads source and prefixes anew.
+    """Return the multiplications of a step without a cache.
 
-    All rows share the source's keys and values even then.
+    The rows share the source's keys and values even then.
     """
     projection, pair = _attention(config)
     layer = rows * length * (3 * projection + _feed_forward(config))

@@ -1,18 +1,24 @@
-"""The parts that HTML reports are made of: one file each, without scripts and without the network.
+"""The parts of an HTML report: one file, without scripts and without the network.
 
-Everything that comes from outside passes through `escaped`. Tables are real tables with captions
-and header cells; text of any language finds its own direction.
+Everything from outside passes through `escape`. Tables are real tables with captions and header
+cells; the browser finds the direction of a text.
+
+`differences` matches words first, so that the marks do not fall apart into single letters that
+happen to be in both texts; where one word replaces a similar one, its characters are matched::
+
+    er lief [durch] den Park        er lief [in] den Park[s]
 """
 
 from __future__ import annotations
 
 import html
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import NamedTuple
 
-from translucid.evaluation.difference import Span, differences
-
-LONGEST_TEXT = 2000  # characters of a text that a report shows
+MAX_TEXT = 2000  # characters of a text that a report shows
 
 _CONTROL = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n"} | {
     0x7F: "\u2421",
@@ -22,8 +28,8 @@ _CONTROL = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in
 }
 
 
-def escaped(text: str) -> str:
-    """Return text that HTML shows as it is; control characters, which it cannot show, as signs."""
+def escape(text: str) -> str:
+    """Return text for HTML; control characters become visible symbols."""
     return html.escape(text.translate(_CONTROL))
 
 
@@ -36,14 +42,14 @@ class Column:
 
 
 def table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of cells that are HTML already; the first cell heads its row."""
+    """Return a table of cells that are HTML; the first cell of a row is its header."""
     head = "".join(
-        f'<th scope="col" class="{one.kind}">{escaped(one.title)}</th>' for one in columns
+        f'<th scope="col" class="{one.kind}">{escape(one.title)}</th>' for one in columns
     )
     body = "\n".join(f"<tr>{_row(columns, row)}</tr>" for row in rows)
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(caption)}">\n'
-        f"<table><caption>{escaped(caption)}</caption>\n"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">\n'
+        f"<table><caption>{escape(caption)}</caption>\n"
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n"
     )
 
@@ -56,49 +62,49 @@ def _row(columns: Sequence[Column], cells: Sequence[str]) -> str:
 
 
 def bar(value: float | None, most: float, shown: str) -> str:
-    """Return a number with a bar of its size under it."""
+    """Return a number with a bar of its size below it."""
     share = 0.0 if value is None or not most else max(0.0, min(1.0, value / most))
     return (
-        f'{escaped(shown)}<span class="bar" aria-hidden="true">'
+        f'{escape(shown)}<span class="bar" aria-hidden="true">'
         f'<span style="width:{100 * share:.1f}%"></span></span>'
     )
 
 
 def prose(text: str, language: str | None) -> str:
-    """Return a text in its language, or a sign where it is blank."""
-    return _directed(escaped(_cut(text)) if text.strip() else BLANK, text, language)
+    """Return a text in its language, or a note that it is blank."""
+    return _wrap(escape(_truncate(text)) if text.strip() else BLANK, text, language)
 
 
-def marked(text: str, other: str, what: str, language: str | None) -> str:
-    """Return a text with what `other` lacks marked; `what` is "extra" or "missing"."""
-    spans, _ = differences(_cut(text), _cut(other))
-    inner = "".join(_marked(span, what) for span in spans) if text.strip() else BLANK
-    return _directed(inner, text, language)
+def mark_differences(text: str, other: str, what: str, language: str | None) -> str:
+    """Return a text and mark what `other` lacks; `what` is "extra" or "missing"."""
+    spans, _ = differences(_truncate(text), _truncate(other))
+    inner = "".join(_mark(span, what) for span in spans) if text.strip() else BLANK
+    return _wrap(inner, text, language)
 
 
 BLANK = '<span class="blank">(blank)</span>'
 
 
-def _cut(text: str) -> str:
-    return text[:LONGEST_TEXT]
+def _truncate(text: str) -> str:
+    return text[:MAX_TEXT]
 
 
-def _marked(span: Span, what: str) -> str:
-    text = escaped(span.text)
+def _mark(span: Span, what: str) -> str:
+    text = escape(span.text)
     return f'<mark class="{what}">{text}</mark>' if span.differs else text
 
 
-def _directed(inner: str, text: str, language: str | None) -> str:
-    spoken = f' lang="{escaped(language)}"' if language else ""
-    rest = len(text) - LONGEST_TEXT
+def _wrap(inner: str, text: str, language: str | None) -> str:
+    spoken = f' lang="{escape(language)}"' if language else ""
+    rest = len(text) - MAX_TEXT
     more = f'<small class="muted"> … and {rest:,} more characters</small>' if rest > 0 else ""
     return f'<span class="prose" dir="auto"{spoken}>{inner}</span>{more}'
 
 
 def section(anchor: str, title: str, *parts: str) -> str:
-    """Return a part of the page under a heading of its own."""
+    """Return a section of the page with a heading."""
     return (
-        f'<section aria-labelledby="{anchor}">\n<h2 id="{anchor}">{escaped(title)}</h2>\n'
+        f'<section aria-labelledby="{anchor}">\n<h2 id="{anchor}">{escape(title)}</h2>\n'
         + "".join(parts)
         + "</section>\n"
     )
@@ -106,7 +112,7 @@ def section(anchor: str, title: str, *parts: str) -> str:
 
 def paragraph(text: str) -> str:
     """Return a paragraph of plain text."""
-    return f"<p>{escaped(text)}</p>\n"
+    return f"<p>{escape(text)}</p>\n"
 
 
 LEGEND = (
@@ -118,9 +124,7 @@ LEGEND = (
 
 def page(title: str, subtitle: str, contents: Sequence[tuple[str, str]], body: str) -> str:
     """Return a whole page; `contents` are anchors and titles of its sections."""
-    links = "".join(
-        f'<li><a href="#{anchor}">{escaped(name)}</a></li>' for anchor, name in contents
-    )
+    links = "".join(f'<li><a href="#{anchor}">{escape(name)}</a></li>' for anchor, name in contents)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -128,14 +132,14 @@ def page(title: str, subtitle: str, contents: Sequence[tuple[str, str]], body: s
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{escaped(title)}</title>
+<title>{escape(title)}</title>
 <style>
 {_STYLE}</style>
 </head>
 <body>
 <header>
-<h1>{escaped(title)}</h1>
-<p class="muted">{escaped(subtitle)}</p>
+<h1>{escape(title)}</h1>
+<p class="muted">{escape(subtitle)}</p>
 <nav aria-label="Contents"><ul>{links}</ul></nav>
 </header>
 <main>
@@ -213,3 +217,92 @@ dd { margin: 0; min-width: 0; overflow-wrap: anywhere; }
 }
 @media print { .scroll { overflow: visible; } body { padding: 0; max-width: none; } }
 """
+
+
+_SIMILAR = 0.6  # words with less in common are different words
+_MAX_PAIRS = 1_000_000  # of words or characters to match
+_JOINERS = {"\u200d", "\u200c"}
+
+
+class Span(NamedTuple):
+    """A part of a text, and whether the other text lacks it."""
+
+    text: str
+    differs: bool
+
+
+def differences(first: str, second: str) -> tuple[list[Span], list[Span]]:
+    """Return both texts as spans; joined, the spans are the texts again."""
+    words = _words(first), _words(second)
+    if len(words[0]) * len(words[1]) > _MAX_PAIRS:
+        same = first == second
+        return [Span(first, not same)], [Span(second, not same)]
+    left: list[Span] = []
+    right: list[Span] = []
+    for tag, begin, end, begin2, end2 in _match(*words):
+        one, other = words[0][begin:end], words[1][begin2:end2]
+        if tag == "replace":
+            pieces = _match_characters("".join(one), "".join(other))
+        else:
+            pieces = [Span("".join(one), tag != "equal")], [Span("".join(other), tag != "equal")]
+        left += pieces[0]
+        right += pieces[1]
+    return _merge(left), _merge(right)
+
+
+def _match(first: Sequence[str], second: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    return SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
+
+
+def _match_characters(first: str, second: str) -> tuple[list[Span], list[Span]]:
+    """Match the characters of two pieces, or mark all of them if they have little in common."""
+    one, other = graphemes(first), graphemes(second)
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    if len(one) * len(other) > _MAX_PAIRS or matcher.ratio() < _SIMILAR:
+        return [Span(first, True)], [Span(second, True)]
+    left, right = [], []
+    for tag, begin, end, begin2, end2 in matcher.get_opcodes():
+        left.append(Span("".join(one[begin:end]), tag != "equal"))
+        right.append(Span("".join(other[begin2:end2]), tag != "equal"))
+    return left, right
+
+
+def _words(text: str) -> list[str]:
+    """Divide a text into runs of letters and digits, runs of white space, and single symbols."""
+    words: list[str] = []
+    before = "sign"
+    for cluster in graphemes(text):
+        kind = "word" if cluster[0].isalnum() else "space" if cluster.isspace() else "sign"
+        if kind == before != "sign":
+            words[-1] += cluster
+        else:
+            words.append(cluster)
+        before = kind
+    return words
+
+
+def graphemes(text: str) -> list[str]:
+    """Divide a text into graphemes: a letter with its marks is one.
+
+    >>> [len(cluster) for cluster in graphemes("h" + "e" + chr(0x301) + "!")]
+    [1, 2, 1]
+    """
+    found: list[str] = []
+    for character in text:
+        joins = character in _JOINERS or unicodedata.category(character)[0] == "M"
+        if found and (joins or found[-1][-1] in _JOINERS):
+            found[-1] += character
+        else:
+            found.append(character)
+    return found
+
+
+def _merge(spans: Sequence[Span]) -> list[Span]:
+    """Join neighbours of one kind, and drop empty ones."""
+    merged: list[Span] = []
+    for span in spans:
+        if merged and merged[-1].differs == span.differs:
+            merged[-1] = Span(merged[-1].text + span.text, span.differs)
+        elif span.text:
+            merged.append(span)
+    return merged

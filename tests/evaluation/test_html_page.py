@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.evaluation.difference import Span, clusters, differences
+from translucid.evaluation.html_page import Span, differences, graphemes
 
 
 def shown(spans: list[Span]) -> str:
@@ -31,7 +31,7 @@ def test_what_differs_is_marked(first: str, second: str, left: str, right: str) 
 
 def test_a_sign_of_several_characters_is_not_taken_apart() -> None:
     family, other = "👩\u200d👩\u200d👧", "👩\u200d👩\u200d👦"
-    assert clusters(f"a{family}") == ["a", family]
+    assert graphemes(f"a{family}") == ["a", family]
     assert tuple(map(shown, differences(family, other))) == (f"[{family}]", f"[{other}]")
 
 

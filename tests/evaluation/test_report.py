@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
 from scored_texts import damaged, references
-from translucid.evaluation.compare import System, compare
-from translucid.evaluation.comparison_html import comparison_html
-from translucid.evaluation.evaluate import Scoring, evaluate
-from translucid.evaluation.outputs import Likelihood, Outputs, given_outputs
+from translucid.evaluation.compare import compare
+from translucid.evaluation.evaluate import score_outputs
+from translucid.evaluation.html_page import MAX_TEXT, escape, mark_differences, prose
+from translucid.evaluation.metrics import Scoring
 from translucid.evaluation.reference_set import ReferenceSet
-from translucid.evaluation.report_html import Reported, report_html
-from translucid.evaluation.report_page import LONGEST_TEXT, escaped, marked, prose
+from translucid.evaluation.report import comparison_report, evaluation_report
+from translucid.evaluation.system import Likelihood, Outputs, System, given_outputs
 from translucid.events import silent
 from translucid.translator import Flags
 
 VOID = {"meta", "br", "link", "img"}
 SCORING = Scoring("fr", "en", None, True, 20)
+MADE = {"command": "a <b> & c"}
 NASTY = [
     "<script>alert('x')</script>",
     '" onmouseover="x',
@@ -66,15 +68,17 @@ def evaluation_page(
     translations: list[str], refs: list[str], sources: list[str], outputs: Outputs | None = None
 ) -> str:
     given = ReferenceSet("x", tuple(sources), (tuple(refs),))
-    found = evaluate("ours", given, outputs or given_outputs(translations), SCORING, None, silent)
-    return report_html(found, Reported(SCORING, {"command": "a <b> & c"}, 10))
+    found = score_outputs(
+        "ours", given, outputs or given_outputs(translations), SCORING, None, silent
+    )
+    return evaluation_report(replace(found, settings=MADE), 10)
 
 
 def comparison_page(translations: list[str], refs: list[str], sources: list[str]) -> str:
     given = ReferenceSet("x", tuple(sources), (tuple(refs),))
     systems = [System("<one>", tuple(translations)), System("two", tuple(reversed(translations)))]
-    found = compare(systems, given, SCORING, 20, silent)
-    return comparison_html(found, Reported(SCORING, {"command": "a <b> & c"}, 10))
+    found = compare(systems, given, target="en", resamples=20, trials=20)
+    return comparison_report(replace(found, settings=MADE), 10)
 
 
 @pytest.mark.parametrize("made", [evaluation_page, comparison_page])
@@ -151,19 +155,19 @@ def test_a_blank_translation_is_shown_as_such() -> None:
 
 
 def test_long_texts_are_cut_and_said_to_be() -> None:
-    text = prose("x" * (LONGEST_TEXT + 1234), None)
-    assert text.count("x") == LONGEST_TEXT
+    text = prose("x" * (MAX_TEXT + 1234), None)
+    assert text.count("x") == MAX_TEXT
     assert "and 1,234 more characters" in text
-    assert "1,234 more" in marked("y" * (LONGEST_TEXT + 1234), "z", "extra", None)
+    assert "1,234 more" in mark_differences("y" * (MAX_TEXT + 1234), "z", "extra", None)
 
 
 def test_control_characters_are_shown_as_signs() -> None:
-    assert escaped("\x00\x7f\u2028\t<") == "␀␡␤\t&lt;"
+    assert escape("\x00\x7f\u2028\t<") == "␀␡␤\t&lt;"
 
 
 def test_systems_that_do_not_differ() -> None:
     given = ReferenceSet("x", ("a",), (("A",),))
-    found = compare([System("one", ("A",)), System("two", ("A",))], given, SCORING, 10, silent)
-    text = comparison_html(found, Reported(SCORING, {}, 5))
+    found = compare([System("one", ("A",)), System("two", ("A",))], given, resamples=20, trials=10)
+    text = comparison_report(found, 5)
     assert "They do not differ." in text
     assert "<strong>" not in text

@@ -1,7 +1,7 @@
-"""The table of heads: every head of the three attentions, measured over a corpus.
+"""Statistics of heads: every head of the three attentions, measured over a corpus.
 
-The sentences are read in batches by a twin of the network whose attention tells its weights; what
-is kept are sums, so a corpus may be of any size.
+A weight-sharing copy of the network whose attention reports its weights reads the sentences in
+batches. Only sums are kept, so a corpus may be of any size.
 
 Shapes: B batch, L queries, M keys, H heads, K kinds of token, S source, T target.
 """
@@ -18,10 +18,16 @@ from torch import Tensor
 from translucid.decoding.job import Tokens
 from translucid.errors import InputError
 from translucid.events import Emit, Notice, Progress, silent
-from translucid.interpret.attention_head import AttentionHead, heads_of
-from translucid.interpret.head_kinds import Looks, looks_of
-from translucid.interpret.head_roles import KINDS, HeadMeasures, HeadStatistics, with_role
-from translucid.interpret.network import network_of, with_kernels
+from translucid.interpret.ablation import HeadImportance, measure_head_importance
+from translucid.interpret.head_roles import (
+    KINDS,
+    HeadMeasures,
+    HeadStatistics,
+    VisibleKeys,
+    assign_role,
+    classify_keys,
+)
+from translucid.interpret.network import AttentionHead, all_heads, replace_kernels, single_network
 from translucid.interpret.trace import Side
 from translucid.model import Transformer, spelled_out
 from translucid.model.attention import PLAIN, Kernel
@@ -35,52 +41,70 @@ from translucid.translator.member import padded
 from translucid.translator.request import check_batch_size, check_pairs, check_texts
 from translucid.translator.translator import MAX_SOURCE_TOKENS
 
-MOST_LINKED = 2000  # pairs that the lexical model is made from
+MAX_LEXICAL_PAIRS = 2000  # pairs that the lexical model is made from
 ROWS: tuple[Row, ...] = ("predicts", "reads")
 
-Hear = Callable[[Side, int, Tensor], None]
+OnWeights = Callable[[Side, int, Tensor], None]
+
+
+@dataclass(frozen=True)
+class HeadReport:
+    """The statistics of all heads over some sentences; `importance` only where asked for."""
+
+    sentences: int
+    heads: tuple[HeadStatistics, ...]
+    importance: tuple[HeadImportance, ...] | None
 
 
 @torch.inference_mode()
-def head_statistics(
+def measure_heads(
     translator: Translator,
     sources: Sequence[str],
     targets: Sequence[str] | None = None,
     *,
     target: str | None = None,
+    importance: bool = False,
     batch_size: int = 32,
     emit: Emit = silent,
-) -> tuple[HeadStatistics, ...]:
-    """Return what every head does over some sentences, encoder, decoder and cross in turn.
+) -> HeadReport:
+    """Measure what every head does over some sentences: encoder, decoder and cross in turn.
 
-    `targets` are their translations; without them the translator's own are taken. `target` is the
-    language, needed where the model has several. Blank and very long lines are left out, and told.
-    The more sentences, the more is known of alignment: it needs some hundreds.
+    `targets` are the translations, by default the translator's own. `target` is the language,
+    needed where the model has several. With `importance`, each head is also turned off by itself to
+    measure the loss in log P. Blank and very long lines are left out, with a notice. Alignment
+    needs some hundred sentences.
     """
-    model = network_of(translator)
+    model = single_network(translator)
     sources = check_texts("sources", sources)
-    translator.tag(target)  # a language that is missing is to be told before all is translated
+    translator.tag(target)  # refuses an unclear language before anything is translated
     check_batch_size(batch_size)
     if targets is None:
         found = translator.translate(sources, target=target, batch_size=batch_size, emit=emit)
         targets = [translation.text for translation in found]
     sources, targets = check_pairs(sources, targets)
-    pairs = measurable_pairs(translator, sources, targets, target=target, emit=emit)
-    sentences = _encoded(translator, pairs, target)
-    tally = _Tally()
+    pairs = filter_pairs(translator, sources, targets, target=target, emit=emit)
+    sentences = _encode(translator, pairs, target)
+    sums = _HeadSums()
     lengths = [max(len(one.source), len(one.target)) for one in sentences]
     done = 0
     for numbers in batches(lengths, batch_size):
-        _measure(model, [sentences[number] for number in numbers], tally)
+        _measure_batch(model, [sentences[number] for number in numbers], sums)
         done += len(numbers)
-        emit(Progress("watching heads", done, len(sentences), "sentences"))
-    return tuple(with_role(tally.measures(head)) for head in heads_of(model.config))
+        emit(Progress("measuring heads", done, len(sentences), "sentences"))
+    heads = tuple(assign_role(sums.measures(head)) for head in all_heads(model.config))
+    losses = None
+    if importance:
+        usable, written = zip(*pairs, strict=True)
+        losses = measure_head_importance(
+            translator, usable, written, target=target, batch_size=batch_size, emit=emit
+        )
+    return HeadReport(len(sentences), heads, losses)
 
 
 class _Sentence(NamedTuple):
     """A source as the encoder reads it, a target as the decoder does, and their sure links.
 
-    A link is (place in the source, place in the target without <s>).
+    A link is (position in the source, position in the target without <s>).
     """
 
     source: Tokens
@@ -88,7 +112,7 @@ class _Sentence(NamedTuple):
     links: tuple[tuple[int, int], ...]
 
 
-def measurable_pairs(
+def filter_pairs(
     translator: Translator,
     sources: Sequence[str],
     targets: Sequence[str],
@@ -96,9 +120,9 @@ def measurable_pairs(
     target: str | None = None,
     emit: Emit = silent,
 ) -> list[tuple[str, str]]:
-    """Return the pairs that heads can be measured on, without white space around them.
+    """Return the pairs that heads can be measured on, without surrounding white space.
 
-    Blank and very long lines are left out, and told; that nothing is left is an error.
+    Blank and very long lines are left out, with a notice; if nothing is left, raise InputError.
     """
     read, write = translator.tokenizer.encode, translator.writer.encode
     tag = translator.tag(target)
@@ -112,7 +136,7 @@ def measurable_pairs(
     if not usable:
         raise InputError(
             f"none of {len(pairs)} lines can be measured: blank ones and those of more than "
-            f"{longest} tokens are left out. Give sentences, one a line"
+            f"{longest} tokens are left out. Give sentences, one per line"
         )
     if len(usable) < len(pairs):
         emit(
@@ -124,15 +148,15 @@ def measurable_pairs(
     return usable
 
 
-def _encoded(
+def _encode(
     translator: Translator, pairs: Sequence[tuple[str, str]], language: str | None
 ) -> list[_Sentence]:
-    """Return the tokens of pairs, with the links between them."""
+    """Return the tokens of pairs and the links between them."""
     read, write = translator.tokenizer.encode, translator.writer.encode
     tag = translator.tag(language)
     usable = [(tuple(read(source)), tuple(write(written))) for source, written in pairs]
     links: list[list[tuple[int, int]]] = [[] for _ in usable]
-    some = usable[:MOST_LINKED]
+    some = usable[:MAX_LEXICAL_PAIRS]
     for link in sure_links([source for source, _ in some], [written for _, written in some]):
         links[link.pair].append((link.source + len(tag), link.target))
     return [
@@ -141,30 +165,30 @@ def _encoded(
     ]
 
 
-def _measure(model: Transformer, sentences: Sequence[_Sentence], tally: _Tally) -> None:
-    """Let the network read some sentences, and add what its heads look at."""
+def _measure_batch(model: Transformer, sentences: Sequence[_Sentence], sums: _HeadSums) -> None:
+    """Let the network read some sentences, and add the attention of its heads to the sums."""
     device = model.output_projection.weight.device
     source_BS = padded([one.source for one in sentences], device)
     target_BT = padded([one.target for one in sentences], device)
-    looks = looks_of(source_BS, target_BT)
+    keys = classify_keys(source_BS, target_BT)
     links = _Links.of(sentences, device)
 
-    def hear(side: Side, layer: int, weights_BHLM: Tensor) -> None:
-        tally.add(side, layer, weights_BHLM, looks[side])
+    def add(side: Side, layer: int, weights_BHLM: Tensor) -> None:
+        sums.add(side, layer, weights_BHLM, keys[side])
         if side == "cross":
-            tally.add_links(layer, weights_BHLM * looks[side].text_BM[:, None, None], links)
+            sums.add_links(layer, weights_BHLM * keys[side].text_BM[:, None, None], links)
 
-    model = listening(model, hear)
+    model = observe_attention(model, add)
     model.decoder_states(target_BT, model.encode(source_BS), source_BS)
 
 
 @dataclass(frozen=True)
-class _Heard:
-    """Attention step by step that tells its weights; what `inner` changes goes on."""
+class _ObservedKernel:
+    """Attention that reports its weights; where `inner` changes the output, its output counts."""
 
     side: Side
     layer: int
-    hear: Hear
+    on_weights: OnWeights
     inner: Kernel
 
     def __call__(
@@ -173,21 +197,21 @@ class _Heard:
         output_BHLW, weights_BHLM = spelled_out(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
         if self.inner not in PLAIN:
             output_BHLW, _ = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
-        self.hear(self.side, self.layer, weights_BHLM)
+        self.on_weights(self.side, self.layer, weights_BHLM)
         return output_BHLW, weights_BHLM
 
 
-def listening(model: Transformer, hear: Hear) -> Transformer:
-    """Return a twin of a network that tells the weights of every attention as it computes them."""
+def observe_attention(model: Transformer, on_weights: OnWeights) -> Transformer:
+    """Return a weight-sharing copy that calls `on_weights` with the weights of every attention."""
 
     def new(side: Side, layer: int, kernel: Kernel) -> Kernel:
-        return _Heard(side, layer, hear, kernel)
+        return _ObservedKernel(side, layer, on_weights, kernel)
 
-    return with_kernels(model, new)
+    return replace_kernels(model, new)
 
 
 class _Links(NamedTuple):
-    """The links of a batch: sentence, place in the source, place in the target without <s>."""
+    """The links of a batch: sentence, position in the source, in the target without <s>."""
 
     sentence: Tensor
     source: Tensor
@@ -200,8 +224,8 @@ class _Links(NamedTuple):
 
 
 @dataclass
-class _Sums:
-    """Sums of one attention layer over all queries so far; H numbers each, or H by kind."""
+class _LayerSums:
+    """Sums of one attention layer over all queries so far; one per head, or per kind and head."""
 
     entropy_H: Tensor
     even: float
@@ -212,31 +236,31 @@ class _Sums:
 
 
 @dataclass
-class _Tally:
-    """What has been heard so far, attention by attention."""
+class _HeadSums:
+    """The sums of every attention layer so far."""
 
-    sums: dict[tuple[Side, int], _Sums] = field(default_factory=dict)
+    sums: dict[tuple[Side, int], _LayerSums] = field(default_factory=dict)
     hits_H: dict[tuple[int, Row], Tensor] = field(default_factory=dict)
     links: dict[int, int] = field(default_factory=dict)
 
-    def add(self, side: Side, layer: int, weights_BHLM: Tensor, looks: Looks) -> None:
+    def add(self, side: Side, layer: int, weights_BHLM: Tensor, keys: VisibleKeys) -> None:
         """Add the weights of one attention layer in one batch."""
-        weights_BHLM = weights_BHLM.double() * looks.queries_BL[:, None, :, None]
+        weights_BHLM = weights_BHLM.double() * keys.queries_BL[:, None, :, None]
         logs_BHLM = weights_BHLM.clamp(min=torch.finfo(torch.float64).tiny).log()
-        kinds_KBLM = looks.kinds_KBLM.double()
-        new = _Sums(
+        kinds_KBLM = keys.kinds_KBLM.double()
+        new = _LayerSums(
             entropy_H=-(weights_BHLM * logs_BHLM).sum(dim=(0, 2, 3)),
-            even=float((looks.visible_BL.log() * looks.queries_BL).sum()),
-            distance_H=torch.einsum("bhlm,blm->h", weights_BHLM, looks.distance_BLM),
+            even=float((keys.visible_BL.log() * keys.queries_BL).sum()),
+            distance_H=torch.einsum("bhlm,blm->h", weights_BHLM, keys.distance_BLM),
             shares_KH=torch.einsum("bhlm,kblm->kh", weights_BHLM, kinds_KBLM),
-            counts_K=(looks.kinds_KBLM.any(dim=-1) & looks.queries_BL.bool()).sum(dim=(1, 2)),
-            queries=int(looks.queries_BL.sum()),
+            counts_K=(keys.kinds_KBLM.any(dim=-1) & keys.queries_BL.bool()).sum(dim=(1, 2)),
+            queries=int(keys.queries_BL.sum()),
         )
         old = self.sums.get((side, layer))
-        self.sums[side, layer] = new if old is None else _added(old, new)
+        self.sums[side, layer] = new if old is None else _add_sums(old, new)
 
     def add_links(self, layer: int, weights_BHTS: Tensor, links: _Links) -> None:
-        """Count the links that each head finds, in the row that predicts and that reads."""
+        """Count the links that each head finds, in the row that predicts and the one that reads."""
         self.links[layer] = self.links.get(layer, 0) + len(links.sentence)
         for shift, row in enumerate(ROWS):
             looked_KHS = weights_BHTS[links.sentence, :, links.target + shift]
@@ -244,7 +268,7 @@ class _Tally:
             self.hits_H[layer, row] = self.hits_H.get((layer, row), 0) + hits_H
 
     def measures(self, head: AttentionHead) -> HeadMeasures:
-        """Return the numbers of one head."""
+        """Return the measures of one head."""
         side, layer, number = head
         sums = self.sums[side, layer]
         shares = {
@@ -273,5 +297,5 @@ class _Tally:
         return hits[best] / links, best
 
 
-def _added(old: _Sums, new: _Sums) -> _Sums:
-    return _Sums(**{name: value + getattr(new, name) for name, value in vars(old).items()})
+def _add_sums(old: _LayerSums, new: _LayerSums) -> _LayerSums:
+    return _LayerSums(**{name: value + getattr(new, name) for name, value in vars(old).items()})

@@ -10,8 +10,13 @@ import torch
 from torch import Tensor
 
 from small_translators import sentences, write_taught_model
-from translucid.interpret.confidence import judge, repeated_share, source_shares, unseen_share
 from translucid.interpret.explain import explain
+from translucid.interpret.hallucination import (
+    detect_hallucination,
+    repeated_share,
+    source_shares,
+    unseen_share,
+)
 from translucid.interpret.trace import Trace
 from translucid.translator import Translator, load
 from translucid.translator.translation import Flags
@@ -44,21 +49,21 @@ def written(trace: Trace, log_probs: list[float]) -> Trace:
 
 def test_a_good_translation_raises_no_warning(taught: Translator) -> None:
     for source in sentences(10, seed=5):
-        found = judge(explain(taught, source, level="light"))
+        found = detect_hallucination(explain(taught, source, level="light"))
         assert found.probability > 0.8
-        assert not found.doubtful, (source, found)
+        assert not found.suspicious, (source, found)
         assert found.warnings == ()
 
 
 def test_probabilities(trace: Trace) -> None:
     values = [0.9, 0.2, 0.6, 0.8, 0.95]
-    found = judge(written(trace, [math.log(value) for value in values]))
+    found = detect_hallucination(written(trace, [math.log(value) for value in values]))
     assert found.probability == pytest.approx(math.prod(values) ** (1 / 5))
     assert (found.least, found.least_step) == (pytest.approx(0.2), 1)
     assert not found.improbable
-    low = judge(written(trace, [math.log(0.2)] * 5))
+    low = detect_hallucination(written(trace, [math.log(0.2)] * 5))
     assert low.improbable
-    assert low.doubtful
+    assert low.suspicious
     assert low.warnings[0] == "its tokens have a mean probability of only 0.20"
 
 
@@ -84,7 +89,7 @@ def test_the_share_is_the_mean_of_all_heads(trace: Trace) -> None:
 def test_attention_that_rests_on_the_end_symbol_ignores_the_source(trace: Trace) -> None:
     weights = torch.full((5, 5), 0.02)
     weights[:, 4] = 0.92
-    found = judge(looking(trace, weights))
+    found = detect_hallucination(looking(trace, weights))
     assert found.ignores_source
     assert found.unseen == 0.0
     assert (
@@ -96,13 +101,13 @@ def test_attention_that_rests_on_the_end_symbol_ignores_the_source(trace: Trace)
 def test_attention_that_rests_on_one_word_ignores_the_others(trace: Trace) -> None:
     weights = torch.tensor([[0.97, 0.01, 0.01, 0.01, 0.0]]).expand(5, 5)
     assert unseen_share(looking(trace, weights)) == 0.75
-    assert judge(looking(trace, weights)).ignores_source
-    assert judge(looking(trace, weights)).source_share == pytest.approx([1.0] * 5)
+    assert detect_hallucination(looking(trace, weights)).ignores_source
+    assert detect_hallucination(looking(trace, weights)).source_share == pytest.approx([1.0] * 5)
 
 
 def test_attention_that_follows_the_words_is_fine(trace: Trace) -> None:
     assert unseen_share(looking(trace, torch.eye(5))) == 0.0
-    assert not judge(looking(trace, torch.full((5, 5), 0.2))).ignores_source
+    assert not detect_hallucination(looking(trace, torch.full((5, 5), 0.2))).ignores_source
 
 
 def test_phrases_that_come_again(trace: Trace) -> None:
@@ -113,10 +118,10 @@ def test_phrases_that_come_again(trace: Trace) -> None:
     steps = tuple(
         replace(step, token=replace(step.token, id=trace.steps[0].token.id)) for step in trace.steps
     )
-    circling = judge(replace(trace, steps=steps))  # five times the same word
+    circling = detect_hallucination(replace(trace, steps=steps))  # five times the same word
     assert (circling.repeated, circling.loops) == (pytest.approx(2 / 5), True)
     assert circling.warnings == ("it goes in circles: 40% of it was said before",)
 
 
 def test_a_search_that_was_ended_for_its_circles_says_so(trace: Trace) -> None:
-    assert judge(replace(trace, flags=Flags(looped=True))).loops
+    assert detect_hallucination(replace(trace, flags=Flags(looped=True))).loops

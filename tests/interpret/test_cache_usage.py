@@ -9,7 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from networks import small_network
 from small_traces import greedy_trace, taught_trace
-from translucid.interpret.cache_account import cache_account
+from translucid.interpret.cache_usage import compute_cache_usage
 from translucid.model import MultiHeadAttention, Transformer, spelled_out
 from translucid.model.twin import twin
 
@@ -40,7 +40,7 @@ def tokens(rows: int) -> Tensor:
 @pytest.mark.parametrize("activation", ["relu", "swiglu"])
 def test_multiplications_with_a_cache(rows: int, activation: str) -> None:
     model = countable(small_network(activation=activation))
-    account = cache_account(model.config, SOURCE.size(1), [rows] * 4, 4)
+    account = compute_cache_usage(model.config, SOURCE.size(1), [rows] * 4, 4)
     memory = model.encode(SOURCE)
     with FlopCounterMode(display=False) as encoding:
         model.encode(SOURCE)
@@ -59,7 +59,7 @@ def test_multiplications_with_a_cache(rows: int, activation: str) -> None:
 @pytest.mark.parametrize("activation", ["relu", "swiglu"])
 def test_multiplications_without_a_cache(rows: int, activation: str) -> None:
     model = countable(small_network(activation=activation))
-    account = cache_account(model.config, SOURCE.size(1), [rows] * 4, 4)
+    account = compute_cache_usage(model.config, SOURCE.size(1), [rows] * 4, 4)
     memory, allowed = model.encode(SOURCE), torch.ones(1, 1, 1, SOURCE.size(1), dtype=torch.bool)
     for step in account.steps:
         prefix = tokens(rows)[:, None].expand(-1, step.length)
@@ -73,7 +73,7 @@ def test_multiplications_without_a_cache(rows: int, activation: str) -> None:
 @pytest.mark.parametrize("rows", [1, 4])
 def test_bytes_are_those_of_the_sessions_buffers(rows: int) -> None:
     model = small_network()
-    account = cache_account(model.config, SOURCE.size(1), [rows] * 40, 4)
+    account = compute_cache_usage(model.config, SOURCE.size(1), [rows] * 40, 4)
     session = model.start(SOURCE, copies=rows)
     for step in account.steps:
         session.step(tokens(rows))
@@ -97,6 +97,6 @@ def test_a_trace_has_the_account_of_its_search() -> None:
 
 
 def test_no_steps_need_nothing() -> None:
-    account = cache_account(small_network().config, 5, [], 4)
+    account = compute_cache_usage(small_network().config, 5, [], 4)
     assert (account.computed, account.reused, account.saved) == (0, 0, 0)
     assert account.bytes == account.source_bytes
