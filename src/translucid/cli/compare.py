@@ -67,7 +67,6 @@ def compare(
     import torch
 
     from translucid.cli.progress import shown, stderr_console
-    from translucid.cli.rerank_option import load_reranker
     from translucid.cli.score_table import print_comparison, stdout_console
     from translucid.evaluation.compare import compare as compare_systems
     from translucid.evaluation.reference_set import ReferenceSource
@@ -77,12 +76,10 @@ def compare(
     if threads is not None:
         torch.set_num_threads(threads)
     place = ReferenceSource(source, tuple(reference or ()), options.open_folder(data), split)
-    reranking = load_reranker(rerank, rerank_weight)
-    loaded = load_systems(
-        systems, lambda model: model.default_search.override(search), reranking.reranker
-    )
+    reranker = shared.load_reranker(rerank, rerank_weight)
+    loaded = load_systems(systems, lambda model: model.default_search.override(search), reranker)
     if not any(system.model for system in loaded):
-        options.refuse_search(search, reranking)
+        options.refuse_search(search, reranker)
     if output is not None:
         check_folder(output)
     with shown(stderr_console()) as emit:

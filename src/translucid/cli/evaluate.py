@@ -69,7 +69,6 @@ def evaluate(
     """
     from translucid.cli.model_choice import loaded
     from translucid.cli.progress import shown, stderr_console
-    from translucid.cli.rerank_option import load_reranker
     from translucid.cli.score_table import print_evaluation, stdout_console
     from translucid.evaluation.evaluate import count_training_words
     from translucid.evaluation.evaluate import evaluate as evaluate_system
@@ -83,14 +82,14 @@ def evaluate(
     place = ReferenceSource(source, tuple(reference or ()), options.open_folder(data), split)
     translator = None if translations else loaded(models, threads)
     languages = place.languages(translator, from_lang, to_lang)
-    reranking = load_reranker(rerank, rerank_weight)
+    reranker = shared.load_reranker(rerank, rerank_weight)
     if translator is None:
         assert translations is not None
-        options.refuse_search(search, reranking)
+        options.refuse_search(search, reranker)
         system, search_name = System.from_file(translations), ""
     else:
         chosen = translator.default_search.override(search)
-        system = System.from_model(translator, chosen, reranking.reranker)
+        system = System.from_model(translator, chosen, reranker)
         search_name = options.name_search(chosen, translator.default_search)
     test = place.read(languages)
     folder = output or default_folder(system, test, languages.target, search_name)

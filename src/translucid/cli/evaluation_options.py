@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from translucid.cli.options import spell_option
-from translucid.cli.rerank_option import RerankOption
 from translucid.errors import InputError
 
 if TYPE_CHECKING:
     from translucid.data.shards import PreparedData
     from translucid.decoding.settings import SearchConfig
+    from translucid.translator import Reranker
 
 
 # Test sets are translated by greedy, beam or minimum-risk search.
@@ -89,9 +89,9 @@ def open_folder(data: Path | None) -> PreparedData | None:
     return None if data is None else open_data(data)
 
 
-def refuse_search(given: Mapping[str, Any], reranking: RerankOption) -> None:
+def refuse_search(given: Mapping[str, Any], reranker: Reranker | None) -> None:
     """Refuse options of the search where no model translates."""
-    names = [*map(spell_option, given), *(["--rerank"] if reranking.models else [])]
+    names = [*map(spell_option, given), *(["--rerank"] if reranker else [])]
     if names:
         raise InputError(f"{', '.join(names)}: the translations are there already; leave it out")
 

@@ -19,7 +19,7 @@ import typing
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 import typer
 from pydantic.fields import FieldInfo
@@ -27,6 +27,9 @@ from typer.core import TyperCommand
 
 from translucid.config import Config, Flag
 from translucid.errors import InputError, RenamedWarning
+
+if TYPE_CHECKING:
+    from translucid.translator import Reranker
 
 Given: TypeAlias = dict[str, Any]  # the settings that were given, by field name
 Choice = TypeVar("Choice", bound=str)
@@ -186,6 +189,20 @@ def repeat_option(arguments: Sequence[str], names: Iterable[str]) -> list[str]:
         taken += 1
         repeated.append(argument)
     return repeated
+
+
+def load_reranker(models: Sequence[Path] | None, weight: float | None) -> Reranker | None:
+    """Load what --rerank and --rerank-weight name; several models are an ensemble."""
+    if not models:
+        if weight is not None:
+            raise InputError(
+                "--rerank-weight without --rerank: name the model that reranks the translations"
+            )
+        return None
+    from translucid.translator import Reranker, load
+    from translucid.translator.rerank import WEIGHT
+
+    return Reranker(load(*models), WEIGHT if weight is None else weight)
 
 
 Models = Annotated[

@@ -94,14 +94,13 @@ def translate(
     from translucid.cli.file_language import target_of_file
     from translucid.cli.line_files import ERRORS, survey
     from translucid.cli.model_choice import chosen, loaded
-    from translucid.cli.rerank_option import load_reranker
     from translucid.cli.terms_file import read_keep, read_terms
     from translucid.cli.translation_output import FORMATS, Form
     from translucid.cli.translation_places import FILE_TYPES, places_of
     from translucid.cli.translation_run import Run
 
     search = options.with_sample(search, sample=sample)
-    reranker = load_reranker(rerank, rerank_weight)
+    reranker = options.load_reranker(rerank, rerank_weight)
     handling = options.choose("--errors", errors, ERRORS)
     as_text = read_as is not None and options.choose("--as", read_as, FILE_TYPES) == "text"
     places = places_of(texts, source, output, handling, resume=resume, as_text=as_text)

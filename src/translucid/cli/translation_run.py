@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,7 +15,6 @@ from translucid import __version__
 from translucid.cli.closed_pipe import ended_quietly
 from translucid.cli.line_files import Survey
 from translucid.cli.line_translation import Way, translate_lines, windows_after
-from translucid.cli.rerank_option import RerankOption
 from translucid.cli.resumable_output import ResumableOutput, Work, is_unfinished, resumable_output
 from translucid.cli.translation_output import Form
 from translucid.cli.translation_places import Places, StreamOutput, progress_shown, stream_output
@@ -24,7 +23,7 @@ from translucid.events import Emit, Notice, silent
 from translucid.translator.loading import fingerprint
 
 if TYPE_CHECKING:
-    from translucid.translator import Translation, TranslationRequest, Translator
+    from translucid.translator import Reranker, Translation, TranslationRequest, Translator
 
 INTERRUPTED = 130
 
@@ -38,7 +37,7 @@ class Run:
     models: tuple[Path, ...]
     translator: Translator
     request: TranslationRequest
-    rerank: RerankOption
+    reranker: Reranker | None
     form: Form
     batch_size: int
     quiet: bool
@@ -83,7 +82,7 @@ class Run:
         return self.translator.translate(
             texts,
             self.request,
-            rerank=self.rerank.reranker,
+            rerank=self.reranker,
             batch_size=self.batch_size,
             emit=emit,
         )
@@ -98,6 +97,12 @@ class Run:
             with stream_output(output) as stream:
                 yield stream
 
+    def _reranker_identity(self) -> dict[str, Any]:
+        if self.reranker is None:
+            return {}
+        models = fingerprint(self.reranker.model.folders)
+        return {"fingerprint": models, "weight": self.reranker.weight}
+
     def _work(self) -> Work:
         """Return, by name, all that what is written depends on."""
         assert self.survey is not None
@@ -109,7 +114,7 @@ class Run:
             "model": fingerprint(self.models),
             "errors": self.places.errors,
             "target": str(request.target),
-            "rerank": json.dumps(self.rerank.identity()),
+            "rerank": json.dumps(self._reranker_identity()),
             "terms": json.dumps(request.terms, ensure_ascii=False),
             "forbid": json.dumps(request.forbidden, ensure_ascii=False),
             "keep": json.dumps(request.keep, ensure_ascii=False),
