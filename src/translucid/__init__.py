@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from translucid.interpret import Trace, explain
+    from translucid.training.train import train
     from translucid.translator import ReadingBack, Translator, load
 
 __version__ = "0.1.0"
-__all__ = ["ReadingBack", "Trace", "Translator", "__version__", "explain", "load"]
+__all__ = ["ReadingBack", "Trace", "Translator", "__version__", "explain", "load", "train"]
 
 _LAZY = {
     "ReadingBack": "translucid.translator",
@@ -32,6 +33,7 @@ _LAZY = {
     "Translator": "translucid.translator",
     "explain": "translucid.interpret",
     "load": "translucid.translator",
+    "train": "translucid.training.train",
 }
 
 

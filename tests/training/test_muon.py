@@ -9,9 +9,16 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from translucid.errors import ConfigError
-from translucid.training.muon import COEFFICIENTS, ROUNDS, SIZE, TINY, newton_schulz
-from translucid.training.optimizer import build_optimizer, set_learning_rate
-from translucid.training.settings import TrainingConfig
+from translucid.training.config import TrainingConfig
+from translucid.training.optimizer import (
+    COEFFICIENTS,
+    ROUNDS,
+    SIZE,
+    TINY,
+    build_optimizer,
+    newton_schulz,
+    set_learning_rate,
+)
 
 RATE = 0.05
 

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from small_tokenizers import small_tokenizer
 from small_translators import write_random_model
-from translucid.checkpoint.format import read_model_files
+from translucid.checkpoint.model_directory import read_model_files
 from translucid.errors import DataError, InputError
 from translucid.translator import load
 

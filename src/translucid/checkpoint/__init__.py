@@ -9,13 +9,13 @@ store     checkpoints: all that a training run needs to go on exactly where it w
 Nothing is ever unpickled.
 """
 
-from translucid.checkpoint.format import (
+from translucid.checkpoint.model_directory import (
     GenerationConfig,
     ModelFiles,
     load_model,
+    named_weights,
     read_model_files,
     read_weights,
-    weights_of,
     write_model,
 )
 from translucid.checkpoint.store import Checkpoint, CheckpointStore
@@ -26,8 +26,8 @@ __all__ = [
     "GenerationConfig",
     "ModelFiles",
     "load_model",
+    "named_weights",
     "read_model_files",
     "read_weights",
-    "weights_of",
     "write_model",
 ]

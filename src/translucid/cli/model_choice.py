@@ -31,7 +31,7 @@ def loaded(models: Sequence[Path] | None, threads: int | None) -> Translator:
 
 def fingerprint(models: Sequence[Path]) -> str:
     """Return a name for the exact content of models: a hash of all that decides what they write."""
-    from translucid.checkpoint.format import CONFIG, GENERATION, TOKENIZER, WEIGHTS
+    from translucid.checkpoint.model_directory import CONFIG, GENERATION, TOKENIZER, WEIGHTS
     from translucid.translator.alignment_heads import ALIGNMENT
     from translucid.translator.loading import model_directory
     from translucid.translator.source_language import LANGUAGES

@@ -23,7 +23,7 @@ from translucid.interpret.head_kinds import Looks, looks_of
 from translucid.interpret.head_roles import KINDS, HeadMeasures, HeadStatistics, with_role
 from translucid.interpret.network import network_of, with_kernels
 from translucid.interpret.trace import Side
-from translucid.model import Transformer, spelled_out
+from translucid.model import Transformer, eager
 from translucid.model.attention import PLAIN, Kernel
 from translucid.text.interface import BOS, EOS
 from translucid.text.lexical import sure_links
@@ -170,7 +170,7 @@ class _Heard:
     def __call__(
         self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMW: Tensor, mask: Tensor | None, dropout: float
     ) -> tuple[Tensor, Tensor]:
-        output_BHLW, weights_BHLM = spelled_out(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+        output_BHLW, weights_BHLM = eager(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
         if self.inner not in PLAIN:
             output_BHLW, _ = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
         self.hear(self.side, self.layer, weights_BHLM)

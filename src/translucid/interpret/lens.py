@@ -21,7 +21,7 @@ from translucid.events import Emit, Progress, silent
 from translucid.interpret.network import network_of, with_network
 from translucid.interpret.rereading import log_probs_again, of_written, translation_again
 from translucid.interpret.trace import TopToken, Trace
-from translucid.model.twin import twin
+from translucid.model.transformer import share_weights
 from translucid.text.interface import Tokenizer
 from translucid.translator import Translator
 
@@ -103,7 +103,7 @@ def reading_layer(translator: Translator, layer: int) -> Translator:
 
     The final norm of a pre-norm encoder is applied, as it is after the last layer.
     """
-    model = twin(network_of(translator))
+    model = share_weights(network_of(translator))
     model.encoder.layers = nn.ModuleList(list(model.encoder.layers)[: layer + 1])
     model.config = model.config.replace(encoder_layers=layer + 1)
     return with_network(translator, model, f"{translator.name} reading encoder layer {layer}")

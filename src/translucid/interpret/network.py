@@ -9,7 +9,7 @@ from translucid.interpret.attention_head import attentions
 from translucid.interpret.trace import Side
 from translucid.model import Transformer
 from translucid.model.attention import Kernel
-from translucid.model.twin import twin
+from translucid.model.transformer import share_weights
 from translucid.translator import Translator
 from translucid.translator.member import Member
 
@@ -39,7 +39,7 @@ def with_network(translator: Translator, model: Transformer, name: str) -> Trans
 
 def with_kernels(model: Transformer, new: NewKernel) -> Transformer:
     """Return a twin of a network whose attention kernels are made from those it has."""
-    other = twin(model)
+    other = share_weights(model)
     for side, layer, attention in attentions(other):
         attention.kernel = new(side, layer, attention.kernel)
     return other

@@ -24,7 +24,7 @@ from translucid.interpret.tensor_shapes import Level, tensor_shapes
 from translucid.interpret.trace import FrozenTensors
 from translucid.model import MultiHeadAttention, Transformer
 from translucid.model.attention import PLAIN, Kernel
-from translucid.model.twin import twin
+from translucid.model.transformer import share_weights
 from translucid.text.interface import BOS
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def recording_twin(model: Transformer, level: Level) -> tuple[Transformer, Notes
 
     It is for one sentence at a time, in evaluation mode.
     """
-    other, notes = twin(model).eval(), Notes()
+    other, notes = share_weights(model).eval(), Notes()
     relative = model.config.positions == "relative"
     for stem, attention in _attentions(other).items():
         biased = relative and stem.endswith("self_attention")

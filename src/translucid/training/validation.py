@@ -141,7 +141,7 @@ def dev_loss(model: Transformer, data: PreparedData, max_tokens: int) -> float:
     examples = examples_of(data, "dev")
     batches = Batches(examples, max(max_tokens, longest(examples)), seed=0)
     device = next(model.parameters()).device
-    objective = Objective(model, label_smoothing=0.0, agreement=0.0)
+    objective = Objective(model, label_smoothing=0.0, rdrop_alpha=0.0)
     total, tokens = 0.0, 0
     loader = Loader(batches, sampling=None, ahead=_BATCHES_AHEAD, pin=device.type == "cuda")
     with loader.epoch(0) as epoch:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import torch
 
-from translucid.checkpoint.format import GenerationConfig
+from translucid.checkpoint.model_directory import GenerationConfig
 from translucid.decoding.job import Tokens
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import Hypothesis

@@ -32,11 +32,10 @@ from translucid.config import ModelConfig
 from translucid.data.collate import Batch
 from translucid.errors import InputError, TranslucidError
 from translucid.machine import Machine, keep_freed_memory
+from translucid.training.config import TrainingConfig
 from translucid.training.device import choose_device
 from translucid.training.distributed import SingleProcess
-from translucid.training.learner import Learner
-from translucid.training.randomness import initial_model
-from translucid.training.settings import TrainingConfig
+from translucid.training.learner import Learner, initial_model
 
 _RESERVE = {"cpu": 0.25, "cuda": 0.1, "mps": 0.25}  # of what is free, for all that is not measured
 _FIRST = 256  # tokens: fewer do not stand out from what the process takes anyway
@@ -45,7 +44,7 @@ _ENOUGH = 5.0  # seconds of measuring after which a line needs no more
 _STATUS = Path("/proc/self/status")
 
 
-class Measured(NamedTuple):
+class Measurement(NamedTuple):
     """The most memory that steps of so many tokens a side, all at a time, have taken, in bytes."""
 
     tokens: int
@@ -56,10 +55,10 @@ class Fit(NamedTuple):
     """The memory that may be used, and what steps took of it."""
 
     budget: int
-    points: tuple[Measured, ...]
+    points: tuple[Measurement, ...]
 
 
-def share_out(
+def split_batch(
     settings: TrainingConfig, *, workers: int, at_most: int, longest: int
 ) -> TrainingConfig:
     """Cut a step into micro-batches of at most `at_most` tokens, as many for every worker.
@@ -98,7 +97,7 @@ def largest_micro_batch(fit: Fit, *, cap: int, longest: int) -> int:
     return max(longest, min(cap, last.tokens + int((fit.budget - last.peak) / slope)))
 
 
-def measure(
+def measure_memory(
     model: ModelConfig,
     settings: TrainingConfig,
     *,
@@ -127,7 +126,7 @@ def measure(
             "a number, and training.micro_batch_tokens too if need be"
         )
     budget, *points = lines  # of a child that was killed, those that it had written
-    return Fit(budget, tuple(itertools.starmap(Measured, points)))
+    return Fit(budget, tuple(itertools.starmap(Measurement, points)))
 
 
 def _main(job: dict[str, Any]) -> None:
@@ -140,11 +139,11 @@ def _main(job: dict[str, Any]) -> None:
     settings = TrainingConfig(**{**job["training"], "compile": False})
     model = initial_model(ModelConfig(**job["model"]), settings.seed)
     learner = Learner(model, settings, SingleProcess(), device=device, bf16=job["bf16"])
-    points: list[Measured] = []
+    points: list[Measurement] = []
     end = time.monotonic() + _ENOUGH
     try:
         _step(learner, 1, job["longest"])  # gives the optimiser its memory
-        for rows in _row_counts(job["longest"], settings.batch_tokens, learner.at_a_time):
+        for rows in _row_counts(job["longest"], settings.batch_tokens, learner.parallel):
             late = len(points) >= _FEWEST and time.monotonic() > end
             if late or _expected(points, rows * job["longest"]) > budget:
                 return
@@ -168,7 +167,7 @@ def _row_counts(longest: int, cap: int, parts: int) -> Iterator[int]:
         rows *= 2
 
 
-def _expected(points: Sequence[Measured], tokens: int) -> float:
+def _expected(points: Sequence[Measurement], tokens: int) -> float:
     """Return the memory that a step should take, as far as can be told from the last two."""
     if len(points) < 2:
         return 0.0
@@ -177,7 +176,7 @@ def _expected(points: Sequence[Measured], tokens: int) -> float:
     return after.peak + slope * (tokens - after.tokens)
 
 
-def _step(learner: Learner, rows: int, length: int) -> Measured:
+def _step(learner: Learner, rows: int, length: int) -> Measurement:
     """Train a step on sentences of nothing but words, and return the most memory it took.
 
     It is cut into the micro-batches that are computed at a time.
@@ -186,14 +185,14 @@ def _step(learner: Learner, rows: int, length: int) -> Measured:
     ids = torch.randint(1, highest, (rows, length)) if highest > 2 else torch.ones(rows, length)
     batches = [
         Batch(part, part, part, part.numel(), *np.zeros((2, len(part)), np.int64))
-        for part in ids.long().chunk(learner.at_a_time)
+        for part in ids.long().chunk(learner.parallel)
     ]
-    step = learner.settings.agreement_from  # from which on more is needed
-    learner.accumulate(batches, step, len(batches))
-    learner.clip(ids.numel())
+    step = learner.settings.rdrop_start  # from which on steps need more
+    learner.forward_backward(batches, step, len(batches))
+    learner.clip_gradients(ids.numel())
     learner.update(step, 1e-9)
-    learner.forget_gradients()
-    return Measured(rows * length, _peak(learner.device))
+    learner.zero_gradients()
+    return Measurement(rows * length, _peak(learner.device))
 
 
 def _free(device: torch.device, processes: int) -> int:

@@ -21,6 +21,7 @@ from translucid.data.known_corpora import KNOWN
 from translucid.data.shards import CorpusEntry, Manifest
 from translucid.events import Trained, Validated
 from translucid.model import Transformer
+from translucid.training.config import TrainingConfig
 from translucid.training.curve import (
     HEIGHT,
     LEFT,
@@ -32,9 +33,8 @@ from translucid.training.curve import (
     thinned,
     ticks,
 )
-from translucid.training.peak import matrix_product_peak, training_flops
-from translucid.training.report import CURVE, Facts, curves_of, model_card
-from translucid.training.settings import TrainingConfig
+from translucid.training.device import matrix_product_peak, training_flops
+from translucid.training.model_card import CURVE, RunFacts, build_curves, model_card
 from word_data import word_data, word_pairs
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -48,7 +48,7 @@ VALIDATED = Validated(
     samples=(),
     best=True,
 )
-FACTS = Facts(
+FACTS = RunFacts(
     step=40,
     epoch=3,
     tokens=123_456,
@@ -69,7 +69,7 @@ def manifest(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
     return replace(made, corpora=(CorpusEntry(("odd|name.tsv",), 1.5, 12),))
 
 
-def card(manifest: Manifest, facts: Facts) -> str:
+def card(manifest: Manifest, facts: RunFacts) -> str:
     settings = TrainingConfig(warmup_steps=321, validation_sample=5)
     return model_card(small_config(), settings, manifest, facts)
 
@@ -125,7 +125,7 @@ def test_the_card_of_both_directions_says_that_scores_are_means(tmp_path: Path) 
 
 
 def test_curves_are_without_label_smoothing() -> None:
-    curves = curves_of([trained(1), trained(2), VALIDATED])
+    curves = build_curves([trained(1), trained(2), VALIDATED])
     assert curves.training == [Point(1, pytest.approx(8)), Point(2, pytest.approx(4))]
     assert curves.dev == [Point(40, 1.5)]
     assert curves.learning_rate == [Point(1, 0.001), Point(2, 0.002)]
@@ -138,7 +138,7 @@ def places(svg: str) -> list[list[tuple[float, float]]]:
 
 
 def test_the_picture_is_valid_and_its_lines_have_the_shape_of_the_values() -> None:
-    curves = curves_of([*map(trained, range(1, 41)), VALIDATED])
+    curves = build_curves([*map(trained, range(1, 41)), VALIDATED])
     svg = curve_svg(curves, "one < two & three")
     root = ElementTree.fromstring(svg)
     assert root.findtext(f"{SVG}title") == "one < two & three"
