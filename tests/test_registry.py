@@ -179,7 +179,5 @@ def test_a_custom_loss_is_trained_with() -> None:
 
 
 def test_an_unknown_loss_is_a_fault_of_the_settings() -> None:
-    with pytest.raises(
-        ConfigError, match=r"'focal' is not known here; known: cross-entropy"
-    ):
+    with pytest.raises(ConfigError, match=r"'focal' is not known here; known: cross-entropy"):
         TrainingConfig(loss="focal")

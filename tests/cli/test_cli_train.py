@@ -153,12 +153,16 @@ def test_the_same_command_goes_on_with_the_micro_batches_that_it_began_with(
 @pytest.mark.parametrize(
     ("threads", "words", "parts"),
     [
-        (1, (), "2,100 tokens a step in 1 part;"),
-        (2, (), "2,100 tokens a step in 2 parts;"),
-        (4, (), "2,100 tokens a step in 2 parts;"),  # smaller ones would not be worth it
-        (2, ("--set", "batch_tokens=9000"), "9,000 tokens a step in 6 parts;"),  # of 4,096 at most
-        (2, ("--set", "micro_batch_tokens=2100"), "2,100 tokens a step in 1 part;"),
-        (2, ("--batch-tokens", "auto"), "2,100 tokens a step in 2 parts;"),
+        (1, (), "2,100 tokens per step in 1 part;"),
+        (2, (), "2,100 tokens per step in 2 parts;"),
+        (4, (), "2,100 tokens per step in 2 parts;"),  # smaller ones would not be worth it
+        (
+            2,
+            ("--set", "batch_tokens=9000"),
+            "9,000 tokens per step in 6 parts;",
+        ),  # of 4,096 at most
+        (2, ("--set", "micro_batch_tokens=2100"), "2,100 tokens per step in 1 part;"),
+        (2, ("--batch-tokens", "auto"), "2,100 tokens per step in 2 parts;"),
     ],
 )
 def test_every_thread_gets_a_part_of_a_step_unless_parts_are_given(

@@ -291,8 +291,8 @@ def test_a_lost_process_is_said_in_plain_words(error: RuntimeError) -> None:
         raise error
     assert str(caught.value) == (
         "another process of this run has ended, or cannot be reached, so this one ends too. The "
-        "message of the other one says why. Run the same command with --resume to continue from the last "
-        f"checkpoint.\n  {reason}"
+        "message of the other one says why. Run the same command with --resume to continue from "
+        f"the last checkpoint.\n  {reason}"
     )
     assert caught.value.exit_code == 1
 

@@ -125,7 +125,7 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, value: float) -
     weights = load_file(folder / "model.safetensors")
     weights["decoder.norm.weight"][0] = value
     save_file(weights, folder / "model.safetensors")
-    with pytest.raises(DataError, match=r"decoder\.norm\.weight holds what is no finite number"):
+    with pytest.raises(DataError, match=r"decoder\.norm\.weight has values that are not finite"):
         load(folder)
 
 
