@@ -1,4 +1,4 @@
-"""From gradients to new weights: scaling and clipping, the optimiser, the average of weights."""
+"""From gradients to new weights: clipping, the optimisers (Muon among them), the moving average."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 
 @torch.no_grad()
 def scale_and_clip(parameters: Iterable[nn.Parameter], *, tokens: int, max_norm: float) -> float:
-    """Turn gradients of a summed loss into those of the mean, and shorten what is too long.
+    """Turn gradients of a summed loss into those of the mean, and clip what is too long.
 
     Both is one multiplication. Return the norm of the mean's gradient over all parameters, before
     clipping; `max_norm` 0 clips nothing. Where the norm is not finite, gradients stay as they are.
@@ -133,10 +133,10 @@ class WeightAverage:
             average.copy_(weights)
 
 
-COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # a, b, c: steep at 0, and from then on near 1
-ROUNDS = 5
-SIZE = 0.2  # an entry's root mean square change in learning rates, as with Adam
-TINY = 1e-7  # a gradient of zeros stays one
+MUON_COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # a, b, c: steep at 0, and from then on near 1
+MUON_ROUNDS = 5
+MUON_SIZE = 0.2  # an entry's root mean square change in learning rates, as with Adam
+MUON_TINY = 1e-7  # keeps a gradient of zeros at zero
 
 
 def newton_schulz(g_NRC: Tensor) -> Tensor:
@@ -145,11 +145,11 @@ def newton_schulz(g_NRC: Tensor) -> Tensor:
     A round X ← aX + (bA + cA²)X with A = XXᵀ takes every singular value s to as + bs³ + cs⁵. After
     five, all that were above a hundredth of the matrix's norm are between 0.68 and 1.14.
     """
-    a, b, c = COEFFICIENTS
+    a, b, c = MUON_COEFFICIENTS
     wide = g_NRC.size(-2) <= g_NRC.size(-1)
     x_NRC = g_NRC if wide else g_NRC.mT  # XXᵀ is the smaller product
-    x_NRC = x_NRC / (torch.linalg.matrix_norm(x_NRC, keepdim=True) + TINY)
-    for _ in range(ROUNDS):
+    x_NRC = x_NRC / (torch.linalg.matrix_norm(x_NRC, keepdim=True) + MUON_TINY)
+    for _ in range(MUON_ROUNDS):
         a_NRR = x_NRC @ x_NRC.mT
         polynomial_NRR = torch.baddbmm(a_NRR, a_NRR, a_NRR, beta=b, alpha=c)
         x_NRC = torch.baddbmm(x_NRC, polynomial_NRR, x_NRC, beta=a)
@@ -157,7 +157,23 @@ def newton_schulz(g_NRC: Tensor) -> Tensor:
 
 
 class Muon(torch.optim.Optimizer):
-    """Muon for the first group of parameters, which are matrices; fused AdamW for the others."""
+    """Muon for the first group of parameters, which are matrices; fused AdamW for the others.
+
+    The gradient of a matrix has a few strong directions and many weak ones, and Adam learns the
+    weak ones slowly. Muon (Jordan and others, 2024) replaces the momentum U S Vᵀ by about U Vᵀ, so
+    that all directions are learned at the same pace::
+
+        M ← μ M + G
+        O ← newton_schulz(G + μ M)
+        W ← (1 - rate · decay) W - rate · 0.2 √max(rows, columns) · O
+
+    The factor gives a step the size that Adam's steps usually have (Liu and others, 2025, "Muon is
+    scalable for LLM training"), so that one learning rate serves Muon and the AdamW beside it.
+
+    PyTorch's `torch.optim.Muon` computes in bfloat16, which kills the process on processors that
+    only claim to support it, and takes matrices one by one. Here those of one shape are computed
+    together, in float32. Shapes: N matrices of one shape, R rows, C columns.
+    """
 
     def __init__(
         self,
@@ -189,14 +205,14 @@ class Muon(torch.optim.Optimizer):
             if parameter.grad is not None:
                 alike[parameter.shape].append(parameter)
         for shape, matrices in alike.items():
-            changes_NRC = newton_schulz(self._moved_momentum(matrices))
+            changes_NRC = newton_schulz(self._update_momentum(matrices))
             torch._foreach_mul_(matrices, 1 - rate * group["weight_decay"])
-            length = rate * SIZE * max(shape) ** 0.5
+            length = rate * MUON_SIZE * max(shape) ** 0.5
             torch._foreach_add_(matrices, changes_NRC.unbind(), alpha=-length)
         return None
 
-    def _moved_momentum(self, matrices: Sequence[Tensor]) -> Tensor:
-        """Add gradients to the momentum; return where it leads next (Nesterov), as one tensor."""
+    def _update_momentum(self, matrices: Sequence[Tensor]) -> Tensor:
+        """Add the gradients to the momentum; return Nesterov's look-ahead as one tensor."""
         for matrix in matrices:
             if "momentum" not in self.state[matrix]:
                 self.state[matrix]["momentum"] = torch.zeros_like(matrix)
