@@ -82,7 +82,7 @@ def test_newest_and_best(store: CheckpointStore) -> None:
     ("count", "message"),
     [
         (0, "0 checkpoints cannot be averaged"),
-        (5, r"5 are asked for, and there are 4 \(5, 10, 15, 20\)"),
+        (5, r"5 were requested, and there are 4 \(5, 10, 15, 20\)"),
     ],
 )
 def test_too_many_or_too_few(store: CheckpointStore, count: int, message: str) -> None:
@@ -92,7 +92,7 @@ def test_too_many_or_too_few(store: CheckpointStore, count: int, message: str) -
 
 def test_best_needs_scores(store: CheckpointStore) -> None:
     with pytest.raises(
-        InputError, match="that were validated: 1 are asked for, and there are none"
+        InputError, match="that were validated: 1 were requested, and there are none"
     ):
         best_steps(store, {}, 1)
 

@@ -132,8 +132,8 @@ def test_data_that_was_moved(finished: Path, data: PreparedData, tmp_path: Path)
     [
         (["--last", "3", "--best", "2"], "give one of the two"),
         (["--last", "0"], "0 checkpoints cannot be averaged"),
-        (["--last", "30"], "30 are asked for, and there are 8"),
-        (["--best", "9"], "that were validated: 9 are asked for, and there are 4 (4, 8, 12, 16)"),
+        (["--last", "30"], "30 were requested, and there are 8"),
+        (["--best", "9"], "that were validated: 9 were requested, and there are 4 (4, 8, 12, 16)"),
     ],
 )
 def test_mistakes(finished: Path, tmp_path: Path, words: list[str], message: str) -> None:

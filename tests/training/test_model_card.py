@@ -30,7 +30,7 @@ from translucid.training.curve import (
     Curves,
     Point,
     curve_svg,
-    thinned,
+    thin,
     ticks,
 )
 from translucid.training.device import matrix_product_peak, training_flops
@@ -149,7 +149,15 @@ def test_the_picture_is_valid_and_its_lines_have_the_shape_of_the_values() -> No
     assert all(a[1] > b[1] for a, b in itertools.pairwise(rate))  # the rate grows
     assert all(LEFT <= x <= RIGHT and 0 < y < HEIGHT for x, y in training + rate)
     words = [text.text for text in root.findall(f"{SVG}text")]
-    for word in ("step", "learning rate", "loss (nats a token)", "training", "dev", "1.500", "40"):
+    for word in (
+        "step",
+        "learning rate",
+        "loss (nats per token)",
+        "training",
+        "dev",
+        "1.500",
+        "40",
+    ):
         assert word in words
 
 
@@ -163,7 +171,7 @@ def test_a_run_without_any_step_or_with_an_infinite_loss_has_a_picture_too() -> 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=2000))
 def test_a_long_line_is_thinned_by_means(values: list[float]) -> None:
     points = [Point(step, value) for step, value in enumerate(values, start=1)]
-    thin = thinned(points)
+    thin = thin(points)
     assert len(thin) <= MOST_POINTS
     assert thin[-1].step == len(values)
     assert min(values) - 1e-9 <= min(p.value for p in thin)

@@ -1,4 +1,4 @@
-"""Checkpoints: all that a training run needs to go on exactly where it was.
+"""Checkpoints: all that a training run needs to continue exactly where it was.
 
 ::
 

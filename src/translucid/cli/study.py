@@ -45,7 +45,7 @@ def study(
     """Train a network again and again, with one thing changed each time.
 
     Writes FOLDER/table.md, FOLDER/chart.svg and FOLDER/results.json anew after each row. Every row
-    is a run of its own in FOLDER/runs. Stopped at any moment, the same command continues.
+    is a run in FOLDER/runs. Stopped at any moment, the same command continues.
 
     \b
     Examples:

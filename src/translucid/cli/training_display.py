@@ -1,4 +1,4 @@
-"""Show a training run on stderr while it goes on.
+"""Train with a display on stderr, and stop at a signal.
 
 On a terminal a few lines at the bottom live, and validations stay above them. Anywhere else (a
 pipe, a log file, CI) there is a plain line every few seconds, and one for each validation.
@@ -166,7 +166,7 @@ class Course:
 
     @property
     def tokens_per_second(self) -> float:
-        """Target tokens a second of the last moments, validation and saving left out."""
+        """Target tokens per second of the last moments, without validation and saving."""
         seconds = sum(event.seconds for event in self._recent)
         return sum(event.tokens for event in self._recent) / seconds if seconds else 0.0
 

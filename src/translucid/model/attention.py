@@ -3,7 +3,7 @@
 ::
 
       x ── W^Q ── q ─┐
-                     ├─ softmax(q kᵀ / √d_k) v ── W^O ── out        (equation 1, once a head)
+                     ├─ softmax(q kᵀ / √d_k) v ── W^O ── out        (equation 1, per head)
     mem ── W^K ── k ─┤
     mem ── W^V ── v ─┘
 

@@ -42,7 +42,7 @@ def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
 def additive(allowed: Tensor | None, bias_HLM: Tensor | None, dtype: torch.dtype) -> Tensor | None:
     """Turn a mask into what is added to scores (section 3.2.3): 0 or a bias, -inf if forbidden.
 
-    Made once a forward pass, so that no layer converts it again. None stands for "all allowed".
+    Made once per forward pass, so that no layer converts it again. None stands for "all allowed".
     """
     if allowed is None:
         return bias_HLM

@@ -143,7 +143,7 @@ class RotaryPositions(Positions):
         return Rotation(*self._angles(offset, stop).to(self.table_2LK))
 
     def _angles(self, start: int, stop: int) -> Tensor:
-        """Return (cos, sin) stacked: the sinusoids of section 3.5, one angle a dimension pair."""
+        """Return (cos, sin) stacked: the sinusoids of section 3.5, one angle per dimension pair."""
         sin, cos = sinusoids(start, stop, self.d_k, "sinusoidal-halves").chunk(2, dim=-1)
         return torch.stack([torch.cat([cos, cos], dim=-1), torch.cat([sin, sin], dim=-1)])
 
@@ -166,7 +166,7 @@ def distance_buckets(distance: Tensor, both_ways: bool, buckets: int, farthest: 
 
 
 class RelativePositions(Positions):
-    """A bias a head, learned for each bucket of distance and shared by the layers of a stack.
+    """A bias per head, learned for each bucket of distance and shared by the layers of a stack.
 
     An alternative to section 3.5, from Raffel et al. 2020 ("T5"); the paper has no such thing.
     """

@@ -45,7 +45,7 @@ _STATUS = Path("/proc/self/status")
 
 
 class Measurement(NamedTuple):
-    """The most memory that steps of so many tokens a side, all at a time, have taken, in bytes."""
+    """The peak memory in bytes of steps with this many tokens per side, all computed at once."""
 
     tokens: int
     peak: int
@@ -61,7 +61,7 @@ class Fit(NamedTuple):
 def split_batch(
     settings: TrainingConfig, *, workers: int, at_most: int, longest: int
 ) -> TrainingConfig:
-    """Cut a step into micro-batches of at most `at_most` tokens, as many for every worker.
+    """Split a step into micro-batches of at most `at_most` tokens, equally many for every worker.
 
     Workers are processes, or the threads of one. No micro-batch is smaller than the `longest`
     sentence. The tokens of the step stay what they are, and so does all else where every worker has
@@ -76,7 +76,7 @@ def split_batch(
 
 
 def largest_micro_batch(fit: Fit, *, cap: int, longest: int) -> int:
-    """Read off how many tokens a side fit into memory at a time; `cap` is as many as are wanted.
+    """Read off how many tokens per side fit into memory at once; `cap` is as many as are wanted.
 
     InputError says so where not even the longest sentence fits.
     """
@@ -135,7 +135,7 @@ def _main(job: dict[str, Any]) -> None:
     if device.type == "cpu":
         keep_freed_memory()  # as the run itself does
     budget = int(_free(device, job["processes"]) * (1 - _RESERVE[device.type]))
-    _tell(budget)
+    _write(budget)
     settings = TrainingConfig(**{**job["training"], "compile": False})
     model = initial_model(ModelConfig(**job["model"]), settings.seed)
     learner = Learner(model, settings, SingleProcess(), device=device, bf16=job["bf16"])
@@ -148,7 +148,7 @@ def _main(job: dict[str, Any]) -> None:
             if late or _expected(points, rows * job["longest"]) > budget:
                 return
             points.append(_step(learner, rows, job["longest"]))
-            _tell(points[-1])
+            _write(points[-1])
     except torch.OutOfMemoryError:
         return
 
@@ -156,7 +156,7 @@ def _main(job: dict[str, Any]) -> None:
 def _row_counts(longest: int, cap: int, parts: int) -> Iterator[int]:
     """Yield how many of the longest sentences to try: twice as many each time, up to `cap`.
 
-    Each of the `parts` that are computed at a time takes memory of its own, so all but a single
+    Each of the `parts` that are computed in parallel takes its own memory, so all but a single
     sentence, which must fit in any case, are cut into as many.
     """
     rows = max(1, parts, min(_FIRST, cap) // longest)
@@ -168,7 +168,7 @@ def _row_counts(longest: int, cap: int, parts: int) -> Iterator[int]:
 
 
 def _expected(points: Sequence[Measurement], tokens: int) -> float:
-    """Return the memory that a step should take, as far as can be told from the last two."""
+    """Return the memory that a step should take, extrapolated from the last two."""
     if len(points) < 2:
         return 0.0
     before, after = points[-2:]
@@ -179,7 +179,7 @@ def _expected(points: Sequence[Measurement], tokens: int) -> float:
 def _step(learner: Learner, rows: int, length: int) -> Measurement:
     """Train a step on sentences of nothing but words, and return the most memory it took.
 
-    It is cut into the micro-batches that are computed at a time.
+    It is split into the micro-batches that are computed in parallel.
     """
     highest = learner.model.config.target_vocab_size
     ids = torch.randint(1, highest, (rows, length)) if highest > 2 else torch.ones(rows, length)
@@ -218,7 +218,7 @@ def _peak(device: torch.device) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def _tell(value: object) -> None:
+def _write(value: object) -> None:
     sys.stdout.write(json.dumps(value) + "\n")
     sys.stdout.flush()
 
