@@ -149,6 +149,7 @@ def test_a_model_with_an_unknown_part_is_not_loaded(
     assert f"{kind} = 'mine' is not known here; known: {known}" in str(caught.value)
     decorator = KERNELS.decorator if kind == "attention" else POSITIONS.decorator
     assert f"register it first: @{decorator}('mine')" in str(caught.value)
+    assert "damaged" not in str(caught.value)
 
 
 def test_a_model_of_the_first_version_has_the_usual_kernel(tmp_path: Path) -> None:

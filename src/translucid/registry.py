@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from translucid.errors import InputError
 
+HOW_TO = "register it first"
 Part = TypeVar("Part")
 Given = TypeVar("Given", bound=Callable[..., Any])
 
@@ -63,5 +64,5 @@ class Registry(Generic[Part]):
             return None
         return (
             f"{self.kind} = {name!r} is not known here; known: {', '.join(self.names)}. If it is "
-            f"your own, register it first: @{self.decorator}({name!r})"
+            f"your own, {HOW_TO}: @{self.decorator}({name!r})"
         )

@@ -171,13 +171,13 @@ def test_a_run_without_any_step_or_with_an_infinite_loss_has_a_picture_too() -> 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=2000))
 def test_a_long_line_is_thinned_by_means(values: list[float]) -> None:
     points = [Point(step, value) for step, value in enumerate(values, start=1)]
-    thin = thin(points)
-    assert len(thin) <= MOST_POINTS
-    assert thin[-1].step == len(values)
-    assert min(values) - 1e-9 <= min(p.value for p in thin)
-    assert max(p.value for p in thin) <= max(values) + 1e-9
+    fewer = thin(points)
+    assert len(fewer) <= MOST_POINTS
+    assert fewer[-1].step == len(values)
+    assert min(values) - 1e-9 <= min(p.value for p in fewer)
+    assert max(p.value for p in fewer) <= max(values) + 1e-9
     if len(values) <= MOST_POINTS:
-        assert thin == points
+        assert fewer == points
 
 
 @given(st.floats(1e-7, 1e7), st.integers(2, 10))

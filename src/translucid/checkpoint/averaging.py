@@ -72,7 +72,7 @@ def _last(steps: Sequence[int], count: int, where: str) -> list[int]:
     if count > len(steps):
         there = f"{len(steps)} ({', '.join(map(str, sorted(steps)))})" if steps else "none"
         raise InputError(
-            f"{where}{count} were requested, and there are {there}. Give a lower number, or train with a "
-            "greater training.keep_checkpoints."
+            f"{where}{count} were requested, and there are {there}. Give a lower number, or "
+            "train with a greater training.keep_checkpoints."
         )
     return list(steps[-count:])

@@ -31,6 +31,7 @@ from translucid.checkpoint.writing import explain_full_disk, tensors_size, write
 from translucid.config import Config, Count, ModelConfig, read_model_config
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.model import Transformer
+from translucid.registry import HOW_TO
 
 CONFIG = "config.json"
 GENERATION = "generation_config.json"
@@ -137,7 +138,8 @@ def read_config(folder: Path) -> ModelConfig:
     try:
         return read_model_config(_existing(folder, CONFIG))
     except ConfigError as error:
-        remedy = "Register parts of your own before you load it. " + _REMEDY
+        is_unregistered = any(HOW_TO in fault for fault in error.faults)
+        remedy = "Then load the model again." if is_unregistered else _REMEDY
         raise DataError(folder / CONFIG, str(error), remedy=remedy) from error
 
 
