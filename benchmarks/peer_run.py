@@ -25,10 +25,10 @@ from translucid.decoding.greedy import greedy
 from translucid.decoding.job import Job
 from translucid.events import Sample
 from translucid.text.tokenizer import BOS, EOS, PAD, load_tokenizer
+from translucid.training.config import TrainingConfig
 from translucid.training.optimizer import WeightAverage, build_optimizer, set_learning_rate
 from translucid.training.recipe import Recipe
 from translucid.training.schedule import learning_rate
-from translucid.training.settings import TrainingConfig
 from translucid.training.validation import PLAIN_GREEDY, score
 
 VALIDATED_EVERY = 2.5  # minutes of training
@@ -68,7 +68,7 @@ class PeerRun:
     def loader(self) -> Loader:
         settings, examples = self.settings, examples_of(self.data, "train")
         batches = Batches(examples, settings.micro_batch_tokens, settings.seed)
-        strength, typed = settings.subword_sampling, settings.typed_source
+        strength, typed = settings.subword_sampling, settings.source_noise
         sampling = None
         if strength or typed:
             writer = self.tokenizer.within(self.data.manifest.tokenizer.sizes[1])

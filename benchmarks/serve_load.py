@@ -40,7 +40,13 @@ from typing import IO, Any
 import torch
 from load_clients import GONE, Answer, Client, Tally, Target, ask_all, load
 
-from translucid.checkpoint.format import CARD, GenerationConfig, ModelFiles, weights_of, write_model
+from translucid.checkpoint.model_directory import (
+    CARD,
+    GenerationConfig,
+    ModelFiles,
+    named_weights,
+    write_model,
+)
 from translucid.data.corpus.lesson import lesson_pairs
 from translucid.model import Transformer
 from translucid.presets import find_preset
@@ -90,7 +96,7 @@ def write_random_tiny(folder: Path) -> Path:
         provenance={"made": "for a benchmark"},
         texts={CARD: "# Random weights\n"},
     )
-    write_model(folder / "tiny", weights_of(model), files)
+    write_model(folder / "tiny", named_weights(model), files)
     return folder / "tiny"
 
 

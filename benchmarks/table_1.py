@@ -33,7 +33,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from translucid.config import ModelConfig
 from translucid.interpret.figures.drawing import MARGIN, Drawing, heading, line, path, text
-from translucid.model.attention import MultiHeadAttention, fused, spelled_out
+from translucid.model.attention import MultiHeadAttention, eager, sdpa
 
 D_MODEL, HEADS, KERNEL = 512, 8, 3
 ATTENTION, FUSED = "self-attention", "self-attention, fused"
@@ -56,7 +56,7 @@ def layer(name: str) -> Layer:
         return lambda x_BLD: convolution(x_BLD.transpose(1, 2)).transpose(1, 2)
     sizes = {"source_vocab_size": 1, "target_vocab_size": 1, "d_model": D_MODEL, "heads": HEADS}
     attention = MultiHeadAttention(ModelConfig(**sizes, attention_dropout=0.0))
-    attention.kernel = spelled_out if name == ATTENTION else fused
+    attention.kernel = eager if name == ATTENTION else sdpa
     return lambda x_BLD: attention.attend(x_BLD, *attention.keys_values(x_BLD, None), None, None)
 
 

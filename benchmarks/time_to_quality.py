@@ -53,6 +53,7 @@ from peer_run import PeerRun
 from peers import Marian, Peer, PlainTransformer
 
 from translucid.atomic import new_file
+from translucid.checkpoint.run_directory import RunDirectory
 from translucid.cli.main import SPINS
 from translucid.cli.recipe_file import DataTable
 from translucid.config import ModelConfig
@@ -62,9 +63,14 @@ from translucid.events import Trained, Validated
 from translucid.folder_lock import locked
 from translucid.machine import Machine
 from translucid.presets import find_preset
-from translucid.training.metrics import read_metrics
-from translucid.training.recipe import Recipe, Settings, complete, of_file, of_preset, read_toml
-from translucid.training.run_folder import RunFolder
+from translucid.training.recipe import (
+    Recipe,
+    Settings,
+    build_recipe,
+    preset_settings,
+    read_settings,
+    read_toml,
+)
 
 RECIPE = Path(__file__).with_suffix(".toml")
 PUBLISHED_SIZES = "tiny"
@@ -91,7 +97,7 @@ PLAIN_ONLY = {
     "positions": "sinusoidal",
     "tying": "all",
     "attention_bias": False,
-    "agreement": 0.0,
+    "rdrop_alpha": 0.0,
     "compile": False,
 }
 ENOUGH = 0.25  # minutes that a turn may lack
@@ -135,7 +141,7 @@ def our_turn(turn: Turn, steps: int) -> None:
     run = turn.own / "run"
     command = [*TRANSLUCID, "train", turn.folder / "data", "-o", run, "-c", turn.recipe, *given]
     while (course := our_course(run)).minutes < turn.until - ENOUGH:
-        newest, _ = RunFolder(run).checkpoints.newest()
+        newest, _ = RunDirectory(run).checkpoints.newest()
         passed = newest.state["seconds"] / 60 if newest else 0.0  # here validations count
         limit = passed + turn.until - course.minutes
         subprocess.run([*command, "--set", f"training.max_minutes={limit}", "--resume"], check=True)
@@ -146,9 +152,9 @@ def our_turn(turn: Turn, steps: int) -> None:
 
 def our_course(run: Path) -> Course:
     """Return the course of our run up to its newest checkpoint, where it goes on."""
-    last = max(RunFolder(run).checkpoints.steps(), default=0)
+    last = max(RunDirectory(run).checkpoints.steps(), default=0)
     course, seconds, tokens = Course(OURS), 0.0, 0
-    for event in read_metrics(run / "metrics.jsonl"):
+    for event in RunDirectory(run).metrics.read():
         if isinstance(event, Trained) and event.step <= last:
             seconds, tokens = seconds + event.seconds, tokens + event.tokens
             course.minutes = seconds / 60
@@ -186,15 +192,15 @@ def prepared(corpus: Path, folder: Path, recipe: Path) -> None:
 
 def recipe_of(name: str, recipe: Path, sizes: tuple[int, int]) -> Recipe:
     """Return the settings of a system; what a plain loop cannot do is refused."""
-    told = of_file(recipe)
-    of_ours = complete([of_preset(find_preset(told.preset or "tiny")), told], sizes)
+    told = read_settings(recipe)
+    of_ours = build_recipe([preset_settings(find_preset(told.preset or "tiny")), told], sizes)
     given = of_ours.model.model_dump() | of_ours.training.model_dump()
     head = of_ours.model.d_model // of_ours.model.heads
     plain = PLAIN_ONLY | {"d_k": head, "d_v": head}
     if other := [f"{key} = {given[key]}" for key, value in plain.items() if given[key] != value]:
         raise SystemExit(f"{recipe}: a plain loop here has not {', '.join(other)}")
     if name == MARIAN:
-        return complete([of_preset(find_preset(PUBLISHED_SIZES)), PUBLISHED], sizes)
+        return build_recipe([preset_settings(find_preset(PUBLISHED_SIZES)), PUBLISHED], sizes)
     return of_ours
 
 

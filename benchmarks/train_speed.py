@@ -38,13 +38,13 @@ from translucid.data.loader import Loader
 from translucid.data.shards import open_data
 from translucid.machine import keep_freed_memory
 from translucid.model import Transformer
-from translucid.model.attention import MultiHeadAttention, fused
+from translucid.model.attention import MultiHeadAttention, sdpa
 from translucid.model.dropout import Dropout
 from translucid.presets import find_preset
 from translucid.training import loss
+from translucid.training.config import TrainingConfig
 from translucid.training.distributed import SingleProcess
 from translucid.training.learner import Learner
-from translucid.training.settings import TrainingConfig
 
 TOKENS = 4096
 THREADS = 2
@@ -98,7 +98,7 @@ def with_fused_attention(config: ModelConfig) -> Step:
     learner = learner_of(config)
     for module in learner.model.modules():
         if isinstance(module, MultiHeadAttention):
-            module.kernel = fused
+            module.kernel = sdpa
     return stepping(learner)
 
 
@@ -140,10 +140,10 @@ def stepping(learner: Learner) -> Step:
 
     def train(batches: Sequence[Batch]) -> None:
         step = next(steps)
-        learner.accumulate(batches, step, len(batches))
-        learner.clip(sum(batch.tokens for batch in batches))
+        learner.forward_backward(batches, step, len(batches))
+        learner.clip_gradients(sum(batch.tokens for batch in batches))
         learner.update(step, 1e-4)
-        learner.forget_gradients()
+        learner.zero_gradients()
 
     return train
 

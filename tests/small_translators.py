@@ -19,11 +19,11 @@ from torch import Tensor, nn
 
 from networks import network
 from small_tokenizers import small_tokenizer, tokenizer_with_placeholders
-from translucid.checkpoint.format import (
+from translucid.checkpoint.model_directory import (
     CARD,
     GenerationConfig,
     ModelFiles,
-    weights_of,
+    named_weights,
     write_model,
 )
 from translucid.config import ModelConfig
@@ -92,7 +92,7 @@ def write_directory(
         provenance={"made": "by a test"},
         texts={CARD: "# A small model\n"},
     )
-    write_model(folder, weights_of(model), files)
+    write_model(folder, named_weights(model), files)
     return folder
 
 

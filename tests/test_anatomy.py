@@ -12,7 +12,7 @@ from networks import NORMS, small_config
 from translucid.anatomy import anatomy
 from translucid.config import ModelConfig
 from translucid.errors import InputError
-from translucid.model import MultiHeadAttention, Transformer, spelled_out
+from translucid.model import MultiHeadAttention, Transformer, eager
 
 LENGTH, ROWS = 9, 3
 
@@ -22,7 +22,7 @@ def network(config: ModelConfig) -> Transformer:
     model = Transformer(config).eval()
     for module in model.modules():
         if isinstance(module, MultiHeadAttention):
-            module.kernel = spelled_out
+            module.kernel = eager
     return model
 
 

@@ -40,7 +40,10 @@ def test_the_default_is_the_papers_base_model() -> None:
         ({"d_model": 511, "heads": 1}, "d_model = 511 is odd: sinusoidal positions need pairs"),
         ({"d_model": 2, "heads": 1, "positions": "sinusoidal-timescales"}, "need at least 4"),
         ({"d_k": 3, "positions": "rotary"}, "d_k = 3 is odd: rotary"),
-        ({"positions": "sinusoid"}, "positions = 'sinusoid': must be one of 'sinusoidal', "),
+        (
+            {"positions": "sinusoid"},
+            "positions = 'sinusoid' is not known here; known: sinusoidal, ",
+        ),
         ({"norm": "Pre"}, "norm = 'Pre': must be one of 'post' or 'pre'"),
         ({"target_vocab_size": 101}, "tying = 'all' shares one matrix.*100.*101.*make them equal"),
         ({"padding_id": 100}, "padding_id = 100 is outside the vocabulary of 100 tokens: 0 to 99"),

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from translucid.evaluation import compare, evaluate
     from translucid.interpret import Trace, explain
+    from translucid.training.train import train
     from translucid.translator import Reranker, TranslationRequest, Translator, load
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ __all__ = [
     "evaluate",
     "explain",
     "load",
+    "train",
 ]
 
 _LAZY = {
@@ -47,6 +49,7 @@ _LAZY = {
     "evaluate": "translucid.evaluation",
     "explain": "translucid.interpret",
     "load": "translucid.translator",
+    "train": "translucid.training.train",
 }
 
 

@@ -12,11 +12,12 @@ import tomllib
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from translucid.errors import ConfigError, InputError, RenamedWarning, nearest
+from translucid.registry import Registry
 
 
 class Flag(NamedTuple):
@@ -79,7 +80,7 @@ class Config(BaseModel):
             raise ConfigError(f"{path}", [f"not valid {kind}: {error}"]) from error
         if not isinstance(values, dict):
             raise ConfigError(f"{path}", [f"must hold a table of settings, not {values!r}"])
-        return cls(**values)
+        return cls(**(cls.upgrade(values) if path.suffix == ".json" else values))
 
     def to_json(self) -> str:
         """Return the complete settings as readable JSON, the form that checkpoints hold."""
@@ -114,6 +115,13 @@ Positions = Literal[
     "relative",
     "none",
 ]
+# Parts of the network that settings name; `translucid.model` has the built-in ones.
+POSITIONS: Registry[Callable[[Any, bool], Any]] = Registry(
+    "positions", "translucid.model.register_positions", get_args(Positions)
+)
+KERNELS: Registry[Callable[..., Any]] = Registry(
+    "attention", "translucid.model.register_kernel", ("auto", "eager", "sdpa")
+)
 NormOrder = Literal["post", "pre"]
 Activation = Literal["relu", "gelu", "swiglu"]
 Tying = Literal["all", "decoder", "none"]
@@ -208,8 +216,16 @@ class ModelConfig(Config):
     attention_bias: bool = Field(
         False, description="add biases to W^Q, W^K, W^V and W^O; the paper has none"
     )
-    positions: Positions = Field(
-        "sinusoidal", description="how the model knows the order of tokens (section 3.5)"
+    attention: str = Field(
+        "auto",
+        description="attention kernel: auto, the fastest; eager, equation 1 step by step; sdpa, "
+        "PyTorch's; or one given to translucid.model.register_kernel",
+    )
+    positions: str = Field(
+        "sinusoidal",
+        description="how the model knows the order of tokens (section 3.5): "
+        + ", ".join(POSITIONS.built_in)
+        + ", or one given to translucid.model.register_positions",
     )
     max_positions: Count = Field(
         1024,
@@ -232,6 +248,8 @@ class ModelConfig(Config):
     )
 
     rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("attention",), lambda values: KERNELS.find_fault(values["attention"])),
+        Rule(("positions",), lambda values: POSITIONS.find_fault(values["positions"])),
         Rule(("d_model", "heads"), _heads_divide),
         Rule(("d_model", "positions"), _sinusoids_need_pairs),
         Rule(("d_model", "heads", "positions"), _rotary_needs_pairs),

@@ -8,7 +8,7 @@ consumers. This module holds plain values only, so that every area may import it
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 
@@ -40,6 +40,32 @@ Emit: TypeAlias = Callable[[Event], None]
 def silent(event: Event) -> None:
     """Take an event and do nothing: the consumer for callers that do not care."""
     del event
+
+
+@dataclass(frozen=True)
+class Started:
+    """Training is about to begin: what is trained, how far, and how much work a step is.
+
+    `max_minutes` is 0 where time is not limited. `flops` are those of one target token in one pass
+    through the network; `passes` tells the number of passes per sentence in the steps after one and
+    up to another. `processes` of them share the work on `device`.
+    """
+
+    description: str
+    max_steps: int
+    max_minutes: float
+    flops: float
+    device: str
+    processes: int
+    passes: Callable[[int, int], int] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """Training continues after `step`; `seconds` is the time of earlier sessions."""
+
+    step: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -112,4 +138,6 @@ class Stopped:
     cause: Cause
 
 
-TrainingEvent: TypeAlias = Notice | Trained | Validated | Saved | Skipped | Stopped
+TrainingEvent: TypeAlias = (
+    Notice | Started | Resumed | Trained | Validated | Saved | Skipped | Stopped
+)

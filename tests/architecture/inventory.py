@@ -58,7 +58,7 @@ def settings() -> list[str]:
     from translucid.data.preparation import PrepareConfig
     from translucid.decoding.settings import SearchConfig
     from translucid.serving.settings import ServingConfig
-    from translucid.training.settings import TrainingConfig
+    from translucid.training.config import TrainingConfig
 
     configs = (ModelConfig, TrainingConfig, PrepareConfig, SearchConfig, ServingConfig)
     return [f"{config.__name__}.{field}" for config in configs for field in config.model_fields]

@@ -43,7 +43,7 @@ def test_functions_of_the_model_have_at_most_40_lines(path: Path) -> None:
 
 
 def test_the_model_is_read_in_one_sitting() -> None:
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in MODEL) <= 1390
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in MODEL) <= 1405
 
 
 @pytest.mark.parametrize("path", MODEL, ids=lambda path: path.name)

@@ -12,7 +12,13 @@ REPLACED: dict[str, str] = {
     f"{command} --read-back{end}": f"{command} --rerank{end}"
     for command in ("translate", "evaluate", "compare")
     for end in ("", "-weight")
-} | {"ReadingBack": "Reranker"}
+} | {
+    "ReadingBack": "Reranker",
+    "TrainingConfig.agreement": "TrainingConfig.rdrop_alpha",
+    "TrainingConfig.agreement_from": "TrainingConfig.rdrop_start",
+    "TrainingConfig.side_by_side": "TrainingConfig.parallel_micro_batches",
+    "TrainingConfig.typed_source": "TrainingConfig.source_noise",
+}
 
 
 def test_everything_of_version_1_is_still_there() -> None:

@@ -31,8 +31,8 @@ from served_page import (
     write_run,
 )
 
+from translucid.checkpoint.run_directory import RunDirectory
 from translucid.folder_lock import locked
-from translucid.training.run_folder import RunFolder
 
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 
@@ -51,18 +51,18 @@ def server(models: list[str]) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def live_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
+def live_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunDirectory]:
     """A run that trains: step 300 of 500."""
-    run = RunFolder(write_run(tmp_path_factory.mktemp("live") / "run"))
-    record = json.loads(run.record.read_text())
+    run = RunDirectory(write_run(tmp_path_factory.mktemp("live") / "run"))
+    record = json.loads(run.record_path.read_text())
     record["training"]["max_steps"] = 500
-    run.record.write_text(json.dumps(record))
+    run.record_path.write_text(json.dumps(record))
     with locked(run.path):
         yield run
 
 
 @pytest.fixture(scope="session")
-def guarded(live_run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def guarded(live_run: RunDirectory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that wants a key, and shows the run that trains."""
     keys = tmp_path_factory.mktemp("keys") / "keys.txt"
     keys.write_text(f"{KEY}\n")

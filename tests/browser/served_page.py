@@ -23,10 +23,10 @@ from playwright.sync_api import ConsoleMessage, Page, Request
 
 from networks import network
 from small_translators import write_random_model, write_taught_model
-from translucid.checkpoint import load_model, weights_of
+from translucid.checkpoint import load_model, named_weights
+from translucid.checkpoint.run_directory import RunDirectory, RunRecord
 from translucid.events import Sample, Trained, Validated
-from translucid.training.run_folder import RunFolder, RunRecord
-from translucid.training.settings import TrainingConfig
+from translucid.training.config import TrainingConfig
 
 SENTENCE = "petit chat noir dort"  # the taught model says it in reverse: sleeps black cat small
 PANELS = (
@@ -64,15 +64,20 @@ def chromium() -> str:
 def write_run(folder: Path) -> Path:
     """Write the folder of a run of three checkpoints; the last of them is the taught network."""
     folder.mkdir()
-    run = RunFolder(folder)
+    run = RunDirectory(folder)
     write_taught_model(run.model)
     (run.model / "provenance.json").write_text(json.dumps({"step": 300}))
     model = load_model(run.model)
     for step, seed in ((100, 1), (200, 2), (300, None)):
-        weights = weights_of(model if seed is None else network(model.config, seed))
+        weights = named_weights(model if seed is None else network(model.config, seed))
         run.checkpoints.save(step, {"model": weights}, {})
-    record = RunRecord(model.config, TrainingConfig(max_steps=300), data="data", fingerprint="0")
-    run.record.write_text(record.to_json(), encoding="utf-8")
+    record = RunRecord(
+        model.config,
+        TrainingConfig(max_steps=300).model_dump(mode="json"),
+        data="data",
+        fingerprint="0",
+    )
+    run.write_record(record)
     for step in (100, 200, 300):
         sample = Sample("chat noir", "black cat", "black cat" if step == 300 else "cat cat")
         run.metrics.add(Trained(step, 300 / step, 100 / step, 10, 1.0, 1e-3, 1.0, 0))

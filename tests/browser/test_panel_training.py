@@ -14,8 +14,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from served_page import KEY, PATIENCE, SENTENCE, Explorer, Server
 
+from translucid.checkpoint.run_directory import RunDirectory
 from translucid.events import Trained
-from translucid.training.run_folder import RunFolder
 
 RUN = "lesson"
 HEAD = {"side": "cross", "layer": 1, "head": 0}
@@ -152,7 +152,7 @@ def page_of_its_own(browser: Browser) -> Iterator[Page]:
 
 
 def test_a_run_that_trains_is_followed_even_past_an_outage(
-    page_of_its_own: Page, guarded: Server, live_run: RunFolder
+    page_of_its_own: Page, guarded: Server, live_run: RunDirectory
 ) -> None:
     page = page_of_its_own
     page.add_init_script(f"sessionStorage.setItem('translucid-key', '{KEY}')")

@@ -15,7 +15,7 @@ import safetensors.torch
 import torch
 
 from translucid.atomic import new_folder, settle
-from translucid.checkpoint.writing import full_disk_explained, size_of, write_file, write_tensors
+from translucid.checkpoint.writing import explain_full_disk, tensors_size, write_file, write_tensors
 from translucid.errors import TranslucidError
 
 
@@ -80,7 +80,7 @@ def test_tensors_of_every_kind_are_what_the_library_reads(tmp_path: Path) -> Non
     }
     path = tmp_path / "x.safetensors"
     written = write_tensors(path, tensors)
-    assert written.bytes == path.stat().st_size == size_of(tensors)
+    assert written.bytes == path.stat().st_size == tensors_size(tensors)
     assert written.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     found = safetensors.torch.load_file(path)
     assert found.keys() == tensors.keys()
@@ -95,7 +95,7 @@ def test_a_full_disk_is_told_with_what_is_needed_and_what_is_free(tmp_path: Path
     try:
         with (
             pytest.raises(TranslucidError) as caught,
-            full_disk_explained(tmp_path / "no" / "x", "it", needed=1200, remedy="Do so."),
+            explain_full_disk(tmp_path / "no" / "x", "it", needed=1200, remedy="Do so."),
         ):
             write_file(tmp_path / "x", b"." * 1200)
     finally:
@@ -109,6 +109,6 @@ def test_a_full_disk_is_told_with_what_is_needed_and_what_is_free(tmp_path: Path
 def test_other_faults_of_the_system_are_not_taken_for_a_full_disk(tmp_path: Path) -> None:
     with (
         pytest.raises(PermissionError),
-        full_disk_explained(tmp_path, "it", needed=1, remedy="Do so."),
+        explain_full_disk(tmp_path, "it", needed=1, remedy="Do so."),
     ):
         raise PermissionError(errno.EACCES, "Permission denied")

@@ -10,13 +10,12 @@ import torch
 import typer
 from typer.testing import CliRunner, Result
 
-from translucid.checkpoint import load_model, read_weights, weights_of
+from translucid.checkpoint import load_model, named_weights, read_weights
+from translucid.checkpoint.run_directory import RunDirectory
 from translucid.cli.average import average
 from translucid.cli.train import train
 from translucid.data.shards import PreparedData
 from translucid.errors import DataError, InputError
-from translucid.events import Validated
-from translucid.training.metrics import read_metrics
 from translucid.training.validation import dev_loss
 from word_data import word_data, word_pairs
 
@@ -75,10 +74,10 @@ def test_the_last_checkpoints(finished: Path, data: PreparedData, tmp_path: Path
     assert "steps 12, 14, 16" in done.stderr
     model = load_model(output)
     for name, mean in mean_of(finished, [12, 14, 16]).items():
-        torch.testing.assert_close(weights_of(model)[name], mean)
+        torch.testing.assert_close(named_weights(model)[name], mean)
     card = (output / "README.md").read_text()
     assert "mean of the checkpoints after steps 12, 14, 16" in card
-    assert f"| loss | {dev_loss(model, data, 4096):.4f} nats a token |" in card
+    assert f"| loss | {dev_loss(model, data, 4096):.4f} nats per token |" in card
 
 
 def test_five_unless_told_otherwise(finished: Path, tmp_path: Path) -> None:
@@ -95,17 +94,17 @@ def test_half_the_size(finished: Path, data: PreparedData, tmp_path: Path) -> No
     for name, weight in exact.items():
         assert torch.equal(rounded[name], weight.half())
     model = load_model(half)
-    assert {weight.dtype for weight in weights_of(model).values()} == {torch.float32}
+    assert {weight.dtype for weight in named_weights(model).values()} == {torch.float32}
     card = (half / "README.md").read_text()
-    assert "weights of 16 bits, computed with in 32" in card
-    assert f"| loss | {dev_loss(model, data, 4096):.4f} nats a token |" in card
+    assert "weights of 16 bits, computed in 32" in card
+    assert f"| loss | {dev_loss(model, data, 4096):.4f} nats per token |" in card
 
 
 def test_the_best_checkpoints_are_those_of_the_lowest_dev_loss(
     finished: Path, tmp_path: Path
 ) -> None:
-    events = read_metrics(finished / "metrics.jsonl")
-    losses = {event.step: event.loss for event in events if isinstance(event, Validated)}
+    events = RunDirectory(finished).metrics.validations()
+    losses = {event.step: event.loss for event in events}
     wanted = sorted(sorted(losses, key=lambda step: losses[step])[:2])
     done = run("average", finished, "--best", "2", "-o", tmp_path / "model")
     assert done.exit_code == 0, done.output
@@ -133,8 +132,8 @@ def test_data_that_was_moved(finished: Path, data: PreparedData, tmp_path: Path)
     [
         (["--last", "3", "--best", "2"], "give one of the two"),
         (["--last", "0"], "0 checkpoints cannot be averaged"),
-        (["--last", "30"], "30 are asked for, and there are 8"),
-        (["--best", "9"], "that were validated: 9 are asked for, and there are 4 (4, 8, 12, 16)"),
+        (["--last", "30"], "30 were requested, and there are 8"),
+        (["--best", "9"], "that were validated: 9 were requested, and there are 4 (4, 8, 12, 16)"),
     ],
 )
 def test_mistakes(finished: Path, tmp_path: Path, words: list[str], message: str) -> None:

@@ -13,7 +13,7 @@ from translucid.checkpoint import load_model
 from translucid.cli import demo
 from translucid.data.corpus import lesson
 from translucid.presets import find_preset
-from translucid.training.recipe import Settings, complete, of_preset
+from translucid.training.recipe import Settings, build_recipe, preset_settings
 from word_data import word_pairs
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -67,7 +67,7 @@ def test_the_whole_way(tmp_path: Path) -> None:
 
 
 def test_the_real_recipe_is_valid() -> None:
-    layers = [of_preset(find_preset(demo.PRESET)), Settings(demo.MODEL, demo.TRAINING)]
-    recipe = complete(layers, (demo.VOCABULARY, demo.VOCABULARY))
+    layers = [preset_settings(find_preset(demo.PRESET)), Settings(demo.MODEL, demo.TRAINING)]
+    recipe = build_recipe(layers, (demo.VOCABULARY, demo.VOCABULARY))
     assert recipe.training.max_steps % recipe.training.validate_every == 0
     assert demo.SENTENCES[0] == "je suis étudiant"

@@ -18,7 +18,8 @@ from typer.testing import CliRunner, Result
 
 from networks import network
 from small_translators import write_random_model, write_taught_model
-from translucid.checkpoint import load_model, weights_of
+from translucid.checkpoint import load_model, named_weights
+from translucid.checkpoint.run_directory import RunDirectory, RunRecord
 from translucid.cli import explain_sources
 from translucid.cli.explain import explain
 from translucid.cli.explain_sources import load_checkpoint
@@ -27,8 +28,7 @@ from translucid.events import Trained, Validated
 from translucid.interpret.figures.film_strip import evenly_chosen
 from translucid.interpret.figures.panels import PANELS, Choice, check_choice
 from translucid.interpret.trace import Trace
-from translucid.training.run_folder import RunFolder, RunRecord
-from translucid.training.settings import TrainingConfig
+from translucid.training.config import TrainingConfig
 from translucid.translator import Translator, load
 
 SENTENCE = "chat noir dort"
@@ -45,13 +45,15 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def finished(taught: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run whose first checkpoint knew nothing and whose last is the taught one."""
     folder = tmp_path_factory.mktemp("runs") / "lesson"
-    run = RunFolder(folder)
+    run = RunDirectory(folder)
     shutil.copytree(taught, run.model)
     model = load_model(taught)
-    for step, weights in ((100, weights_of(network(model.config))), (200, weights_of(model))):
+    for step, weights in ((100, named_weights(network(model.config))), (200, named_weights(model))):
         run.checkpoints.save(step, {"model": weights}, {})
-    record = RunRecord(model.config, TrainingConfig(), data="data", fingerprint="0")
-    run.record.write_text(record.to_json(), encoding="utf-8")
+    record = RunRecord(
+        model.config, TrainingConfig().model_dump(mode="json"), data="data", fingerprint="0"
+    )
+    run.write_record(record)
     for step in (100, 200):
         run.metrics.add(Trained(step, 2.0, 100 / step, 10, 1.0, 1e-3, 1.0, 0))
         run.metrics.add(Validated(step, 1 / step, 1.0, 1.0, 1.0, (), (), False))
@@ -158,9 +160,9 @@ def test_a_film_never_holds_the_networks_of_all_checkpoints(
     finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = shutil.copytree(finished, tmp_path / "run")
-    weights = weights_of(load(finished).members[0].model)
+    weights = named_weights(load(finished).members[0].model)
     for step in (300, 400):
-        RunFolder(folder).checkpoints.save(step, {"model": weights}, {})
+        RunDirectory(folder).checkpoints.save(step, {"model": weights}, {})
     networks: list[weakref.ref[Translator]] = []
     alive: list[int] = []
 

@@ -16,13 +16,13 @@ from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from translucid.checkpoint.run_directory import RunDirectory
 from translucid.cli.main import app
 from translucid.cli.recipe import run_to_its_end
 from translucid.cli.recipe_file import read_recipe
 from translucid.cli.recipe_stages import Stage, directions_of, models_of, stages
 from translucid.data.shards import open_data
 from translucid.errors import ConfigError, InputError
-from translucid.training.run_folder import read_record
 
 RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
 SMALL = """
@@ -431,7 +431,7 @@ def test_a_recipe_runs(tmp_path: Path) -> None:
     assert first.stdout.splitlines()[-1] == str(folder / "model")
     scores = json.loads((folder / "scores" / "qaa-qab" / "scores.json").read_text())
     assert "bleu" in json.dumps(scores).lower()
-    assert read_record(folder / "run").training.max_steps == 4
+    assert RunDirectory(folder / "run").read_record().training["max_steps"] == 4
     assert open_data(folder / "data").manifest.directions == (("qaa", "qab"),)
 
 

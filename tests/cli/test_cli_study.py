@@ -10,11 +10,12 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from translucid.cli.study import folder_name, study
+from translucid.checkpoint.run_directory import RunDirectory
+from translucid.cli.study import study
 from translucid.data.shards import PreparedData
 from translucid.errors import ConfigError, InputError
-from translucid.training.metrics import read_metrics
-from translucid.training.run_folder import read_record
+from translucid.training.state import read_run_recipe
+from translucid.training.study import folder_name
 from word_data import word_data, word_pairs
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -70,10 +71,10 @@ def test_every_row_with_every_seed(data: PreparedData, tmp_path: Path) -> None:
     ]
     for one in results:
         place = tmp_path / "study" / "runs" / folder_name(one["name"]) / f"seed-{one['seed']}"
-        record = read_record(place)
-        assert record.model.heads == (1 if one["name"] == "1 head" else 2)
-        assert (record.training.label_smoothing == 0.0) == (one["name"] == "no smoothing")
-        last = [event for event in read_metrics(place / "metrics.jsonl") if event.step == 4][-1]
+        recipe = read_run_recipe(RunDirectory(place))
+        assert recipe.model.heads == (1 if one["name"] == "1 head" else 2)
+        assert (recipe.training.label_smoothing == 0.0) == (one["name"] == "no smoothing")
+        last = [event for event in RunDirectory(place).metrics.read() if event.step == 4][-1]
         assert one["perplexity"] == getattr(last, "perplexity", None)
     table = (tmp_path / "study" / "table.md").read_text()
     assert done.stdout == table
@@ -111,8 +112,9 @@ def test_rows_of_other_data_are_not_put_into_one_table(data: PreparedData, tmp_p
 def test_the_seeds_of_a_study_are_those_asked_for(data: PreparedData, tmp_path: Path) -> None:
     words = ("--row", "1 head", "--seeds", "1,2", "--set", "training.seed=5")
     assert run(data, tmp_path / "study", *words).exit_code == 0
-    records = [read_record(path.parent) for path in (tmp_path / "study").rglob("run.json")]
-    assert sorted(record.training.seed for record in records) == [1, 1, 2, 2]
+    paths = (tmp_path / "study").rglob("run.json")
+    recipes = [read_run_recipe(RunDirectory(path.parent)) for path in paths]
+    assert sorted(recipe.training.seed for recipe in recipes) == [1, 1, 2, 2]
 
 
 def test_another_setting_in_the_same_folder_is_refused(data: PreparedData, tmp_path: Path) -> None:

@@ -21,10 +21,9 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from translucid.checkpoint import load_model
+from translucid.checkpoint.run_directory import RunDirectory
 from translucid.cli.train import train
-from translucid.cli.training_board import scalars
 from translucid.cli.training_display import AT_ONCE, STOPPING, Course, Lines, Plan, in_words, shown
-from translucid.cli.training_session import flops_a_token
 from translucid.data.shards import PreparedData, open_data
 from translucid.errors import ConfigError, DataError, InputError, MissingPackageError
 from translucid.events import (
@@ -38,8 +37,8 @@ from translucid.events import (
     Validated,
 )
 from translucid.presets import find_preset
-from translucid.training.run_folder import read_record
-from translucid.training.settings import TrainingConfig
+from translucid.training.config import TrainingConfig
+from translucid.training.train import flops_per_token, list_scalars
 from translucid.translator.loading import load
 from word_data import word_data, word_pairs
 
@@ -146,7 +145,7 @@ def test_the_same_command_goes_on_with_the_micro_batches_that_it_began_with(
     (folder / "run.json").write_text(json.dumps(record))
     done = run(data, "-o", folder, *SMALL, *asked, "--max-steps", "4", "--resume")
     assert done.exit_code == 0, done.exception
-    assert read_record(folder).training.micro_batch_tokens == 30
+    assert RunDirectory(folder).read_record().training["micro_batch_tokens"] == 30
     smaller = run(data, "-o", folder, "--set", "micro_batch_tokens=20", "--resume")
     assert "micro_batch_tokens was 30 and is now 20" in str(smaller.exception)
 
@@ -154,12 +153,16 @@ def test_the_same_command_goes_on_with_the_micro_batches_that_it_began_with(
 @pytest.mark.parametrize(
     ("threads", "words", "parts"),
     [
-        (1, (), "2,100 tokens a step in 1 part;"),
-        (2, (), "2,100 tokens a step in 2 parts;"),
-        (4, (), "2,100 tokens a step in 2 parts;"),  # smaller ones would not be worth it
-        (2, ("--set", "batch_tokens=9000"), "9,000 tokens a step in 6 parts;"),  # of 4,096 at most
-        (2, ("--set", "micro_batch_tokens=2100"), "2,100 tokens a step in 1 part;"),
-        (2, ("--batch-tokens", "auto"), "2,100 tokens a step in 2 parts;"),
+        (1, (), "2,100 tokens per step in 1 part;"),
+        (2, (), "2,100 tokens per step in 2 parts;"),
+        (4, (), "2,100 tokens per step in 2 parts;"),  # smaller ones would not be worth it
+        (
+            2,
+            ("--set", "batch_tokens=9000"),
+            "9,000 tokens per step in 6 parts;",
+        ),  # of 4,096 at most
+        (2, ("--set", "micro_batch_tokens=2100"), "2,100 tokens per step in 1 part;"),
+        (2, ("--batch-tokens", "auto"), "2,100 tokens per step in 2 parts;"),
     ],
 )
 def test_every_thread_gets_a_part_of_a_step_unless_parts_are_given(
@@ -174,7 +177,7 @@ def test_every_thread_gets_a_part_of_a_step_unless_parts_are_given(
         torch.set_num_threads(before)
     assert done.exit_code == 0, done.exception
     assert parts in done.stderr
-    fitted = read_record(tmp_path / "run").training.side_by_side
+    fitted = RunDirectory(tmp_path / "run").read_record().training["parallel_micro_batches"]
     assert fitted == (2 if "auto" in words else 0)  # what memory allows is remembered
 
 
@@ -188,7 +191,7 @@ def test_other_data_is_named_when_a_run_cannot_go_on(data: PreparedData, tmp_pat
 
 
 def test_agreement_without_dropout_is_refused(data: PreparedData) -> None:
-    said = refusal(data, *SMALL, "--set", "agreement=5", "--set", "dropout=0")
+    said = refusal(data, *SMALL, "--set", "rdrop_alpha=5", "--set", "dropout=0")
     assert "two passes are the same" in said
 
 
@@ -286,9 +289,9 @@ def test_a_second_signal_does_not_wait_for_threads_that_compute(
 import os, threading, torch
 from translucid.cli.main import main
 from translucid.model.encoder import Encoder
-from translucid.training.trainer import Trainer
+from translucid.cli.training_display import TrainingDisplay
 
-usual, asked = Encoder.forward, Trainer.request_stop
+usual, asked = Encoder.forward, TrainingDisplay.request_stop
 
 def forward(self, *given):
     if self.training and "micro-batch" in threading.current_thread().name:
@@ -300,7 +303,7 @@ def request_stop(self):
     asked(self)
     os.write(1, b"heard\\n")
 
-Encoder.forward, Trainer.request_stop = forward, request_stop
+Encoder.forward, TrainingDisplay.request_stop = forward, request_stop
 torch.set_num_threads(2)
 main()
 """
@@ -408,7 +411,7 @@ def test_time_left_of_a_real_run_counts_all_its_steps(
 
 def test_steps_of_two_passes_take_twice_the_time() -> None:
     """Ten steps of one pass, two seconds each; 10 more of one and 80 of two are left."""
-    settings = TrainingConfig(agreement=5.0, agreement_from=21)
+    settings = TrainingConfig(rdrop_alpha=5.0, rdrop_start=21)
     plan = replace(PLAN, passes=settings.passes)
     course = course_of(plan, [trained(step) for step in range(1, 11)])
     assert course.left == pytest.approx(2 * 10 + 4 * 80)
@@ -513,21 +516,21 @@ def test_any_perplexity_is_readable(perplexity: float, text: str) -> None:
 
 def test_flops_grow_with_both_sides(data: PreparedData) -> None:
     config = find_preset("tiny").config(100)
-    assert flops_a_token(config, data) > 3 * 2 * 128 * 100
+    assert flops_per_token(config, data) > 3 * 2 * 128 * 100
 
 
 # TensorBoard.
 
 
 def test_what_tensorboard_draws() -> None:
-    assert scalars(trained(1))["train/tokens_per_second"] == 100
-    assert scalars(VALIDATED) == {
+    assert list_scalars(trained(1))["train/tokens_per_second"] == 100
+    assert list_scalars(VALIDATED) == {
         "dev/loss": 1.25,
         "dev/perplexity": 3.49,
         "dev/bleu": 12.3,
         "dev/chrf": 45.6,
     }
-    assert scalars(Notice("hello")) == {}
+    assert list_scalars(Notice("hello")) == {}
 
 
 def test_without_tensorboard_the_command_that_installs_it_is_named(

@@ -11,8 +11,8 @@ from translucid.cli.main import app
 from translucid.cli.settings_list import settings_of
 from translucid.config import ModelConfig
 from translucid.presets import find_preset
-from translucid.training.recipe import of_assignments
-from translucid.training.settings import TrainingConfig
+from translucid.training.config import TrainingConfig
+from translucid.training.recipe import parse_assignments
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "settings.md"
 
@@ -39,7 +39,7 @@ def test_the_document_lists_all_settings_as_they_are(table: str) -> None:
 
 def test_every_setting_can_be_set_to_what_is_listed() -> None:
     listed = settings_of(find_preset("tiny"))
-    given = of_assignments([f"{each.table}.{each.key}={each.value}" for each in listed])
+    given = parse_assignments([f"{each.table}.{each.key}={each.value}" for each in listed])
     sizes = {"source_vocab_size": 37000, "target_vocab_size": 37000}
     model, training = ModelConfig(**sizes, **given.model), TrainingConfig(**given.training)
     shown = {(each.table, each.key) for each in listed}

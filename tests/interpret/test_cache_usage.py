@@ -10,18 +10,18 @@ from torch.utils.flop_counter import FlopCounterMode
 from networks import small_network
 from small_traces import greedy_trace, taught_trace
 from translucid.interpret.cache_usage import compute_cache_usage
-from translucid.model import MultiHeadAttention, Transformer, spelled_out
-from translucid.model.twin import twin
+from translucid.model import MultiHeadAttention, Transformer, eager
+from translucid.model.transformer import share_weights
 
 SOURCE = torch.tensor([[7, 11, 5, 23, 9, 3]])
 
 
 def countable(model: Transformer) -> Transformer:
     """A twin whose attention is made of plain products, which PyTorch can count."""
-    other = twin(model)
+    other = share_weights(model)
     for module in other.modules():
         if isinstance(module, MultiHeadAttention):
-            module.kernel = spelled_out
+            module.kernel = eager
     return other
 
 

@@ -14,8 +14,8 @@ from torch import Tensor
 from networks import NORMS, POSITIONS, small_network
 from translucid.interpret.recording import Recording, record, recording_copy
 from translucid.interpret.trace import tensor_shapes, trace_bytes
-from translucid.model import MultiHeadAttention, Transformer, fused
-from translucid.model.twin import twin
+from translucid.model import MultiHeadAttention, Transformer, sdpa
+from translucid.model.transformer import share_weights
 from translucid.text.interface import BOS, EOS
 
 SOURCE = (7, 11, 5, 23, 9, EOS)
@@ -37,7 +37,7 @@ def close(ours: Tensor, theirs: Tensor) -> bool:
 
 
 class FastWeights:
-    """The fused kernel, which shows no weights; but the weighted sum of unit vectors is them."""
+    """The kernel sdpa, which shows no weights; but the weighted sum of unit vectors is them."""
 
     def __init__(self, found: list[Tensor]) -> None:
         self.found = found
@@ -46,12 +46,12 @@ class FastWeights:
         self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMW: Tensor, mask: Tensor | None, dropout: float
     ) -> tuple[Tensor, None]:
         units = torch.eye(k_BHMK.size(2)).expand(*k_BHMK.shape[:2], -1, -1).contiguous()
-        self.found.append(fused(q_BHLK, k_BHMK, units, mask, 0.0)[0][0])
-        return fused(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+        self.found.append(sdpa(q_BHLK, k_BHMK, units, mask, 0.0)[0][0])
+        return sdpa(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
 
 
 def fused_twin(model: Transformer, found: list[Tensor]) -> Transformer:
-    other = twin(model)
+    other = share_weights(model)
     for module in other.modules():
         if isinstance(module, MultiHeadAttention):
             module.kernel = FastWeights(found)
@@ -235,7 +235,7 @@ def test_a_kernel_that_changes_the_outcome_is_recorded_with_its_outcome() -> Non
     def without_head_2(
         q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float
     ) -> tuple[Tensor, None]:
-        heads, _ = fused(q, k, v, mask, dropout)
+        heads, _ = sdpa(q, k, v, mask, dropout)
         return heads * torch.tensor([1.0, 1.0, 0.0, 1.0])[:, None, None], None
 
     plain = recorded(model).tensors["logits"]

@@ -1,4 +1,4 @@
-"""The fused attention kernel and the spelled-out one give the same numbers."""
+"""The attention kernels sdpa and eager give the same numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from networks import NORMS, POSITIONS, ragged, small_network
-from translucid.model import MultiHeadAttention, fused, spelled_out
+from translucid.model import MultiHeadAttention, eager, sdpa
 from translucid.model.attention import Kernel
 from translucid.model.masks import additive, causal_mask, padding_mask
 
@@ -30,8 +30,8 @@ def test_fused_equals_spelled_out(d_k: int, d_v: int, mask: str) -> None:
     }[mask]
     bias = torch.randn(3, 7, 7) if mask == "bias" else None
     addend = additive(allowed, bias, torch.float32)
-    fast, no_weights = fused(q, k, v, addend, 0.0)
-    slow, weights = spelled_out(q, k, v, addend, 0.0)
+    fast, no_weights = sdpa(q, k, v, addend, 0.0)
+    slow, weights = eager(q, k, v, addend, 0.0)
     assert no_weights is None
     assert torch.allclose(fast, slow, rtol=0, atol=1e-5)
     assert torch.allclose(weights.sum(-1), torch.ones(5, 3, 7), atol=1e-6)
@@ -46,9 +46,9 @@ def test_fused_equals_spelled_out(d_k: int, d_v: int, mask: str) -> None:
 def test_the_whole_network_is_the_same_with_either_kernel(positions: str, norm: str) -> None:
     model = small_network(positions=positions, norm=norm)
     source, target = ragged(4, 9, seed=3), ragged(4, 8, seed=4)
-    put(model, fused)
+    put(model, sdpa)
     fast = model(source, target)
-    put(model, spelled_out)
+    put(model, eager)
     assert torch.allclose(fast, model(source, target), rtol=0, atol=1e-5)
 
 
@@ -56,7 +56,7 @@ def test_gradients_are_the_same_with_either_kernel() -> None:
     model = small_network()
     source, target = ragged(4, 9, seed=3), ragged(4, 8, seed=4)
     gradients = []
-    for kernel in (fused, spelled_out):
+    for kernel in (sdpa, eager):
         put(model, kernel)
         model.zero_grad()
         model(source, target).logsumexp(-1).sum().backward()

@@ -12,7 +12,7 @@ from torch import nn
 
 from networks import NORMS, POSITIONS, VOCAB, ragged, small_config, small_network
 from translucid.errors import InputError
-from translucid.model import MultiHeadAttention, Transformer, spelled_out
+from translucid.model import MultiHeadAttention, Transformer, eager
 from translucid.model.attention import SHORT, fastest
 from translucid.model.dropout import drawing_from
 from translucid.model.feed_forward import FeedForward
@@ -180,7 +180,7 @@ def test_attention_dropout_reaches_every_kernel_and_only_in_training() -> None:
 
     def kernel(q: Any, k: Any, v: Any, mask: Any, dropout: float) -> Any:
         seen.append(dropout)
-        return spelled_out(q, k, v, mask, dropout)
+        return eager(q, k, v, mask, dropout)
 
     attentions = [m for m in model.modules() if isinstance(m, MultiHeadAttention)]
     for attention in attentions:
@@ -207,7 +207,7 @@ def test_attention_dropout_draws_from_the_generator_of_its_thread(length: int) -
 def test_spelled_out_dropout_keeps_the_expectation() -> None:
     torch.manual_seed(0)
     q, k, v = torch.randn(3, 400, 2, 5, 4)
-    plain, _ = spelled_out(q, k, v, None, 0.0)
-    dropped, _ = spelled_out(q, k, v, None, 0.5)
+    plain, _ = eager(q, k, v, None, 0.0)
+    dropped, _ = eager(q, k, v, None, 0.5)
     assert not torch.equal(plain, dropped)
     assert abs(float((plain - dropped).mean())) < 0.02

@@ -19,7 +19,8 @@ from inspected_server import problem, running
 from networks import network
 from small_traces import SENTENCE
 from small_translators import write_taught_model
-from translucid.checkpoint import load_model, weights_of
+from translucid.checkpoint import load_model, named_weights
+from translucid.checkpoint.run_directory import RunDirectory, RunRecord
 from translucid.cli.serve_runs import RunCheckpoints, runs_of
 from translucid.errors import DataError, InputError
 from translucid.events import Trained, Validated
@@ -29,8 +30,7 @@ from translucid.serving.films import Films, FilmWish
 from translucid.serving.routes_runs import EventsAnswer, FilmAnswer, RunsAnswer
 from translucid.serving.run_events import read_events
 from translucid.serving.settings import ServingConfig
-from translucid.training.run_folder import RunFolder, RunRecord
-from translucid.training.settings import TrainingConfig
+from translucid.training.config import TrainingConfig
 
 HOLD = """
 import sys
@@ -51,16 +51,21 @@ def trained(step: int) -> Trained:
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run of three checkpoints; the last of them is the taught network."""
     folder = tmp_path_factory.mktemp("runs") / "lesson"
-    run = RunFolder(folder)
+    run = RunDirectory(folder)
     folder.mkdir()
     write_taught_model(run.model)
     (run.model / "provenance.json").write_text(json.dumps({"step": 300}))
     model = load_model(run.model)
     for step, seed in ((100, 1), (200, 2), (300, None)):
-        weights = weights_of(model if seed is None else network(model.config, seed))
+        weights = named_weights(model if seed is None else network(model.config, seed))
         run.checkpoints.save(step, {"model": weights}, {})
-    record = RunRecord(model.config, TrainingConfig(max_steps=300), data="data", fingerprint="0")
-    run.record.write_text(record.to_json(), encoding="utf-8")
+    record = RunRecord(
+        model.config,
+        TrainingConfig(max_steps=300).model_dump(mode="json"),
+        data="data",
+        fingerprint="0",
+    )
+    run.write_record(record)
     for step in (100, 200, 300):
         run.metrics.add(trained(step))
         run.metrics.add(Validated(step, 1 / step, 1.0, 1.0, 1.0, (), (), False))
@@ -95,7 +100,7 @@ def test_the_state_follows_the_lock_the_model_and_the_course(folder: Path) -> No
         owner.wait()
         assert (folder / ".lock").exists()  # what a killed process leaves means nothing
         assert run.state() == "finished"
-    RunFolder(folder).metrics.add(trained(310))  # resumed, and then stopped before its end
+    RunDirectory(folder).metrics.add(trained(310))  # resumed, and then stopped before its end
     assert run.state() == "stopped"
     shutil.rmtree(folder / "model")
     assert run.state() == "stopped"
@@ -177,7 +182,7 @@ def test_a_long_course_comes_in_chunks_of_whole_lines(tmp_path: Path) -> None:
 
 
 def test_a_run_that_has_dropped_its_last_lines_is_told_from_the_beginning(folder: Path) -> None:
-    metrics = RunFolder(folder).metrics
+    metrics = RunDirectory(folder).metrics
     before = read_events(metrics.path, 0)
     metrics.cut(100)
     chunk = read_events(metrics.path, before.next)
@@ -254,7 +259,7 @@ def test_frames_are_chosen_evenly_and_bounded(client: TestClient) -> None:
 def test_a_checkpoint_that_training_has_deleted_meanwhile_is_left_out(folder: Path) -> None:
     class Deleting(RunCheckpoints):
         def reader(self, run: Path) -> Any:
-            shutil.rmtree(RunFolder(run).checkpoints.path(100))
+            shutil.rmtree(RunDirectory(run).checkpoints.path(100))
             return super().reader(run)
 
     (run,) = runs_of([folder])

@@ -22,9 +22,9 @@ from translucid.data.shards import (
 from translucid.events import TrainingEvent
 from translucid.model import Transformer
 from translucid.text.tokenizer import Tokenizer, load_tokenizer, train_tokenizer
+from translucid.training.config import TrainingConfig
 from translucid.training.distributed import Distribution, SingleProcess
-from translucid.training.randomness import initial_model
-from translucid.training.settings import TrainingConfig
+from translucid.training.learner import initial_model
 from translucid.training.trainer import Trainer
 from translucid.training.validation import Validator
 
@@ -97,7 +97,7 @@ def toy_settings(**changes: Any) -> TrainingConfig:
         "learning_rate": 0.01,
         "warmup_steps": 5,
         "subword_sampling": 0.2,
-        "typed_source": 0.3,
+        "source_noise": 0.3,
         "ema_decay": 0.9,
         "validate_every": 4,
         "validation_sample": 2,

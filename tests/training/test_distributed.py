@@ -22,12 +22,20 @@ from networks import ragged, small_config
 from translucid.data.shards import PreparedData
 from translucid.errors import InputError
 from translucid.model import Transformer
-from translucid.training.distributed import SingleProcess, joined
+from translucid.training.distributed import (
+    SINGLE_PROCESS,
+    DistributedContext,
+    SingleProcess,
+    join_processes,
+)
 from translucid.training.loss import Objective
-from translucid.training.place import ALONE, Place
-from translucid.training.processes import LostProcessError, _fresh, together
-from translucid.training.replicated import Replicated
-from translucid.training.sharded import Sharded
+from translucid.training.process_group import (
+    LostProcessError,
+    Replicated,
+    Sharded,
+    _fresh_store,
+    explain_lost_process,
+)
 
 SETTINGS = toy_settings(max_steps=20, validate_every=10, keep_checkpoints=9)
 CUT = 9  # a checkpoint in the middle
@@ -171,12 +179,12 @@ def group() -> Iterator[None]:
 def test_what_processes_tell_each_other(kind: type[Replicated | Sharded], group: None) -> None:
     one = kind(0, 1, CPU)
     assert one.is_main
-    assert one.share("étudiant, \n 学生") == "étudiant, \n 学生"
-    assert one.share("") == ""
-    assert one.gather("merci") == ["merci"]
+    assert one.broadcast("étudiant, \n 学生") == "étudiant, \n 学生"
+    assert one.broadcast("") == ""
+    assert one.all_gather("merci") == ["merci"]
     values = torch.tensor([1.5, 2.0], dtype=torch.float64)
-    assert one.sum(values).tolist() == values.tolist()
-    assert one.sum(values) is not values
+    assert one.all_sum(values).tolist() == values.tolist()
+    assert one.all_sum(values) is not values
     one.barrier()
 
 
@@ -193,29 +201,29 @@ def test_weights_come_whole_and_go_whole(
     assert found.keys() == before.keys()
     assert all(torch.equal(found[name], before[name]) for name in before)
     for name, parameter in parameters.items():
-        one.put(parameter, before[name] + 1)
-    with one.whole(model) as whole:
+        one.copy_from_main(parameter, before[name] + 1)
+    with one.full_model(model) as whole:
         weights = dict(whole.named_parameters())
         assert all(torch.equal(weights[name], before[name] + 1) for name in before)
         source, target = ragged(3, 5, seed=1), ragged(3, 4, seed=2)
         assert whole.eval()(source, target).shape == (3, 4, 29)
 
 
-@pytest.mark.parametrize("agreement", [0.0, 5.0])
+@pytest.mark.parametrize("rdrop_alpha", [0.0, 5.0])
 @pytest.mark.parametrize("kind", [Replicated, Sharded])
 def test_gradients_are_sums_over_all_micro_batches(
-    kind: type[Replicated | Sharded], agreement: float, group: None
+    kind: type[Replicated | Sharded], rdrop_alpha: float, group: None
 ) -> None:
     one, alone = kind(0, 1, CPU), SingleProcess()
     gradients = []
     for distribution in (one, alone):
         torch.manual_seed(0)
         model = Transformer(small_config(dropout=0.1))
-        module = distribution.wrap(Objective(model, 0.1, agreement))
+        module = distribution.wrap(Objective(model, 0.1, rdrop_alpha))
         for number in range(3):
             ids = ragged(4, 6, seed=number)
             torch.manual_seed(number)
-            with distribution.accumulating(module, last=number == 2):
+            with distribution.accumulate(module, last=number == 2):
                 module(ids, ids, ids)[0].backward()
         named = {name: p.grad for name, p in model.named_parameters()}
         gradients.append(distribution.full_state({n: g for n, g in named.items() if g is not None}))
@@ -226,8 +234,8 @@ def test_gradients_are_sums_over_all_micro_batches(
 
 
 def test_a_process_without_work_takes_part_in_the_sum(group: None) -> None:
-    assert [Replicated(0, 1, CPU).rounds(n) for n in (0, 1, 3)] == [1, 1, 3]
-    assert [Sharded(0, 1, CPU).rounds(n) for n in (1, 3)] == [1, 3]
+    assert [Replicated(0, 1, CPU).micro_batch_count(n) for n in (0, 1, 3)] == [1, 1, 3]
+    assert [Sharded(0, 1, CPU).micro_batch_count(n) for n in (1, 3)] == [1, 3]
 
 
 def test_nothing_of_c_plus_plus_holds_the_group_when_it_ends(group: None) -> None:
@@ -249,7 +257,7 @@ def test_processes_meet_where_no_earlier_life_has_written() -> None:
         found: dict[int, dist.Store] = {}
 
         def meet(rank: int, found: dict[int, dist.Store] = found) -> None:
-            found[rank] = _fresh(store, Place(rank, 3, rank, 3, restarted=False))
+            found[rank] = _fresh_store(store, DistributedContext(rank, 3, rank, 3, restarted=False))
 
         threads = [threading.Thread(target=meet, args=(rank,)) for rank in (2, 0, 1)]
         for thread in threads:
@@ -264,9 +272,9 @@ def test_processes_meet_where_no_earlier_life_has_written() -> None:
 
 
 def test_without_torchrun_there_is_one_process() -> None:
-    with joined(ALONE, CPU, "full") as found:
+    with join_processes(SINGLE_PROCESS, CPU, "full") as found:
         assert isinstance(found, SingleProcess)
-        assert found.gather("a") == ["a"]
+        assert found.all_gather("a") == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -279,18 +287,18 @@ def test_without_torchrun_there_is_one_process() -> None:
 )
 def test_a_lost_process_is_said_in_plain_words(error: RuntimeError) -> None:
     reason = str(error).partition("\n")[0].partition(". This")[0]
-    with pytest.raises(LostProcessError) as caught, together():
+    with pytest.raises(LostProcessError) as caught, explain_lost_process():
         raise error
     assert str(caught.value) == (
-        "another process of this run has ended, or cannot be reached, so this one ends too. What "
-        "the other one said tells why. Run the same command with --resume to go on from the last "
-        f"checkpoint.\n  {reason}"
+        "another process of this run has ended, or cannot be reached, so this one ends too. The "
+        "message of the other one says why. Run the same command with --resume to continue from "
+        f"the last checkpoint.\n  {reason}"
     )
     assert caught.value.exit_code == 1
 
 
 def test_other_errors_stay_what_they_are() -> None:
-    with pytest.raises(RuntimeError, match="shapes"), together():
+    with pytest.raises(RuntimeError, match="shapes"), explain_lost_process():
         raise RuntimeError("shapes do not fit")
-    with pytest.raises(InputError), together():
+    with pytest.raises(InputError), explain_lost_process():
         raise InputError("no")

@@ -16,10 +16,9 @@ from translucid.data.collate import Batch
 from translucid.data.examples import examples_of
 from translucid.data.loader import Loader
 from translucid.data.shards import PreparedData
+from translucid.training.config import TrainingConfig
 from translucid.training.distributed import SingleProcess
-from translucid.training.learner import Learner
-from translucid.training.randomness import initial_model, seed_of
-from translucid.training.settings import TrainingConfig
+from translucid.training.learner import Learner, derive_seed, initial_model
 
 CPU = torch.device("cpu")
 
@@ -62,10 +61,10 @@ def weights_after(
 ) -> dict[str, Tensor]:
     learner = learner_of(data, settings, dropout=0.0)
     for number, batches in enumerate(steps, start=1):
-        learner.accumulate(batches, number, len(batches))
-        learner.clip(sum(batch.tokens for batch in batches))
+        learner.forward_backward(batches, number, len(batches))
+        learner.clip_gradients(sum(batch.tokens for batch in batches))
         learner.update(number, rate=settings.learning_rate)
-        learner.forget_gradients()
+        learner.zero_gradients()
     return learner.weights_to_use()
 
 
@@ -94,8 +93,8 @@ def test_accumulating_8_micro_batches_or_4_or_1_gives_the_same_weights(
 def test_sums_are_those_of_the_micro_batches(data: PreparedData) -> None:
     batches = micro_batches(data, 3)
     learner = learner_of(data, toy_settings(), dropout=0.1)
-    sums = learner.accumulate(batches, step=5, real=3)
-    each = [learner.accumulate([batch], step=5, real=1)[0] for batch in batches]
+    sums = learner.forward_backward(batches, step=5, own=3)
+    each = [learner.forward_backward([batch], step=5, own=1)[0] for batch in batches]
     assert sums.dtype == torch.float64
     assert torch.equal(sums, torch.stack(each))
 
@@ -105,14 +104,14 @@ def test_dropout_depends_on_seed_step_and_rows_alone(data: PreparedData) -> None
     learner = learner_of(data, toy_settings(), dropout=0.5)
 
     def loss(step: int) -> float:
-        return float(learner.accumulate([batch], step, real=1)[0, 0])
+        return float(learner.forward_backward([batch], step, own=1)[0, 0])
 
     first = loss(1)
     torch.manual_seed(99)
-    learner.accumulate([other], 1, real=1)
+    learner.forward_backward([other], 1, own=1)
     assert loss(1) == first
     assert loss(2) != first
-    seeds = {seed_of(*where) for where in itertools.product((1, 2), (1, 2), (batch, other))}
+    seeds = {derive_seed(*where) for where in itertools.product((1, 2), (1, 2), (batch, other))}
     assert len(seeds) == 8
 
 
@@ -120,10 +119,10 @@ def test_agreement_adds_to_what_is_minimised_and_not_to_the_perplexity(data: Pre
     """Of the same two passes: their disagreement grows with its weight, −log p stays."""
     batches = micro_batches(data, 2)
     sums = {
-        agreement: learner_of(data, toy_settings(agreement=agreement), dropout=0.3).accumulate(
-            batches, step=5, real=2
-        )
-        for agreement in (1.0, 2.0, 5.0)
+        rdrop_alpha: learner_of(
+            data, toy_settings(rdrop_alpha=rdrop_alpha), dropout=0.3
+        ).forward_backward(batches, step=5, own=2)
+        for rdrop_alpha in (1.0, 2.0, 5.0)
     }
     torch.testing.assert_close(sums[1.0][:, 1], sums[5.0][:, 1])
     disagreement = sums[2.0][:, 0] - sums[1.0][:, 0]
@@ -137,11 +136,13 @@ def test_agreement_begins_with_its_first_step(data: PreparedData) -> None:
     batches = micro_batches(data, 2)
 
     def sums(step: int, **changes: object) -> Tensor:
-        return learner_of(data, toy_settings(**changes), dropout=0.3).accumulate(batches, step, 2)
+        return learner_of(data, toy_settings(**changes), dropout=0.3).forward_backward(
+            batches, step, 2
+        )
 
-    late = {"agreement": 5.0, "agreement_from": 4}
+    late = {"rdrop_alpha": 5.0, "rdrop_start": 4}
     assert torch.equal(sums(3, **late), sums(3))
-    assert torch.equal(sums(4, **late), sums(4, agreement=5.0))
+    assert torch.equal(sums(4, **late), sums(4, rdrop_alpha=5.0))
     assert not torch.equal(sums(4, **late), sums(4))
 
 
@@ -158,7 +159,7 @@ def test_rounds_for_company_add_nothing(data: PreparedData) -> None:
     for distribution in (SingleProcess(), ForCompany()):
         model = initial_model(toy_config(data), seed=1)
         learner = Learner(model, toy_settings(), distribution, device=CPU, bf16=False)
-        sums = learner.accumulate(batches, step=1, real=3)
+        sums = learner.forward_backward(batches, step=1, own=3)
         found.append((sums, [parameter.grad for parameter in model.parameters()]))
     (sums, gradients), (others, the_same) = found
     assert torch.equal(sums, others)
@@ -173,6 +174,6 @@ def test_a_process_without_work_only_keeps_company(data: PreparedData) -> None:
         device=CPU,
         bf16=False,
     )
-    sums = learner.accumulate(micro_batches(data, 3), step=1, real=0)
+    sums = learner.forward_backward(micro_batches(data, 3), step=1, own=0)
     assert sums.shape == (0, 2)
     assert not any(p.grad.any() for p in learner.parameters.values() if p.grad is not None)

@@ -27,14 +27,14 @@ def plain_definition(
 
 
 def definition_of_agreement(
-    states: Tensor, weight: Tensor, labels: Tensor, smoothing: float, agreement: float
+    states: Tensor, weight: Tensor, labels: Tensor, smoothing: float, rdrop_alpha: float
 ) -> tuple[Tensor, Tensor]:
-    """R-Drop as its paper writes it, halved so that a token counts once."""
+    """R-Drop as its paper writes it, round_to_half so that a token counts once."""
     smoothed, plain = plain_definition(states, weight, labels, smoothing)
     first, second = (states @ weight.T).log_softmax(-1).chunk(2)
     apart = F.kl_div(second, first, reduction="sum", log_target=True)
     apart = apart + F.kl_div(first, second, reduction="sum", log_target=True)
-    return (smoothed + agreement / 2 * apart) / 2, plain / 2
+    return (smoothed + rdrop_alpha / 2 * apart) / 2, plain / 2
 
 
 def example(rows: int, vocab: int, size: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -68,27 +68,27 @@ def test_tokens_that_no_target_has_are_as_if_they_were_forbidden() -> None:
     vocab=st.integers(2, 50),
     size=st.integers(1, 12),
     smoothing=st.sampled_from([0.0, 0.1, 0.5]),
-    agreement=st.sampled_from([0.0, 0.5, 5.0]),
+    rdrop_alpha=st.sampled_from([0.0, 0.5, 5.0]),
     chunk=st.sampled_from([1, 64, 300, 1 << 20]),
     seed=st.integers(0, 999),
 )
 @settings(max_examples=100)
 def test_loss_and_gradient_equal_the_float64_definition(
-    rows: int, vocab: int, size: int, smoothing: float, agreement: float, chunk: int, seed: int
+    rows: int, vocab: int, size: int, smoothing: float, rdrop_alpha: float, chunk: int, seed: int
 ) -> None:
-    states, weight, labels = example(2 * rows if agreement else rows, vocab, size, seed)
-    if agreement:
+    states, weight, labels = example(2 * rows if rdrop_alpha else rows, vocab, size, seed)
+    if rdrop_alpha:
         labels = labels[:rows].repeat(2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loss_module, "CHUNK_ELEMENTS", chunk)
         patch.setattr(loss_module, "PAIRED_ELEMENTS", chunk)
         ours = [x.clone().requires_grad_() for x in (states, weight)]
-        smoothed, plain = projected_loss(ours[0], ours[1], labels, smoothing, agreement)
+        smoothed, plain = projected_loss(ours[0], ours[1], labels, smoothing, rdrop_alpha)
         (smoothed * 3 / rows).backward()
     exact = [x.double().requires_grad_() for x in (states, weight)]
-    if agreement:
+    if rdrop_alpha:
         smoothed_64, plain_64 = definition_of_agreement(
-            exact[0], exact[1], labels, smoothing, agreement
+            exact[0], exact[1], labels, smoothing, rdrop_alpha
         )
     else:
         smoothed_64, plain_64 = plain_definition(exact[0], exact[1], labels, smoothing)
@@ -103,13 +103,13 @@ def test_loss_and_gradient_equal_the_float64_definition(
         assert ((got.grad - expected.grad).abs().max() / size_of).item() < 1e-6
 
 
-@pytest.mark.parametrize("agreement", [0.0, 3.0])
-def test_gradcheck_in_float64(agreement: float) -> None:
+@pytest.mark.parametrize("rdrop_alpha", [0.0, 3.0])
+def test_gradcheck_in_float64(rdrop_alpha: float) -> None:
     states, weight, labels = example(8, 11, 4, seed=1)
     labels = labels[:4].repeat(2)
     inputs = (states.double().requires_grad_(), weight.double().requires_grad_())
     assert torch.autograd.gradcheck(
-        lambda s, w: projected_loss(s, w, labels, 0.1, agreement)[0], inputs, eps=1e-6
+        lambda s, w: projected_loss(s, w, labels, 0.1, rdrop_alpha)[0], inputs, eps=1e-6
     )
 
 
@@ -148,7 +148,7 @@ def test_huge_logits_do_not_overflow() -> None:
 
 def test_the_objective_ignores_padding_and_adds_up_over_batches() -> None:
     model = small_network(dropout=0.0).train()
-    objective = Objective(model, label_smoothing=0.1, agreement=0.0)
+    objective = Objective(model, label_smoothing=0.1, rdrop_alpha=0.0)
     source, target = ragged(6, 9, seed=1), ragged(6, 8, seed=2)
     labels = target.roll(-1, dims=1).masked_fill(target == 0, 0)
     whole = objective(source, target, labels)
@@ -175,9 +175,9 @@ def test_two_passes_without_dropout_agree_already() -> None:
     source, target = ragged(5, 9, seed=1), ragged(5, 8, seed=2)
     labels = target.roll(-1, dims=1).masked_fill(target == 0, 0)
     found = []
-    for agreement in (0.0, 5.0):
+    for rdrop_alpha in (0.0, 5.0):
         model = small_network(dropout=0.0).train()
-        smoothed, plain = Objective(model, 0.1, agreement)(source, target, labels)
+        smoothed, plain = Objective(model, 0.1, rdrop_alpha)(source, target, labels)
         smoothed.backward()
         gradients = [p.grad for p in model.parameters() if p.grad is not None]
         found.append((smoothed.item(), plain.item(), torch.cat([g.flatten() for g in gradients])))
@@ -191,10 +191,10 @@ def test_dropout_makes_two_passes_disagree() -> None:
     source, target = ragged(5, 9, seed=1), ragged(5, 8, seed=2)
     labels = target.roll(-1, dims=1).masked_fill(target == 0, 0)
     losses = []
-    for agreement in (1e-9, 5.0):
+    for rdrop_alpha in (1e-9, 5.0):
         torch.manual_seed(3)
         model = small_network(dropout=0.3).train()
-        losses.append(Objective(model, 0.1, agreement)(source, target, labels)[0].item())
+        losses.append(Objective(model, 0.1, rdrop_alpha)(source, target, labels)[0].item())
     assert losses[1] > losses[0] + 0.01
 
 

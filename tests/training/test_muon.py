@@ -9,19 +9,26 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from translucid.errors import ConfigError
-from translucid.training.muon import COEFFICIENTS, ROUNDS, SIZE, TINY, newton_schulz
-from translucid.training.optimizer import build_optimizer, set_learning_rate
-from translucid.training.settings import TrainingConfig
+from translucid.training.config import TrainingConfig
+from translucid.training.optimizer import (
+    MUON_COEFFICIENTS,
+    MUON_ROUNDS,
+    MUON_SIZE,
+    MUON_TINY,
+    build_optimizer,
+    newton_schulz,
+    set_learning_rate,
+)
 
 RATE = 0.05
 
 
 def by_singular_values(matrix: Tensor) -> Tensor:
     """What the rounds do to every singular value, by PyTorch's decomposition in float64."""
-    a, b, c = COEFFICIENTS
+    a, b, c = MUON_COEFFICIENTS
     u, s, v = torch.linalg.svd(matrix.double(), full_matrices=False)
-    s = s / (s.norm() + TINY)
-    for _ in range(ROUNDS):
+    s = s / (s.norm() + MUON_TINY)
+    for _ in range(MUON_ROUNDS):
         s = a * s + b * s**3 + c * s**5
     return u @ s.diag() @ v
 
@@ -96,7 +103,9 @@ def test_matrices_of_layers_move_by_muon_and_all_else_by_adamw(decay: float) -> 
             gradient = values(100 + step)[name].double()
             momentum = 0.95 * momentum + gradient
             change = by_singular_values(gradient + 0.95 * momentum)
-            weight = weight * (1 - RATE * decay) - RATE * SIZE * max(weight.shape) ** 0.5 * change
+            weight = (
+                weight * (1 - RATE * decay) - RATE * MUON_SIZE * max(weight.shape) ** 0.5 * change
+            )
         torch.testing.assert_close(found[name], weight.float(), rtol=1e-4, atol=1e-4)
 
 
@@ -138,7 +147,7 @@ def test_a_change_has_the_size_that_adams_usually_has() -> None:
     set_learning_rate(optimizer, RATE)
     optimizer.step()
     size = float(parameters[name].detach().square().mean().sqrt())
-    assert size == pytest.approx(SIZE * RATE, rel=0.25)
+    assert size == pytest.approx(MUON_SIZE * RATE, rel=0.25)
 
 
 def test_momentum_is_that_of_the_optimiser_unless_given() -> None:

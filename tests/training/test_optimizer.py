@@ -8,15 +8,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from translucid.training.config import TrainingConfig
 from translucid.training.optimizer import (
     WeightAverage,
+    allocate_optimizer_state,
     build_optimizer,
-    memory_for,
     optimizer_tensors,
     scale_and_clip,
     set_learning_rate,
 )
-from translucid.training.settings import TrainingConfig
 
 RATE = 0.1
 
@@ -99,7 +99,7 @@ def test_gradients_are_divided_once_and_shortened_together(longest: float) -> No
     raw = list(gradients(1).values())
     for parameter, gradient in zip(ours, raw, strict=True):
         parameter.grad = gradient.clone()
-    norm = scale_and_clip(ours, tokens=tokens, longest=longest)
+    norm = scale_and_clip(ours, tokens=tokens, max_norm=longest)
     mean = torch.cat([gradient.flatten() for gradient in raw]) / tokens
     found = torch.cat([parameter.grad.flatten() for parameter in ours])
     assert norm == pytest.approx(float(mean.norm()))
@@ -112,7 +112,7 @@ def test_a_gradient_that_is_no_number_is_told_by_its_norm(bad: float) -> None:
     ours = parameters()
     ours["matrix"].grad = torch.full((3, 4), bad)
     ours["gain"].grad = torch.ones(4)
-    assert not scale_and_clip(ours.values(), tokens=3, longest=1.0) < float("inf")
+    assert not scale_and_clip(ours.values(), tokens=3, max_norm=1.0) < float("inf")
     assert torch.equal(ours["gain"].grad, torch.ones(4))
 
 
@@ -127,7 +127,7 @@ def test_memory_put_back_continues_exactly(kind: str) -> None:
             ours = {name: nn.Parameter(p.detach().clone()) for name, p in ours.items()}
             optimizer = build_optimizer(ours, settings)
             shapes = {name: list(tensor.shape) for name, tensor in saved.items()}
-            for name, target in memory_for(optimizer, ours, shapes).items():
+            for name, target in allocate_optimizer_state(optimizer, ours, shapes).items():
                 target.copy_(saved[name])
         for name, gradient in gradients(step).items():
             ours[name].grad = gradient

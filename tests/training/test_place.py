@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from translucid.training.place import ALONE, Place, threads_of
+from translucid.training.distributed import SINGLE_PROCESS, DistributedContext, choose_threads
 
 TORCHRUN = {"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4"}
 
 
 def test_torchrun_says_which_process_this_is() -> None:
-    place = Place.of_environment({**TORCHRUN, "TORCHELASTIC_RESTART_COUNT": "0"})
-    assert place == Place(rank=5, world=8, local_rank=1, local_world=4, restarted=False)
+    place = DistributedContext.from_environment({**TORCHRUN, "TORCHELASTIC_RESTART_COUNT": "0"})
+    assert place == DistributedContext(
+        rank=5, world=8, local_rank=1, local_world=4, restarted=False
+    )
     assert not place.is_main
-    assert Place.of_environment({**TORCHRUN, "RANK": "0"}).is_main
+    assert DistributedContext.from_environment({**TORCHRUN, "RANK": "0"}).is_main
 
 
 def test_torchrun_says_that_it_has_started_the_process_again() -> None:
-    assert Place.of_environment({**TORCHRUN, "TORCHELASTIC_RESTART_COUNT": "2"}).restarted
+    assert DistributedContext.from_environment(
+        {**TORCHRUN, "TORCHELASTIC_RESTART_COUNT": "2"}
+    ).restarted
 
 
 @pytest.mark.parametrize("missing", [*TORCHRUN, None])
 def test_without_all_of_torchruns_variables_the_process_is_alone(missing: str | None) -> None:
     """Other launchers, and images of containers, set some of them for purposes of their own."""
     environment = {k: v for k, v in TORCHRUN.items() if missing is not None and k != missing}
-    assert Place.of_environment(environment) == ALONE
-    assert ALONE.is_main
+    assert DistributedContext.from_environment(environment) == SINGLE_PROCESS
+    assert SINGLE_PROCESS.is_main
 
 
 @pytest.mark.parametrize(
@@ -42,6 +46,8 @@ def test_without_all_of_torchruns_variables_the_process_is_alone(missing: str | 
 def test_processes_of_a_machine_share_its_cores(
     processes: int, said: str | None, cores: int, threads: int | None
 ) -> None:
-    place = Place(rank=0, world=8, local_rank=0, local_world=processes, restarted=False)
+    place = DistributedContext(
+        rank=0, world=8, local_rank=0, local_world=processes, restarted=False
+    )
     environment = {} if said is None else {"OMP_NUM_THREADS": said}
-    assert threads_of(place, environment, cores) == threads
+    assert choose_threads(place, environment, cores) == threads

@@ -8,7 +8,13 @@ import pytest
 
 from translucid.errors import ConfigError, InputError
 from translucid.presets import PRESETS, find_preset
-from translucid.training.recipe import Settings, complete, of_assignments, of_file, of_preset
+from translucid.training.recipe import (
+    Settings,
+    build_recipe,
+    parse_assignments,
+    preset_settings,
+    read_settings,
+)
 
 FILE = """
 preset = "small"
@@ -29,12 +35,12 @@ def written(tmp_path: Path, text: str) -> Path:
 
 def test_what_comes_later_wins(tmp_path: Path) -> None:
     layers = [
-        of_preset(find_preset("tiny")),
-        of_file(written(tmp_path, FILE)),
-        of_assignments(["model.norm=pre", "warmup_steps=9", "metric = bleu", "compile=true"]),
+        preset_settings(find_preset("tiny")),
+        read_settings(written(tmp_path, FILE)),
+        parse_assignments(["model.norm=pre", "warmup_steps=9", "metric = bleu", "compile=true"]),
         Settings(training={"warmup_steps": 11}),
     ]
-    recipe = complete(layers, sizes=(123, 123))
+    recipe = build_recipe(layers, sizes=(123, 123))
     assert recipe.model.d_model == 128  # the preset
     assert recipe.model.dropout == 0.3  # the file
     assert recipe.model.norm == "pre"  # --set, which wins over the file
@@ -48,22 +54,24 @@ def test_what_comes_later_wins(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_a_complete_recipe(name: str) -> None:
     preset = find_preset(name)
-    recipe = complete([of_preset(preset)], sizes=(100, 100))
+    recipe = build_recipe([preset_settings(preset)], sizes=(100, 100))
     assert recipe.model == preset.config(100)
     assert recipe.training.label_smoothing == preset.label_smoothing
     assert (recipe.training.schedule == "paper") == (preset.published is not None)
 
 
 def test_the_papers_presets_train_as_the_paper_did() -> None:
-    training = complete([of_preset(find_preset("big"))], sizes=(100, 100)).training
+    training = build_recipe([preset_settings(find_preset("big"))], sizes=(100, 100)).training
     assert (training.max_steps, training.warmup_steps) == (300_000, 4000)
     assert (training.batch_tokens, training.learning_rate) == (25_000, 1.0)
 
 
 def test_all_mistakes_of_a_run_are_told_together() -> None:
-    layers = [of_assignments(["model.dropout=2", "training.warmup=1", "model.target_vocab_size=9"])]
+    layers = [
+        parse_assignments(["model.dropout=2", "training.warmup=1", "model.target_vocab_size=9"])
+    ]
     with pytest.raises(ConfigError) as caught:
-        complete(layers, sizes=(100, 100))
+        build_recipe(layers, sizes=(100, 100))
     message = str(caught.value)
     assert "[model] dropout = 2" in message
     assert "[training] unknown key 'warmup' (value 1); did you mean 'warmup_steps'?" in message
@@ -82,7 +90,7 @@ def test_all_mistakes_of_a_run_are_told_together() -> None:
 )
 def test_a_mistaken_assignment(assignment: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        of_assignments([assignment, "nonsense"])
+        parse_assignments([assignment, "nonsense"])
     assert message in str(caught.value)
     assert len(caught.value.faults) == 2
 
@@ -100,11 +108,11 @@ def test_a_mistaken_assignment(assignment: str, message: str) -> None:
 def test_a_mistaken_file(tmp_path: Path, text: str, message: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(ConfigError) as caught:
-        of_file(path)
+        read_settings(path)
     assert message in str(caught.value)
     assert str(path) in str(caught.value)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.toml: cannot be read"):
-        of_file(tmp_path / "none.toml")
+        read_settings(tmp_path / "none.toml")

@@ -16,8 +16,8 @@ from short_runs import make_trainer, toy_config, toy_data, toy_settings, train
 
 from translucid.data.shards import PreparedData
 from translucid.errors import BusyError, DataError, InputError
-from translucid.events import Notice, Saved, Stopped, Trained, Validated
-from translucid.training.randomness import initial_model
+from translucid.events import Notice, Resumed, Saved, Stopped, Trained, Validated
+from translucid.training.learner import initial_model
 
 RECIPES: dict[str, dict[str, Any]] = {
     "adam, average, sampling": {},
@@ -122,7 +122,7 @@ def test_a_truncated_checkpoint_is_refused_by_name_and_the_one_before_is_used(
         f"{newest.name}/optimizer.safetensors: the file has [0-9,]+ bytes instead of", notices[0]
     )
     assert "an earlier one is used" in notices[0]
-    assert notices[1] == f"Resumed after step {int(before.name[5:])}."
+    assert [event.step for event in events if isinstance(event, Resumed)] == [int(before.name[5:])]
     assert (run / "checkpoints" / f"{newest.name}.refused").exists()
     shutil.rmtree(run / "checkpoints" / f"{newest.name}.refused")
     assert_same(run, whole(next(iter(RECIPES))))
@@ -142,7 +142,7 @@ def test_with_no_sound_checkpoint_the_run_is_not_begun_anew_in_silence(
 def test_a_run_is_not_overwritten(data: PreparedData, tmp_path: Path) -> None:
     run = tmp_path / "RUN"
     stop_after(data, run, 1)
-    with pytest.raises(InputError, match=r"already holds a training run\. Go on with it"):
+    with pytest.raises(InputError, match=r"already holds a training run\. Continue it"):
         train(data, toy_settings(), run)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from translucid.errors import ConfigError
+from translucid.training.config import TrainingConfig
 from translucid.training.schedule import learning_rate
-from translucid.training.settings import TrainingConfig
 
 PEAK, WARMUP, TOTAL = 0.003, 100, 1100
 

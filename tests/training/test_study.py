@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from translucid.presets import PRESETS
-from translucid.training.recipe import complete, of_preset
+from translucid.training.recipe import build_recipe, preset_settings
 from translucid.training.study import BASE, table_3
 
 VOCABULARY = 500
@@ -19,7 +19,7 @@ def test_every_row_changes_something_and_is_a_network() -> None:
     study = table_3()
     base = study.recipe(study.rows[0], [], (VOCABULARY, VOCABULARY))
     assert study.rows[0].name == BASE
-    assert base == complete([of_preset(PRESETS["tiny"])], (VOCABULARY, VOCABULARY))
+    assert base == build_recipe([preset_settings(PRESETS["tiny"])], (VOCABULARY, VOCABULARY))
     recipes = [study.recipe(row, [], (VOCABULARY, VOCABULARY)) for row in study.rows]
     assert len({repr(recipe) for recipe in recipes}) == len(study.rows)
 

@@ -15,10 +15,10 @@ from short_runs import make_trainer, toy_config, toy_settings, train
 from translucid.checkpoint import load_model, read_model_files
 from translucid.data.shards import PreparedData
 from translucid.events import Saved, Stopped, Trained, Validated
-from translucid.training.randomness import initial_model
+from translucid.training.learner import initial_model
 from translucid.training.schedule import learning_rate
 
-CALM = {"subword_sampling": 0.0, "typed_source": 0.0, "ema_decay": 0.0}
+CALM = {"subword_sampling": 0.0, "source_noise": 0.0, "ema_decay": 0.0}
 
 
 def test_the_loss_falls_and_the_translations_become_right(

@@ -23,9 +23,9 @@ from translucid.training.validation import (
     Validator,
     dev_loss,
     evaluating,
+    language_tag,
     score,
     spread,
-    tag_of,
     translate,
 )
 from word_data import word_data, word_pairs
@@ -78,7 +78,7 @@ def test_scores_are_the_mean_of_the_directions(
         sources, references = (
             [pair[side] for pair in PAIRS] for side in (direction, 1 - direction)
         )
-        written = translate(model, tokenizer, sources, tag=tag_of(data, target))
+        written = translate(model, tokenizer, sources, tag=language_tag(data, target))
         bleu.append(sacrebleu.corpus_bleu(written, [references]).score)
         chrf.append(sacrebleu.corpus_chrf(written, [references]).score)
     assert found.bleu == pytest.approx(sum(bleu) / 2)
@@ -119,17 +119,17 @@ def test_translations_come_in_order_whatever_else_is_in_the_batch(
     data: PreparedData, tokenizer: Tokenizer, model: Transformer
 ) -> None:
     sources = [fr for fr, _ in word_pairs(70, seed=2)] + ["", "  ", "un"]
-    tag = tag_of(data, "en")
+    tag = language_tag(data, "en")
     together = translate(model, tokenizer, sources, tag=tag)
     assert together[70:72] == ["", ""]
     for source, translation in list(zip(sources, together, strict=True))[::9]:
         assert translate(model, tokenizer, [source], tag=tag) == [translation]
-    assert together != translate(model, tokenizer, sources, tag=tag_of(data, "fr"))
+    assert together != translate(model, tokenizer, sources, tag=language_tag(data, "fr"))
 
 
 def test_tags_only_where_the_data_has_them(data: PreparedData, tmp_path: Path) -> None:
-    assert tag_of(data, "fr") == tag_id(1)
-    assert tag_of(word_data(tmp_path, {"dev": PAIRS}), "en") is None
+    assert language_tag(data, "fr") == tag_id(1)
+    assert language_tag(word_data(tmp_path, {"dev": PAIRS}), "en") is None
 
 
 @pytest.mark.parametrize(

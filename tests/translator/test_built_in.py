@@ -18,6 +18,7 @@ from translucid.cli.main import app
 from translucid.cli.model_choice import chosen
 from translucid.errors import InputError
 from translucid.serving.served_models import ServedModels, named_path
+from translucid.training.config import TrainingConfig
 from translucid.translator import Translator, load
 from translucid.translator.loading import model_directory
 
@@ -115,7 +116,8 @@ def test_every_command_knows_the_name(tmp_path: Path) -> None:
 def test_it_was_trained_by_its_recipe() -> None:
     recipe = tomllib.loads((RECIPES / "fr-en.toml").read_text(encoding="utf-8"))
     config = json.loads((DEFAULT / "config.json").read_text(encoding="utf-8"))
-    training = json.loads((DEFAULT / "provenance.json").read_text(encoding="utf-8"))["training"]
+    provenance = json.loads((DEFAULT / "provenance.json").read_text(encoding="utf-8"))
+    training = TrainingConfig.upgrade(provenance["training"])  # it is of the first version
     for key, value in recipe["model"].items():
         assert config[key] == value, key
     for key, value in recipe["training"].items():

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from small_tokenizers import small_tokenizer
 from small_translators import write_random_model
-from translucid.checkpoint.format import read_model_files
+from translucid.checkpoint.model_directory import read_model_files
 from translucid.errors import DataError, InputError
 from translucid.translator import load
 
@@ -125,7 +125,7 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, value: float) -
     weights = load_file(folder / "model.safetensors")
     weights["decoder.norm.weight"][0] = value
     save_file(weights, folder / "model.safetensors")
-    with pytest.raises(DataError, match=r"decoder\.norm\.weight holds what is no finite number"):
+    with pytest.raises(DataError, match=r"decoder\.norm\.weight has values that are not finite"):
         load(folder)
 
 

@@ -1,21 +1,23 @@
 """What training leaves on disk: model directories that explain themselves, and checkpoints.
 
-========  ============================================================================
-writing   files and folders that appear whole or not at all; tensors as safetensors
-format    a model directory: network, tokenizer, card and provenance
-store     checkpoints: all that a training run needs to go on exactly where it was
-========  ============================================================================
+===============  =========================================================================
+model_directory  a model: network, tokenizer, card and provenance
+run_directory    a training run: its settings, metrics, models and checkpoints
+store            checkpoints: all that a run needs to continue exactly where it was
+averaging        one network of several checkpoints
+writing          files with their SHA-256; tensors as safetensors
+===============  =========================================================================
 
 Nothing is ever unpickled.
 """
 
-from translucid.checkpoint.format import (
+from translucid.checkpoint.model_directory import (
     GenerationConfig,
     ModelFiles,
     load_model,
+    named_weights,
     read_model_files,
     read_weights,
-    weights_of,
     write_model,
 )
 from translucid.checkpoint.store import Checkpoint, CheckpointStore
@@ -26,8 +28,8 @@ __all__ = [
     "GenerationConfig",
     "ModelFiles",
     "load_model",
+    "named_weights",
     "read_model_files",
     "read_weights",
-    "weights_of",
     "write_model",
 ]

@@ -1,4 +1,4 @@
-"""Checkpoints: all that a training run needs to go on exactly where it was.
+"""Checkpoints: all that a training run needs to continue exactly where it was.
 
 ::
 
@@ -30,8 +30,8 @@ from torch import Tensor
 from translucid.atomic import DRAFT, FORMER, new_folder, settle
 from translucid.checkpoint.writing import (
     Written,
-    full_disk_explained,
-    size_of,
+    explain_full_disk,
+    tensors_size,
     write_file,
     write_tensors,
 )
@@ -89,11 +89,11 @@ class CheckpointStore:
 
         On a full disk, those there are kept, and the error says how many bytes are needed.
         """
-        needed = _STATE_SIZE + sum(size_of(named) for named in tensors.values())
+        needed = _STATE_SIZE + sum(tensors_size(named) for named in tensors.values())
         folder = self.path(step)
         what, remedy = f"the checkpoint of step {step:,}", self._kept(step)
         with (
-            full_disk_explained(folder, what, needed=needed, remedy=remedy),
+            explain_full_disk(folder, what, needed=needed, remedy=remedy),
             new_folder(folder) as draft,
         ):
             files = {

@@ -37,7 +37,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # no space, no quota, or a li
 
 
 class Written(NamedTuple):
-    """A file on disk: how many bytes it has, and their SHA-256 in hexadecimal."""
+    """A file on disk: its size in bytes, and its SHA-256 in hexadecimal."""
 
     bytes: int
     sha256: str
@@ -53,8 +53,8 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> Written:
     return _write(path, _safetensors(tensors))
 
 
-def size_of(tensors: Mapping[str, Tensor]) -> int:
-    """Return how many bytes a file of these tensors takes."""
+def tensors_size(tensors: Mapping[str, Tensor]) -> int:
+    """Return the number of bytes that a file of these tensors takes."""
     return len(_header(tensors)) + sum(tensor.nbytes for tensor in tensors.values())
 
 
@@ -96,8 +96,8 @@ def _header(tensors: Mapping[str, Tensor]) -> bytes:
 
 
 @contextlib.contextmanager
-def full_disk_explained(folder: Path, what: str, *, needed: int, remedy: str) -> Iterator[None]:
-    """Turn the system's word for a full disk into one that says what is needed and what is free."""
+def explain_full_disk(folder: Path, what: str, *, needed: int, remedy: str) -> Iterator[None]:
+    """Turn the error of a full disk into one that says what is needed and what is free."""
     try:
         yield
     except OSError as error:

@@ -14,10 +14,11 @@ from translucid.errors import InputError
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from translucid.checkpoint.run_directory import RunDirectory, RunRecord
     from translucid.data.shards import PreparedData
     from translucid.events import Validated
-    from translucid.training.report import Facts
-    from translucid.training.run_folder import RunFolder, RunRecord
+    from translucid.training.model_card import RunFacts
+    from translucid.training.recipe import Recipe
 
 PAPERS_LAST = 5  # "averaging the last 5 checkpoints": section 6.1
 
@@ -58,29 +59,31 @@ def average(
       translucid average run --last 10 -o model
       translucid average run --best 3 --half -o model
     """
-    from translucid.checkpoint.average import average_checkpoints, halved
-    from translucid.checkpoint.format import is_model_directory
-    from translucid.cli.model_findings import keep_findings
+    from translucid.checkpoint.averaging import average_checkpoints, round_to_half
+    from translucid.checkpoint.model_directory import is_model_directory
+    from translucid.checkpoint.run_directory import RunDirectory
     from translucid.cli.progress import stderr_console
     from translucid.cli.training_display import in_words
-    from translucid.training.model_output import ModelOutput
-    from translucid.training.run_folder import RunFolder, read_record
+    from translucid.training.model_card import ModelWriter
+    from translucid.training.state import read_run_recipe
+    from translucid.training.train import finish_models
 
     if last is not None and best is not None:
         raise InputError(f"--last {last} and --best {best}: give one of the two")
     if output.exists() and not is_model_directory(output):
         raise InputError(f"-o {output} is there and is no model directory; give another name")
-    record = read_record(run)
-    prepared = _data(record, data)
-    steps = _steps(RunFolder(run), record, last, best)
-    weights = average_checkpoints(RunFolder(run).checkpoints, steps)
+    directory = RunDirectory(run)
+    recipe = read_run_recipe(directory)
+    prepared = _data(directory.read_record(), data)
+    steps = _steps(directory, recipe, last, best)
+    weights = average_checkpoints(directory.checkpoints, steps)
     if half:
-        weights = halved(weights)
-    scores = _scores(run, record, prepared, weights, steps[-1])
-    made = ModelOutput(record.model, record.training, prepared, RunFolder(run))
-    made.write(output, weights, _facts(RunFolder(run), steps, scores, half))
-    keep_findings([output], prepared)
+        weights = round_to_half(weights)
+    scores = _scores(run, recipe, prepared, weights, steps[-1])
+    writer = ModelWriter(recipe.model, recipe.training, prepared, directory)
+    writer.write(output, weights, _facts(directory, steps, scores, half))
     console = stderr_console()
+    finish_models([output], prepared, lambda event: console.print(in_words(event), soft_wrap=True))
     console.print(f"mean of the checkpoints after steps {', '.join(f'{s:,}' for s in steps)}")
     if scores is not None:
         console.print(in_words(scores), soft_wrap=True)
@@ -91,7 +94,7 @@ def _data(record: RunRecord, moved: Path | None) -> PreparedData:
     """Open the data of a run, for its tokenizer and its dev set."""
     from translucid.data.shards import open_data
     from translucid.errors import DataError
-    from translucid.training.run_folder import fingerprint_of
+    from translucid.training.state import fingerprint_data
 
     folder = moved or Path(record.data)
     if moved is None and not folder.is_dir():
@@ -101,7 +104,7 @@ def _data(record: RunRecord, moved: Path | None) -> PreparedData:
             remedy="Say where it is now: --data DATA.",
         )
     data = open_data(folder)
-    if fingerprint_of(data) != record.fingerprint:
+    if fingerprint_data(data) != record.fingerprint:
         raise DataError(
             folder,
             f"this is not the data that the run was trained on in {record.data}",
@@ -110,36 +113,32 @@ def _data(record: RunRecord, moved: Path | None) -> PreparedData:
     return data
 
 
-def _steps(run: RunFolder, record: RunRecord, last: int | None, best: int | None) -> list[int]:
-    from translucid.checkpoint.average import best_steps, newest_steps
-    from translucid.events import Validated
-    from translucid.training.metrics import read_metrics
+def _steps(run: RunDirectory, recipe: Recipe, last: int | None, best: int | None) -> list[int]:
+    from translucid.checkpoint.averaging import best_steps, newest_steps
 
     if best is None:
         return newest_steps(run.checkpoints, PAPERS_LAST if last is None else last)
-    metric = record.training.metric
+    metric = recipe.training.metric
     sign = -1 if metric == "loss" else 1
     scores = {
-        event.step: sign * float(getattr(event, metric))
-        for event in read_metrics(run.metrics.path)
-        if isinstance(event, Validated)
+        event.step: sign * float(getattr(event, metric)) for event in run.metrics.validations()
     }
     return best_steps(run.checkpoints, scores, best)
 
 
 def _scores(
-    run: Path, record: RunRecord, data: PreparedData, weights: dict[str, Tensor], step: int
+    run: Path, recipe: Recipe, data: PreparedData, weights: dict[str, Tensor], step: int
 ) -> Validated | None:
     """Measure averaged weights on the dev set, if there is one."""
-    from translucid.checkpoint.format import network_with
+    from translucid.checkpoint.model_directory import build_network
     from translucid.events import Validated
     from translucid.text.tokenizer import load_tokenizer
     from translucid.training.validation import Validator
 
     if "dev" not in data.manifest.splits:
         return None
-    model = network_with(record.model, weights, run)
-    settings = record.training
+    model = build_network(recipe.model, weights, run)
+    settings = recipe.training
     found = Validator(
         data,
         load_tokenizer(data.tokenizer_path),
@@ -149,19 +148,14 @@ def _scores(
     return Validated(step=step, best=False, **vars(found))
 
 
-def _facts(run: RunFolder, steps: list[int], scores: Validated | None, half: bool) -> Facts:
-    """Return what the card tells of the run up to the newest of the checkpoints."""
-    from translucid.training.report import Facts
+def _facts(run: RunDirectory, steps: list[int], scores: Validated | None, half: bool) -> RunFacts:
+    """Return what the card says of the run up to the newest of the checkpoints."""
+    from dataclasses import replace
+
+    from translucid.training.model_card import RunFacts
     from translucid.training.state import TrainingState
 
     state = TrainingState.from_json(run.checkpoints.open(steps[-1]).state)
-    return Facts(
-        step=state.step,
-        epoch=state.cursor.epoch,
-        tokens=state.tokens,
-        seconds=state.seconds,
-        validation=scores,
-        command=shlex.join(["translucid", *sys.argv[1:]]),
-        averaged=tuple(steps),
-        half=half,
-    )
+    command = shlex.join(["translucid", *sys.argv[1:]])
+    facts = RunFacts.from_state(state, scores, command)
+    return replace(facts, averaged=tuple(steps), half=half)

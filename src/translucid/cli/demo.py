@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from translucid.data.shards import PreparedData
-    from translucid.events import Stopped
+    from translucid.training.train import TrainedRun
     from translucid.translator import Translator
 
 VOCABULARY = 4000
@@ -57,19 +57,19 @@ def demo(
     _say(console, "1. The lesson: sentences in French and English, written by rule")
     data = _prepared(console, output)
     _say(console, f"2. Training the preset {PRESET!r} on {_pairs(data, 'train')} pairs")
-    run = output / "run"
-    if _trained(data, run).cause == "interrupted":
+    run = _train(data, output / "run")
+    if run.is_interrupted:
         raise typer.Exit(130)
     _say(console, f"3. Measuring it on {_pairs(data, 'test')} sentences that it has never seen")
-    model = load(run / "best")
+    model = load(run.model)
     _measured(data, model)
     _say(console, "4. Translating")
     _translated(model)
     _say(console, "5. Looking inside")
     _drawn(model, output)
     console.print(
-        f"\n{_minutes(time.monotonic() - began)}. The model is in {run / 'best'}; its README.md "
-        f"tells how it was made.\nYours to try:  translucid translate -m {run / 'best'} "
+        f"\n{_minutes(time.monotonic() - began)}. The model is in {run.model}; its README.md "
+        f"tells how it was made.\nYours to try:  translucid translate -m {run.model} "
         '"Le chat dort."',
         soft_wrap=True,
         highlight=False,
@@ -118,28 +118,11 @@ def _prepared(console: Console, output: Path) -> PreparedData:
     return open_data(output / "data")
 
 
-def _trained(data: PreparedData, run: Path) -> Stopped:
-    """Train with live progress; a run that is there goes on."""
-    from translucid.cli.model_findings import keep_findings
-    from translucid.cli.training_session import Session
-    from translucid.presets import find_preset
-    from translucid.training.recipe import Settings, complete, of_preset
+def _train(data: PreparedData, run: Path) -> TrainedRun:
+    """Train with live progress; a run that is there continues."""
+    from translucid.cli.training_display import train_with_display
 
-    layers = [of_preset(find_preset(PRESET)), Settings(MODEL, TRAINING)]
-    recipe = complete(layers, data.manifest.tokenizer.sizes)
-    session = Session(
-        recipe=recipe,
-        data=data,
-        run=run,
-        resume=True,
-        going_on=True,
-        fit_memory=False,
-        tensorboard=False,
-    )
-    stopped = session.train()
-    if stopped.cause != "interrupted":
-        keep_findings(session.models, data)
-    return stopped
+    return train_with_display(data, output=run, preset=PRESET, resume=True, **MODEL, **TRAINING)
 
 
 def _measured(data: PreparedData, model: Translator) -> None:

@@ -137,46 +137,38 @@ def _build_frames(
 
 def choose_steps(run: Path) -> list[int]:
     """Return the steps of the checkpoints that a film strip shows, in order."""
+    from translucid.checkpoint.run_directory import RunDirectory
     from translucid.interpret.figures.film_strip import evenly_chosen
-    from translucid.training.run_folder import RunFolder, read_record
 
-    read_record(run)
-    steps = evenly_chosen(RunFolder(run).checkpoints.steps(), MAX_FRAMES)
+    directory = RunDirectory(run)
+    directory.read_record()
+    steps = evenly_chosen(directory.checkpoints.steps(), MAX_FRAMES)
     if not steps:
         raise InputError(f"{run} has no checkpoints: training keeps training.keep_checkpoints")
     return steps
 
 
 def load_checkpoint(run: Path, step: int, like: Translator) -> Translator:
-    """Load the network of a run after a step, with the tokenizer and heads of its model."""
-    from translucid.checkpoint.average import weights_kept
-    from translucid.checkpoint.format import network_with
+    """Return the network of a run after a step, with the tokenizer and heads of its model."""
+    from translucid.checkpoint.run_directory import RunDirectory
     from translucid.interpret.network import replace_network
-    from translucid.training.run_folder import RunFolder, read_record
 
-    config = read_record(run).model
-    if config != like.members[0].model.config:
+    model = RunDirectory(run).load_network(step)
+    if model.config != like.members[0].model.config:
         raise InputError(f"the model is not of the run {run}: they have different settings")
-    checkpoint = RunFolder(run).checkpoints.open(step)
-    model = network_with(config, weights_kept(checkpoint), checkpoint.folder).eval()
     return replace_network(like, model, f"{like.name} after step {step}")
 
 
 def read_course(run: Path) -> Course:
     """Return the losses and the learning rate of a run."""
-    from translucid.events import Trained, Validated
+    from translucid.checkpoint.run_directory import RunDirectory
     from translucid.interpret.figures.run_curve import Course
-    from translucid.training.metrics import read_metrics
-    from translucid.training.report import curves_of
-    from translucid.training.run_folder import RunFolder, read_record
+    from translucid.training.model_card import build_curves
 
-    read_record(run)
-    curves = curves_of(
-        event
-        for event in read_metrics(RunFolder(run).metrics.path)
-        if isinstance(event, Trained | Validated)
-    )
-    return Course(run.resolve().name, curves.training, curves.dev, curves.learning_rate)
+    directory = RunDirectory(run)
+    directory.read_record()
+    curves = build_curves(directory.metrics.read())
+    return Course(directory.name, curves.training, curves.dev, curves.learning_rate)
 
 
 def write_curve(form: Form, options: ExplainOptions) -> None:

@@ -83,8 +83,8 @@ def _show(console: Console, table: Table) -> None:
 def _show_settings(console: Console, preset: str | None) -> None:
     """Print a table for the network and one for training; what they mean wraps where it must."""
     from translucid.cli.settings_list import settings_of
-    from translucid.cli.train import DEFAULT_PRESET
     from translucid.presets import find_preset
+    from translucid.training.recipe import DEFAULT_PRESET
 
     found = find_preset(preset or DEFAULT_PRESET)
     for area in ("model", "training"):

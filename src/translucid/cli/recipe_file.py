@@ -36,7 +36,7 @@ from pydantic import Field
 
 from translucid.config import Config, Rule
 from translucid.errors import ConfigError
-from translucid.training.recipe import of_file, read_toml
+from translucid.training.recipe import read_settings, read_toml
 
 Strings = Annotated[tuple[str, ...], Field(strict=False)]  # TOML has lists where Python has tuples
 
@@ -170,7 +170,7 @@ def _companion_faults(recipe: RecipeFile) -> list[str]:
 
 
 def _alone(path: Path) -> RecipeFile:
-    of_file(path)  # refuses what is no TOML, and tables that no recipe has
+    read_settings(path)  # refuses what is no TOML, and tables that no recipe has
     values = read_toml(path)
     faults: list[str] = []
     data = _table(DataTable, "data", values, faults)

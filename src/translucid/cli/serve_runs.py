@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 def runs_of(folders: Sequence[Path]) -> Runs:
     """Return the runs of some folders; refuse a folder that holds none."""
+    from translucid.checkpoint.run_directory import RunDirectory
     from translucid.serving.runs import Runs
-    from translucid.training.run_folder import read_record
 
     for folder in folders:
         if not folder.is_dir():
             raise InputError(f"--run {folder}: there is no such folder")
-        read_record(folder)
+        RunDirectory(folder).read_record()
     return Runs(folders, RunCheckpoints())
 
 
@@ -30,18 +30,17 @@ class RunCheckpoints:
 
     def steps(self, run: Path) -> list[int]:
         """Return the steps of which there is a checkpoint, oldest first."""
-        from translucid.training.run_folder import RunFolder
+        from translucid.checkpoint.run_directory import RunDirectory
 
-        return RunFolder(run).checkpoints.steps()
+        return RunDirectory(run).checkpoints.steps()
 
     def reader(self, run: Path) -> Callable[[int], Translator]:
         """Return what loads the network of a step; a DataError where that is not sound."""
+        from translucid.checkpoint.run_directory import RunDirectory
         from translucid.cli.explain_sources import load_checkpoint
-        from translucid.training.run_folder import RunFolder
         from translucid.translator import load
 
-        folder = RunFolder(run)
-        if not (folder.best.is_dir() or folder.model.is_dir()):
+        if not RunDirectory(run).models:
             raise InputError(
                 f"the run {run.resolve().name} has not saved a model yet, so its tokenizer is not "
                 "there: wait for its first validation"

@@ -8,7 +8,7 @@ from pydantic.fields import FieldInfo
 
 from translucid.config import Config
 from translucid.presets import PAPER_VOCABULARY, Preset
-from translucid.training.recipe import FROM_DATA, complete, of_preset
+from translucid.training.recipe import FROM_DATA, build_recipe, preset_settings
 
 
 class Setting(NamedTuple):
@@ -22,7 +22,7 @@ class Setting(NamedTuple):
 
 def settings_of(preset: Preset) -> list[Setting]:
     """Return the settings of network and training, in the order of their tables."""
-    model, training = complete([of_preset(preset)], (PAPER_VOCABULARY, PAPER_VOCABULARY))
+    model, training = build_recipe([preset_settings(preset)], (PAPER_VOCABULARY, PAPER_VOCABULARY))
     return [*_settings("model", model), *_settings("training", training)]
 
 

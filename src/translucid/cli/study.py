@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,13 +11,7 @@ import typer
 from translucid.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from translucid.cli.study_rows import Trial
-    from translucid.data.shards import PreparedData
-    from translucid.training.recipe import Settings
-    from translucid.training.study import Study
-    from translucid.training.study_results import RowResult
+    from translucid.training.study import RowResult, Study
 
 
 def study(
@@ -52,7 +45,7 @@ def study(
     """Train a network again and again, with one thing changed each time.
 
     Writes FOLDER/table.md, FOLDER/chart.svg and FOLDER/results.json anew after each row. Every row
-    is a run of its own in FOLDER/runs. Stopped at any moment, the same command goes on.
+    is a run in FOLDER/runs. Stopped at any moment, the same command continues.
 
     \b
     Examples:
@@ -60,24 +53,26 @@ def study(
       translucid study table-3 --data data -o study --row "1 layer" --seeds 1,2,3
       translucid study dropout.toml --data data -o study
     """
-    from translucid.cli.study_rows import trained
+    from translucid.cli.interruption import stopped_by_signals
+    from translucid.cli.progress import shown, stderr_console
     from translucid.data.shards import open_data
-    from translucid.training.recipe import Settings, of_assignments
+    from translucid.training.recipe import Settings, parse_assignments
+    from translucid.training.study import build_trials, run_trials
 
     prepared = open_data(data)
-    if "dev" not in prepared.manifest.splits:
-        raise InputError(f"{data} has no dev set, and a study compares dev scores: prepare one")
     chosen = _study(what).only(rows or [])
     steps = {} if max_steps is None else {"max_steps": max_steps}
-    over = [of_assignments(assignments or []), Settings(training=steps)]
-    trials = list(_trials(chosen, prepared, over, _seeds(seeds), output))
+    over = [parse_assignments(assignments or []), Settings(training=steps)]
+    trials = build_trials(chosen, prepared, over, _seeds(seeds), output)
     found: list[RowResult] = []
-    for result in trained(trials, prepared):
-        if result is None:
-            typer.echo("Go on:  the same command", err=True)
-            raise typer.Exit(130)
-        found.append(result)
-        _write(output, chosen.about, found)
+    stop = threading.Event()
+    with shown(stderr_console()) as emit, stopped_by_signals(stop.set, once=False):
+        for result in run_trials(trials, prepared, emit, stop):
+            found.append(result)
+            _write(output, chosen.about, found)
+    if len(found) < len(trials):
+        typer.echo("Continue:  the same command", err=True)
+        raise typer.Exit(130)
     typer.echo((output / "table.md").read_text(encoding="utf-8"), nl=False)
 
 
@@ -98,37 +93,15 @@ def _seeds(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _trials(
-    chosen: Study, data: PreparedData, over: list[Settings], seeds: list[int], output: Path
-) -> Iterator[Trial]:
-    """Yield every row with every seed; all settings are checked before anything is trained."""
-    from translucid.cli.study_rows import Trial
-    from translucid.training.recipe import Settings
-
-    dev = data.manifest.splits["dev"].pairs
-    for row in chosen.rows:
-        for seed in seeds:
-            usual = Settings(training={"validation_sample": dev, "keep_checkpoints": 1})
-            layers = [usual, *over, Settings(training={"seed": seed})]
-            recipe = chosen.recipe(row, layers, data.manifest.tokenizer.sizes)
-            yield Trial(row, recipe, output / "runs" / folder_name(row.name) / f"seed-{seed}")
-
-
-def folder_name(name: str) -> str:
-    """Return a folder's name for a row: readable, and different for different rows."""
-    plain = re.sub(r"[^\w.-]+", "-", name)
-    return plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
-
-
 def _write(output: Path, about: str, found: list[RowResult]) -> None:
     from translucid.atomic import new_file
     from translucid.interpret.figures.dot_chart import Dots, dot_chart
-    from translucid.training.study_results import summaries, table, to_json
+    from translucid.training.study import format_table, summarize, to_json
 
-    rows = [Dots(row.name, row.group, row.bleus) for row in summaries(found)]
+    rows = [Dots(row.name, row.group, row.bleus) for row in summarize(found)]
     note = "A dot is a run; the line is the mean of the first row."
     files = {
-        "table.md": table(about, found),
+        "table.md": format_table(about, found),
         "results.json": to_json(found),
         "chart.svg": dot_chart(about, note, "BLEU on the dev set", rows).svg,
     }

@@ -1,4 +1,4 @@
-"""Show a training run on stderr while it goes on.
+"""Train with a display on stderr, and stop at a signal.
 
 On a terminal a few lines at the bottom live, and validations stay above them. Anywhere else (a
 pipe, a log file, CI) there is a plain line every few seconds, and one for each validation.
@@ -7,10 +7,16 @@ pipe, a log file, CI) there is a plain line every few seconds, and one for each 
 
 from __future__ import annotations
 
+import os
+import shlex
+import sys
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -18,21 +24,76 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from translucid.cli.interruption import stopped_by_signals
+from translucid.cli.progress import stderr_console
 from translucid.events import (
     Notice,
+    Resumed,
     Saved,
     Skipped,
+    Started,
     Stopped,
     Trained,
     TrainingEvent,
     Validated,
 )
 
+if TYPE_CHECKING:
+    from translucid.training.train import TrainedRun
+
 SECONDS_BETWEEN_LINES = 10.0
 SECONDS_OF_SPEED = 15.0  # speed is that of the last moments
 LONGEST_SAMPLE = 160  # characters: a network that has just begun may repeat itself without end
 STOPPING = "Stopping after this step, and saving."
 AT_ONCE = " Ctrl-C again stops at once, without saving."
+
+
+def train_with_display(data: Any, **arguments: Any) -> TrainedRun:
+    """Call `translucid.training.train.train`, show what happens, and stop at Ctrl-C or SIGTERM."""
+    from translucid.training.distributed import DistributedContext
+    from translucid.training.train import train
+
+    context = DistributedContext.from_environment(os.environ)
+    stop = threading.Event()
+    with ExitStack() as stack:
+        display = TrainingDisplay(stack, stop, context.is_main, once=context.world > 1)
+        command = shlex.join(["translucid", *sys.argv[1:]])
+        return train(data, on_event=display.show, stop=stop, command=command, **arguments)
+
+
+class TrainingDisplay:
+    """A consumer of training's events that draws on stderr and, while training, hears signals.
+
+    Under torchrun only the main process is `shown`; `once`: a second signal does nothing.
+    """
+
+    def __init__(self, stack: ExitStack, stop: threading.Event, shown: bool, *, once: bool) -> None:
+        self._stack = stack
+        self._signals = ExitStack()
+        self._stop = stop
+        self._shown = shown
+        self._once = once
+        self._course: Course | None = None
+        self._draw: Callable[[TrainingEvent], None] | None = None
+
+    def show(self, event: TrainingEvent) -> None:
+        """Take the next event."""
+        if isinstance(event, Started):
+            if self._shown:
+                self._course = Course(Plan.from_event(event), time.monotonic)
+                self._draw = self._stack.enter_context(shown(stderr_console(), self._course))
+            self._stack.enter_context(self._signals)
+            self._signals.enter_context(stopped_by_signals(self.request_stop, once=self._once))
+        if self._draw is not None:
+            self._draw(event)
+        if isinstance(event, Stopped):
+            self._signals.close()
+
+    def request_stop(self) -> None:
+        """Ask training to stop, and say so."""
+        self._stop.set()
+        if self._course is not None:
+            self._course.stopping = STOPPING if self._once else STOPPING + AT_ONCE
 
 
 @dataclass(frozen=True)
@@ -49,6 +110,21 @@ class Plan:
     passes: Callable[[int, int], int]
     flops: float
     peak: float
+
+    @classmethod
+    def from_event(cls, event: Started) -> Plan:
+        """Return the plan of a run that is about to begin; the peak is measured now."""
+        import torch
+
+        from translucid.training.device import matrix_product_peak
+
+        return cls(
+            max_steps=event.max_steps,
+            max_minutes=event.max_minutes,
+            passes=event.passes,
+            flops=event.flops,
+            peak=event.processes * matrix_product_peak(torch.device(event.device)),
+        )
 
 
 @dataclass
@@ -70,7 +146,7 @@ class Course:
     _started: float | None = None
 
     def go_on(self, step: int, seconds: float) -> None:
-        """Count from here: so many steps and seconds are those of earlier sessions."""
+        """Count from here: these steps and seconds are those of earlier sessions."""
         self.steps_before, self.seconds_before = step, seconds
         self._started = self.clock()
 
@@ -83,12 +159,14 @@ class Course:
             self._recent.append(event)
             while sum(e.seconds for e in self._recent) > SECONDS_OF_SPEED and len(self._recent) > 1:
                 self._recent.popleft()
+        elif isinstance(event, Resumed):
+            self.go_on(event.step, event.seconds)
         elif isinstance(event, Validated) and event.best:
             self.best = event
 
     @property
     def tokens_per_second(self) -> float:
-        """Target tokens a second of the last moments, validation and saving left out."""
+        """Target tokens per second of the last moments, without validation and saving."""
         seconds = sum(event.seconds for event in self._recent)
         return sum(event.tokens for event in self._recent) / seconds if seconds else 0.0
 
@@ -213,6 +291,10 @@ def in_words(event: TrainingEvent) -> str:
             return f"step {event.step:,} skipped: {event.reason}"
         case Stopped():
             return f"stopped after step {event.step:,}: {event.reason}"
+        case Started():
+            return event.description
+        case Resumed():
+            return f"Resumed after step {event.step:,}."
         case Notice():
             return event.message
 

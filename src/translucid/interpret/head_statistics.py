@@ -29,7 +29,7 @@ from translucid.interpret.head_roles import (
 )
 from translucid.interpret.network import AttentionHead, all_heads, replace_kernels, single_network
 from translucid.interpret.trace import Side
-from translucid.model import Transformer, spelled_out
+from translucid.model import Transformer, eager
 from translucid.model.attention import PLAIN, Kernel
 from translucid.text.interface import BOS, EOS
 from translucid.text.lexical import sure_links
@@ -194,7 +194,7 @@ class _ObservedKernel:
     def __call__(
         self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMW: Tensor, mask: Tensor | None, dropout: float
     ) -> tuple[Tensor, Tensor]:
-        output_BHLW, weights_BHLM = spelled_out(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+        output_BHLW, weights_BHLM = eager(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
         if self.inner not in PLAIN:
             output_BHLW, _ = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
         self.on_weights(self.side, self.layer, weights_BHLM)

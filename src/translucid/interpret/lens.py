@@ -26,7 +26,7 @@ from translucid.interpret.network import (
     single_network,
 )
 from translucid.interpret.trace import TopToken, Trace
-from translucid.model.twin import twin
+from translucid.model.transformer import share_weights
 from translucid.text.interface import Tokenizer
 from translucid.translator import Translator
 
@@ -105,7 +105,7 @@ def truncate_encoder(translator: Translator, layer: int) -> Translator:
 
     The final norm of a pre-norm encoder is applied, as it is after the last layer.
     """
-    model = twin(single_network(translator))
+    model = share_weights(single_network(translator))
     model.encoder.layers = nn.ModuleList(list(model.encoder.layers)[: layer + 1])
     model.config = model.config.replace(encoder_layers=layer + 1)
     return replace_network(translator, model, f"{translator.name} reading encoder layer {layer}")

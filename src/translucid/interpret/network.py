@@ -6,7 +6,7 @@
     decoder 0.3     masked self-attention of the decoder
     cross 3.0       attention of the decoder to the encoder's output
 
-A changed copy shares every weight with the original (`model.twin`); `rescore` and `retranslate` let
+A changed copy shares every weight with the original (`model.transformer.share_weights`); `rescore` and `retranslate` let
 it read the sentence of a trace once more.
 
 Shapes: S source, T target, V vocabulary.
@@ -29,7 +29,7 @@ from translucid.model import MultiHeadAttention, Transformer
 from translucid.model.attention import Kernel
 from translucid.model.decoder import DecoderLayer
 from translucid.model.encoder import EncoderLayer
-from translucid.model.twin import twin
+from translucid.model.transformer import share_weights
 from translucid.translator import Translator
 from translucid.translator.member import Member
 from translucid.translator.searching import DecoderInput
@@ -113,7 +113,7 @@ def replace_network(translator: Translator, model: Transformer, name: str) -> Tr
 
 def replace_kernels(model: Transformer, new: NewKernel) -> Transformer:
     """Return a weight-sharing copy whose attention kernels are made from the original's."""
-    copy = twin(model)
+    copy = share_weights(model)
     for side, layer, attention in named_attentions(copy):
         attention.kernel = new(side, layer, attention.kernel)
     return copy

@@ -1,6 +1,6 @@
 """Recording: a weight-sharing copy of the network that records every number on its way.
 
-The copy shares every tensor with the served network (`model.twin`) and has its own attention
+The copy shares every tensor with the served network (`model.transformer.share_weights`) and has its own attention
 kernels and hooks, so the served network is never touched and there is nothing to restore. It reads
 a whole translation in one pass, each position seeing only those before it (section 3.2.3); tests
 check that the numbers are those of the search step by step.
@@ -23,7 +23,7 @@ from translucid.decoding.candidates import top_tokens
 from translucid.interpret.trace import FrozenTensors, Level, tensor_shapes
 from translucid.model import MultiHeadAttention, Transformer
 from translucid.model.attention import PLAIN, Kernel
-from translucid.model.twin import twin
+from translucid.model.transformer import share_weights
 from translucid.text.interface import BOS
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def recording_copy(model: Transformer, level: Level) -> tuple[Transformer, Tenso
 
     It reads one sentence at a time, in evaluation mode.
     """
-    copy, log = twin(model).eval(), TensorLog()
+    copy, log = share_weights(model).eval(), TensorLog()
     relative = model.config.positions == "relative"
     for stem, attention in _attentions(copy).items():
         biased = relative and stem.endswith("self_attention")

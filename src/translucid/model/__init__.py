@@ -18,7 +18,8 @@ initialization        where training begins                       5
 """
 
 from translucid.config import ModelConfig
-from translucid.model.attention import MultiHeadAttention, fused, spelled_out
+from translucid.model.attention import MultiHeadAttention, eager, register_kernel, sdpa
+from translucid.model.positional import register_positions
 from translucid.model.session import DecodingSession
 from translucid.model.transformer import Transformer
 from translucid.model.word_vectors import load_word_vectors
@@ -28,7 +29,9 @@ __all__ = [
     "ModelConfig",
     "MultiHeadAttention",
     "Transformer",
-    "fused",
+    "eager",
     "load_word_vectors",
-    "spelled_out",
+    "register_kernel",
+    "register_positions",
+    "sdpa",
 ]

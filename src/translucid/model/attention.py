@@ -3,7 +3,7 @@
 ::
 
       x ── W^Q ── q ─┐
-                     ├─ softmax(q kᵀ / √d_k) v ── W^O ── out        (equation 1, once a head)
+                     ├─ softmax(q kᵀ / √d_k) v ── W^O ── out        (equation 1, per head)
     mem ── W^K ── k ─┤
     mem ── W^V ── v ─┘
 
@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from translucid.config import ModelConfig
+from translucid.config import KERNELS, ModelConfig
 from translucid.model.dropout import dropped
 from translucid.model.positional import Rotation, rotate
 
@@ -28,7 +28,9 @@ SHORT = 128  # queries; beyond, the weights of all heads would take much memory
 
 
 class Kernel(Protocol):
-    """The seam of attention: equation 1 for all heads at once.
+    """The seam of attention (section 3.2.1): equation 1 for all heads at once.
+
+    `register_kernel` adds one that the setting `model.attention` can name.
 
     ``mask`` is added to the scores (0 where a query may attend, -inf where it may not; see
     :mod:`translucid.model.masks`) and broadcasts to (B, H, L, M). ``dropout`` acts on the weights.
@@ -41,7 +43,11 @@ class Kernel(Protocol):
         """Attend: queries to keys, then the weighted sum of values."""
 
 
-def fused(
+register_kernel = KERNELS.register
+
+
+@register_kernel("sdpa")
+def sdpa(
     q_BHLK: Tensor, k_BHMK: Tensor, v_BHMW: Tensor, mask: Tensor | None, dropout: float
 ) -> tuple[Tensor, None]:
     """Equation 1 (section 3.2.1) by PyTorch's fused kernel: fast; it shows no weights."""
@@ -50,13 +56,14 @@ def fused(
     ), None
 
 
-def spelled_out(
+@register_kernel("eager")
+def eager(
     q_BHLK: Tensor, k_BHMK: Tensor, v_BHMW: Tensor, mask: Tensor | None, dropout: float
 ) -> tuple[Tensor, Tensor]:
     """Equation 1 (section 3.2.1) step by step, returning the weights too.
 
-    The same numbers as :func:`fused`, which a test holds; so a picture of these weights is a
-    picture of what the fast model does.
+    A test holds it to the numbers of :func:`sdpa`, so a picture of these weights is a picture of
+    what the fast model does.
     """
     scores_BHLM = q_BHLK @ k_BHMK.transpose(-2, -1) / math.sqrt(q_BHLK.size(-1))
     if mask is not None:
@@ -65,6 +72,7 @@ def spelled_out(
     return dropped(weights_BHLM, dropout) @ v_BHMW, weights_BHLM
 
 
+@register_kernel("auto")
 def fastest(
     q_BHLK: Tensor, k_BHMK: Tensor, v_BHMW: Tensor, mask: Tensor | None, dropout: float
 ) -> tuple[Tensor, Tensor | None]:
@@ -77,11 +85,11 @@ def fastest(
     compiling = torch.compiler.is_compiling()  # sizes are open then
     plain = 1 < q_BHLK.size(2) <= SHORT or dropout > 0
     if q_BHLK.device.type != "cpu" or compiling or not plain:
-        return fused(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
-    return spelled_out(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+        return sdpa(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+    return eager(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
 
 
-PLAIN: tuple[Kernel, ...] = (fastest, fused, spelled_out)
+PLAIN: tuple[Kernel, ...] = (fastest, sdpa, eager)
 """Kernels that compute equation 1 and nothing else, so that one can stand for another."""
 
 
@@ -105,7 +113,7 @@ class MultiHeadAttention(nn.Module):
         self.w_v = nn.Linear(d_model, heads * config.d_v, bias=bias)
         self.w_o = nn.Linear(heads * config.d_v, d_model, bias=bias)
         self.dropout = config.attention_dropout
-        self.kernel = fastest
+        self.kernel = KERNELS.find(config.attention)
 
     def keys_values(self, memory_BMD: Tensor, rotation: Rotation | None) -> tuple[Tensor, Tensor]:
         """Project what is attended to: k_BHMK and v_BHMW of all heads."""

@@ -46,7 +46,7 @@ class LayerCache:
         return self._keys_BHCK[:, :, :stop], self._values_BHCV[:, :, :stop]
 
     def keep(self, sources_B: Tensor, keys: int) -> None:
-        """Go on with these sources alone, of which so many keys are in use."""
+        """Continue with these sources alone, of which this many keys are in use."""
         if self._keys_BHCK is not None and self._values_BHCV is not None:
             self._keys_BHCK = _select(self._keys_BHCK, sources_B, keys)
             self._values_BHCV = _select(self._values_BHCV, sources_B, keys)
@@ -59,7 +59,7 @@ class LayerCache:
 
 
 class DecoderCache:
-    """A :class:`LayerCache` a decoder layer (section 3.1), owned by one decoding session."""
+    """One :class:`LayerCache` per decoder layer (section 3.1), owned by one decoding session."""
 
     def __init__(self, layers: int, sources: int, copies: int, like: Tensor) -> None:
         self.layers = [LayerCache() for _ in range(layers)]
@@ -89,7 +89,7 @@ class DecoderCache:
         return self._ancestry_BWM[:, None]
 
     def reorder(self, sources_B: Tensor, parents_BW: Tensor, all_sources: bool) -> None:
-        """Go on with these sources, each copy with the past of its parent among the old copies.
+        """Continue with these sources, each copy with the past of its parent among the old copies.
 
         Keys and values move only where sources are left out.
         """

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from translucid.config import POSITIONS, ModelConfig
+
 
 class Group(NamedTuple):
     """Parameters that begin alike, how and why; the paper is silent on it."""
@@ -78,7 +80,9 @@ def group_of(parameter: str) -> Group:
 
 
 @torch.no_grad()
-def initialize(model: nn.Module) -> None:
+def initialize(model: nn.Module, config: ModelConfig) -> None:
     """Give every parameter its first value, by PyTorch's generator; training is section 5."""
+    keeps_own = config.positions not in POSITIONS.built_in  # registered ones begin as they are made
     for name, parameter in model.named_parameters():
-        group_of(name).begin(parameter)
+        if not (keeps_own and ".positions." in name):
+            group_of(name).begin(parameter)

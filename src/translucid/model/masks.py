@@ -9,8 +9,8 @@ Three sentences of a batch, padded on the right, and the decoder's causal mask::
      ■    ■    ■    ·          ■ ■ ■ ■
 
 Because padding is on the right, a real target position never sees a padded one, so the decoder's
-self-attention needs the causal mask alone. No row may be empty: fused attention gives zeros there
-and the spelled-out one NaN. A causal row always holds its own position, and
+self-attention needs the causal mask alone. No row may be empty: `sdpa` gives zeros there and
+`eager` NaN. A causal row always holds its own position, and
 :func:`check_no_empty_row` keeps the invariant for padding.
 
 Shapes: B batch, S source, L queries, M keys, H heads.
@@ -42,7 +42,7 @@ def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
 def additive(allowed: Tensor | None, bias_HLM: Tensor | None, dtype: torch.dtype) -> Tensor | None:
     """Turn a mask into what is added to scores (section 3.2.3): 0 or a bias, -inf if forbidden.
 
-    Made once a forward pass, so that no layer converts it again. None stands for "all allowed".
+    Made once per forward pass, so that no layer converts it again. None stands for "all allowed".
     """
     if allowed is None:
         return bias_HLM

@@ -8,11 +8,13 @@ embedding (sinusoidal, learned), *turns* queries and keys before they meet (rota
 sinusoidal              the paper: dimension 2i is sin(p / 10000^(2i/d)), 2i+1 its cosine
 sinusoidal-halves       the same angles, all sines first, then all cosines (as in Marian models)
 sinusoidal-timescales   halves, with wavelengths spread over d/2 − 1 steps (as in tensor2tensor)
-learned                 a trained vector a position (table 3, row E); refuses longer inputs
+learned                 a trained vector per position (table 3, row E); refuses longer inputs
 rotary                  Su et al. 2021, "RoFormer"
 relative                Raffel et al. 2020, "T5": a trained bias for each bucket of distance
 none                    order is known to the decoder's mask alone
 ======================  ======================================================================
+
+``@register_positions("name")`` adds a kind: a function of (config, both_ways) that returns one.
 
 Shapes: B batch, L positions (queries), M keys, D d_model, H heads, K size of a head.
 """
@@ -25,7 +27,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from translucid.config import ModelConfig
+from translucid.config import POSITIONS, ModelConfig
 from translucid.errors import InputError
 
 
@@ -141,7 +143,7 @@ class RotaryPositions(Positions):
         return Rotation(*self._angles(offset, stop).to(self.table_2LK))
 
     def _angles(self, start: int, stop: int) -> Tensor:
-        """Return (cos, sin) stacked: the sinusoids of section 3.5, one angle a dimension pair."""
+        """Return (cos, sin) stacked: the sinusoids of section 3.5, one angle per dimension pair."""
         sin, cos = sinusoids(start, stop, self.d_k, "sinusoidal-halves").chunk(2, dim=-1)
         return torch.stack([torch.cat([cos, cos], dim=-1), torch.cat([sin, sin], dim=-1)])
 
@@ -164,7 +166,7 @@ def distance_buckets(distance: Tensor, both_ways: bool, buckets: int, farthest: 
 
 
 class RelativePositions(Positions):
-    """A bias a head, learned for each bucket of distance and shared by the layers of a stack.
+    """A bias per head, learned for each bucket of distance and shared by the layers of a stack.
 
     An alternative to section 3.5, from Raffel et al. 2020 ("T5"); the paper has no such thing.
     """
@@ -186,16 +188,15 @@ class RelativePositions(Positions):
         return bias_LMH.permute(2, 0, 1)
 
 
+register_positions = POSITIONS.register
+for _layout in ("sinusoidal", "sinusoidal-halves", "sinusoidal-timescales"):
+    register_positions(_layout)(lambda config, _: SinusoidalPositions(config.positions, config))
+register_positions("learned")(lambda config, _: LearnedPositions(config))
+register_positions("rotary")(lambda config, _: RotaryPositions(config))
+register_positions("relative")(lambda config, both_ways: RelativePositions(both_ways, config))
+register_positions("none")(lambda *_: Positions())
+
+
 def make_positions(config: ModelConfig, both_ways: bool) -> Positions:
     """Return a stack's positions (section 3.5); the encoder's look ``both_ways``."""
-    match config.positions:
-        case "learned":
-            return LearnedPositions(config)
-        case "rotary":
-            return RotaryPositions(config)
-        case "relative":
-            return RelativePositions(both_ways, config)
-        case "none":
-            return Positions()
-        case layout:
-            return SinusoidalPositions(layout, config)
+    return POSITIONS.find(config.positions)(config, both_ways)

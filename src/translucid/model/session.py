@@ -3,8 +3,8 @@
 ::
 
     session = model.start(source_BS, copies=beam)     # encodes once, projects the source once
-    log_probs_NV = session.step(last_ids_N)           # feeds one token a row, N = B × copies
-    session.reorder(rows_N)                           # rows that go on, in their new order
+    log_probs_NV = session.step(last_ids_N)           # feeds one token per row, N = B × copies
+    session.reorder(rows_N)                           # rows that continue, in new order
 
 Shapes: B sources, W copies of each, N = B × W rows, a source's side by side, D d_model, V
 vocabulary.
@@ -58,7 +58,7 @@ class DecodingSession:
         if last_ids_N.numel() != self.rows:
             raise InputError(
                 f"last_ids has {last_ids_N.numel()} tokens, but {self.rows} rows are under way "
-                f"({self.memory_BSD.size(0)} sources × {self.copies} copies): give one a row"
+                f"({self.memory_BSD.size(0)} sources × {self.copies} copies): give one per row"
             )
         embedded_N1D = self._model.target_embedding(last_ids_N[:, None])
         states_ND = self._model.decoder.step(embedded_N1D, self._memories, self.cache)

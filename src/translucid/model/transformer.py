@@ -11,6 +11,9 @@ Shapes: B batch, S source, T target, D d_model, V vocabulary.
 
 from __future__ import annotations
 
+import copy
+import itertools
+
 import torch
 from torch import Tensor, nn
 
@@ -37,7 +40,7 @@ class Transformer(nn.Module):
             config
         )
         self.encoder, self.decoder = Encoder(config), Decoder(config)
-        initialize(self)
+        initialize(self, config)
 
     def forward(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
         """Return logits_BTV: at each target position, a score for every token that may come next.
@@ -94,3 +97,13 @@ def _check_rows(target_BT: Tensor, memory_BSD: Tensor, source_BS: Tensor) -> Non
             f"source {tuple(source_BS.shape)}: they must agree in rows, and memory with source in "
             "length"
         )
+
+
+def share_weights(model: Transformer) -> Transformer:
+    """Return a copy of the network that shares every tensor with it; the paper has no such thing.
+
+    Its attention kernels (section 3.2.1) can be replaced, to record or to change what they do,
+    while the model itself keeps serving.
+    """
+    shared = {id(t): t for t in itertools.chain(model.parameters(), model.buffers())}
+    return copy.deepcopy(model, memo=shared)

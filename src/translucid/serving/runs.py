@@ -1,13 +1,6 @@
 """Training runs that a server shows, while they train and afterwards.
 
-A run is read from its folder, as it is at the moment (see `training.run_folder`)::
-
-    RUN/run.json           what was asked for
-        metrics.jsonl      its course, a line an event, growing
-        .lock              held as long as it trains
-        model/             there when it has finished
-        checkpoints/       networks on the way
-
+A run is read from its directory, as it is at the moment (see `checkpoint.run_directory`).
 Networks of checkpoints are loaded by what the command line brings: serving knows nothing of how
 they are stored.
 """
@@ -17,12 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from translucid.checkpoint.run_directory import RunDirectory
 from translucid.errors import nearest
-from translucid.folder_lock import is_locked
 from translucid.serving.problems import Problem
 from translucid.serving.run_events import last_step
 from translucid.translator import Translator
@@ -50,33 +42,31 @@ class Run:
     @property
     def metrics(self) -> Path:
         """The course of the run."""
-        return self.path / "metrics.jsonl"
+        return self.directory.metrics.path
+
+    @property
+    def directory(self) -> RunDirectory:
+        """Where its files are."""
+        return RunDirectory(self.path)
 
     def record(self) -> dict[str, Any]:
         """Return what the run was asked for; it is replaced as a whole when a run goes on."""
-        content: dict[str, Any] = json.loads((self.path / "run.json").read_bytes())
+        content: dict[str, Any] = json.loads(self.directory.record_path.read_bytes())
         return content
 
     def is_there(self) -> bool:
         """Tell whether its folder is still what it was when the server started."""
-        return (self.path / "run.json").is_file()
+        return self.directory.exists()
 
     def directions(self) -> list[tuple[str, str]]:
         """Return source and target languages of its models; none where there is none yet."""
-        for folder in ("best", "model"):
-            try:
-                content = json.loads((self.path / folder / "generation_config.json").read_bytes())
-                return [(source, target) for source, target in content["directions"]]
-            except (OSError, ValueError, KeyError, TypeError):
-                continue  # not there, or not whole
-        return []
+        return self.directory.directions()
 
     def state(self) -> State:
         """Tell whether it trains now, has come to its end, or stands still before it."""
-        if is_locked(self.path):
+        if self.directory.is_training():
             return "training"
-        finished = _step_of_model(self.path / "model")
-        return "finished" if finished is not None and finished >= self.step() else "stopped"
+        return "finished" if self.directory.is_finished(self.step()) else "stopped"
 
     def step(self) -> int:
         """Return the newest step that the run has told of; 0 before the first."""
@@ -85,14 +75,13 @@ class Run:
     def describe(self) -> dict[str, Any]:
         """Return what a list of runs says of it; `started`: when it began or last went on."""
         record = self.record()
-        began = (self.path / "run.json").stat().st_mtime
         return {
             "name": self.name,
             "state": self.state(),
             "step": self.step(),
             "max_steps": record["training"]["max_steps"],
             "directions": self.directions(),
-            "started": datetime.fromtimestamp(began, UTC).isoformat(timespec="seconds"),
+            "started": self.directory.started().isoformat(timespec="seconds"),
             "settings": {"model": record["model"], "training": record["training"]},
         }
 
@@ -127,12 +116,3 @@ class Runs:
             raise Problem("unknown-run", f"the folder of the run {name!r} is not there any more")
         hint = nearest(name[:80], self._runs) if self._runs else "start the server with --run RUN"
         raise Problem("unknown-run", f"no run is called {name[:80]!r}; {hint}")
-
-
-def _step_of_model(folder: Path) -> int | None:
-    """Return the step after which a run's model was written; None where there is none."""
-    try:
-        step = json.loads((folder / "provenance.json").read_bytes())["step"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None  # not there, or not whole: then the run has not come to its end
-    return step if isinstance(step, int) else None

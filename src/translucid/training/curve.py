@@ -1,7 +1,7 @@
-"""The course of a training run as a picture: loss above, learning rate below, one axis of steps.
+"""The learning curves of a run as a picture: loss above, learning rate below, one axis of steps.
 
 The SVG is written by hand, so that drawing needs no package. Its colours are readable on white and
-on black, and it has no background of its own.
+on black, and it has no background.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ text { font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #7a
 
 
 class Point(NamedTuple):
-    """A value after so many steps."""
+    """A value after a step."""
 
     step: int
     value: float
@@ -34,7 +34,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Curves:
-    """What is drawn: losses without label smoothing, in nats a token, and the learning rate."""
+    """What is drawn: losses without label smoothing, in nats per token, and the learning rate."""
 
     training: Sequence[Point]
     dev: Sequence[Point]
@@ -69,12 +69,12 @@ def curve_svg(curves: Curves, title: str) -> str:
     parts = [
         f'<text class="title" x="{LEFT}" y="20">{escape(title)}</text>',
         *_legend(curves),
-        *_frame(loss, "loss (nats a token)", steps=False),
-        *_line(loss, thinned(curves.training), _TRAINING),
+        *_frame(loss, "loss (nats per token)", steps=False),
+        *_line(loss, thin(curves.training), _TRAINING),
         *_line(loss, curves.dev, _DEV),
         *_lowest(loss, curves.dev),
         *_frame(rate, "learning rate", steps=True),
-        *_line(rate, thinned(curves.learning_rate), _RATE),
+        *_line(rate, thin(curves.learning_rate), _RATE),
         f'<text x="{(LEFT + RIGHT) / 2}" y="{HEIGHT - 12}" text-anchor="middle">step</text>',
     ]
     return "\n".join(
@@ -82,7 +82,7 @@ def curve_svg(curves: Curves, title: str) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
             f'width="{WIDTH}" height="{HEIGHT}" role="img">',
             f"<title>{escape(title)}</title>",
-            f"<desc>{escape(_in_words(curves))}</desc>",
+            f"<desc>{escape(_describe(curves))}</desc>",
             f"<style>{_STYLE}</style>",
             *parts,
             "</svg>\n",
@@ -90,7 +90,7 @@ def curve_svg(curves: Curves, title: str) -> str:
     )
 
 
-def thinned(points: Sequence[Point]) -> list[Point]:
+def thin(points: Sequence[Point]) -> list[Point]:
     """Return at most `MOST_POINTS` points: neighbours are put together by their mean."""
     size = math.ceil(len(points) / MOST_POINTS)
     groups = [points[begin : begin + size] for begin in range(0, len(points), max(1, size))]
@@ -100,7 +100,7 @@ def thinned(points: Sequence[Point]) -> list[Point]:
 
 
 def ticks(low: float, high: float, most: int) -> list[float]:
-    """Return round numbers from `low` to beyond `high`, at most about so many.
+    """Return round numbers from `low` to beyond `high`, about `most` of them at most.
 
     >>> ticks(0, 7.2, 5)
     [0, 2, 4, 6, 8]
@@ -179,7 +179,7 @@ def _legend(curves: Curves) -> Iterator[str]:
             x -= 36
 
 
-def _in_words(curves: Curves) -> str:
+def _describe(curves: Curves) -> str:
     """Say what the picture shows, for those who cannot see it."""
     said = []
     for name, points in (("training loss", curves.training), ("dev loss", curves.dev)):

@@ -1,4 +1,4 @@
-"""Where to compute, and in which numbers.
+"""Where to compute, in which precision, and how fast the machine could be.
 
 bfloat16 halves the memory and the time of matrix products where a processor really has it. Some
 only say so: on a virtual machine that shows AMX and does not let it run, the first product kills
@@ -21,6 +21,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from translucid.anatomy import anatomy
+from translucid.config import ModelConfig
 from translucid.errors import InputError
 
 DeviceName = Literal["auto", "cpu", "cuda", "mps"]
@@ -29,6 +31,7 @@ Precision = Literal["auto", "fp32", "bf16"]
 _PATIENCE = 120.0  # seconds that the child may take
 _ROUNDS = 5
 _ENOUGH = 0.5  # seconds of measuring: without hardware for it, bfloat16 is slow beyond measure
+_PEAK_SIZE, _PEAK_SECONDS = 1024, 0.3
 _WORTHWHILE = 1.1  # times as fast, from which on fewer digits are a good bargain
 
 
@@ -55,6 +58,35 @@ def choose_device(name: DeviceName, local_rank: int) -> torch.device:
         )
     torch.cuda.set_device(local_rank)
     return torch.device("cuda", local_rank)
+
+
+def matrix_product_peak(device: torch.device) -> float:
+    """Measure the FLOP/s of a large float32 matrix product: what training's speed is compared with.
+
+    It is measured, because processors promise more than virtual machines give.
+    """
+    a = torch.randn(_PEAK_SIZE, _PEAK_SIZE, device=device)
+    b = torch.randn(_PEAK_SIZE, _PEAK_SIZE, device=device)
+    best, end = float("inf"), time.perf_counter() + _PEAK_SECONDS
+    while True:
+        start = time.perf_counter()
+        float((a @ b)[0, 0])  # reading a number waits for the device
+        now = time.perf_counter()
+        best = min(best, now - start)
+        if now > end:
+            return 2 * _PEAK_SIZE**3 / best
+
+
+def training_flops(config: ModelConfig, source_length: float, target_length: float) -> float:
+    """Return the FLOPs per target token of a training step, for sentences of these mean lengths."""
+    source, target = (max(1, round(length)) for length in (source_length, target_length))
+    encoder = sum(
+        block.cost.training for block in anatomy(config, source) if _is_encoder(block.name)
+    )
+    decoder = sum(
+        block.cost.training for block in anatomy(config, target) if not _is_encoder(block.name)
+    )
+    return encoder * source_length / target_length + decoder
 
 
 def _available() -> list[DeviceName]:
@@ -160,6 +192,10 @@ def _seconds(device: torch.device, *, bf16: bool) -> float:
             raise ArithmeticError("a bfloat16 product gave numbers that are not finite")
         best = min(best, time.perf_counter() - began)
     return best
+
+
+def _is_encoder(block: str) -> bool:
+    return block.startswith("encoder")
 
 
 if __name__ == "__main__":

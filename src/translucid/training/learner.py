@@ -1,8 +1,15 @@
-"""The network that learns: it with its objective, its optimiser and its averaged weights."""
+"""The network that learns: its objective, its optimiser and its averaged weights.
+
+Randomness is a function of (seed, step, micro-batch), never of what happened before. Each
+micro-batch draws from generators that are seeded anew for it, so a resumed run drops the same as
+one that was not interrupted, and the number of processes and threads does not matter. A micro-batch
+is known by its rows, because subword sampling may cut it into pieces, which must not draw the same.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -10,31 +17,51 @@ from contextlib import AbstractContextManager
 import torch
 from torch import Tensor, nn
 
-from translucid.checkpoint.format import check_weights
+from translucid.checkpoint.model_directory import check_weights
 from translucid.checkpoint.store import Checkpoint
+from translucid.config import ModelConfig
 from translucid.data.collate import Batch
+from translucid.data.shuffle import derive
 from translucid.model import Transformer
 from translucid.model.dropout import drawing_from
+from translucid.training.config import TrainingConfig
 from translucid.training.distributed import Distribution
 from translucid.training.loss import Objective
 from translucid.training.optimizer import (
     WeightAverage,
+    allocate_optimizer_state,
     build_optimizer,
-    memory_for,
     optimizer_tensors,
     scale_and_clip,
     set_learning_rate,
 )
-from translucid.training.randomness import generator_of, set_randomness
-from translucid.training.settings import TrainingConfig
-from translucid.training.side_by_side import Threads, at_a_time, may_be_apart
+from translucid.training.parallel_micro_batches import (
+    ThreadPool,
+    can_run_in_parallel,
+    count_parallel,
+)
+
+_WEIGHTS, _DROPOUT = 16, 17  # what numbers are drawn for: `data` uses smaller ones
+
+
+def initial_model(config: ModelConfig, seed: int) -> Transformer:
+    """Return a network with its first weights, which `seed` decides."""
+    torch.manual_seed(derive(seed, _WEIGHTS))
+    return Transformer(config)
+
+
+def derive_seed(seed: int, step: int, batch: Batch) -> int:
+    """Return the seed of a micro-batch of a step, a pure function of the arguments."""
+    rows = batch.examples.astype("<i8").tobytes() + batch.directions.astype("<i8").tobytes()
+    digest = hashlib.blake2b(rows, digest_size=7).digest()
+    return derive(seed, _DROPOUT, step, int.from_bytes(digest, "little"))
 
 
 class Learner:
     """A network and all that changes with it in a step.
 
-    `bf16` computes matrix products in bfloat16; weights and gradients stay in float32. `at_a_time`
-    micro-batches are computed side by side.
+    `bf16` computes matrix products in bfloat16; weights and gradients stay in float32. `parallel`
+    micro-batches are computed at the same time.
     """
 
     def __init__(
@@ -51,7 +78,9 @@ class Learner:
         self.distribution = distribution
         self.device = device
         self.bf16 = bf16
-        self.objective = Objective(model, settings.label_smoothing, agreement=0.0).to(device)
+        self.objective = Objective(
+            model, settings.label_smoothing, rdrop_alpha=0.0, loss=settings.loss
+        ).to(device)
         if settings.compile:
             self.objective.compile(dynamic=True)
         self.module = distribution.wrap(self.objective)
@@ -60,62 +89,63 @@ class Learner:
         self.average = (
             WeightAverage(self.parameters, settings.ema_decay) if settings.ema_decay else None
         )
-        apart = may_be_apart(settings, device=device, bf16=bf16, world=distribution.world)
-        self.at_a_time = at_a_time(settings, torch.get_num_threads()) if apart else 1
-        self._threads = Threads(self.at_a_time) if self.at_a_time > 1 else None
+        can = can_run_in_parallel(settings, device=device, bf16=bf16, world=distribution.world)
+        self.parallel = count_parallel(settings, torch.get_num_threads()) if can else 1
+        self._threads = ThreadPool(self.parallel) if self.parallel > 1 else None
 
-    def accumulate(self, batches: Sequence[Batch], step: int, real: int) -> Tensor:
+    def forward_backward(self, batches: Sequence[Batch], step: int, own: int) -> Tensor:
         """Add up the gradients of a step's summed loss over this process's micro-batches.
 
-        Only the first `real` of them count; where other processes need company, those after them,
-        or the last once more, are computed and add nothing. Return the (smoothed, plain) loss sums,
-        a row for each that counts, in float64 on the CPU.
+        Only the first `own` of them count; where other processes need this one to take part, those
+        after them, or the last once more, are computed and add nothing. Return the (smoothed,
+        plain) loss sums, one row for each that counts, in float64 on the CPU.
         """
         self.module.train()
-        twice = step >= self.settings.agreement_from
-        self.objective.agreement = self.settings.agreement if twice else 0.0
-        if self._threads is not None and real > 1:
-            return self._accumulate_side_by_side(self._threads, batches[:real], step)
-        rounds = self.distribution.rounds(real)
+        twice = step >= self.settings.rdrop_start
+        self.objective.rdrop_alpha = self.settings.rdrop_alpha if twice else 0.0
+        if self._threads is not None and own > 1:
+            return self._forward_backward_in_parallel(self._threads, batches[:own], step)
+        count = self.distribution.micro_batch_count(own)
         sums = [torch.empty(0, 2, device=self.device)]
-        for number in range(rounds):
+        for number in range(count):
             batch = batches[min(number, len(batches) - 1)].to(self.device)
-            set_randomness(self.settings.seed, step, batch)
-            with self.distribution.accumulating(self.module, last=number == rounds - 1):
-                smoothed, plain = self._losses(batch)
-                counted = smoothed if number < real else smoothed * 0
+            torch.manual_seed(derive_seed(self.settings.seed, step, batch))
+            with self.distribution.accumulate(self.module, last=number == count - 1):
+                smoothed, plain = self._forward(batch)
+                counted = smoothed if number < own else smoothed * 0
                 counted.backward()  # type: ignore[no-untyped-call]
-            if number < real:
+            if number < own:
                 sums.append(torch.stack([smoothed.detach(), plain.detach()])[None])
         return torch.cat(sums).cpu().double()
 
-    def _accumulate_side_by_side(
-        self, threads: Threads, batches: Sequence[Batch], step: int
+    def _forward_backward_in_parallel(
+        self, threads: ThreadPool, batches: Sequence[Batch], step: int
     ) -> Tensor:
         parameters = [p for p in self.parameters.values() if p.requires_grad]
 
-        def computed(batch: Batch) -> tuple[Tensor, tuple[Tensor, ...]]:
-            with drawing_from(generator_of(self.settings.seed, step, batch)):
-                smoothed, plain = self._losses(batch)
+        def compute(batch: Batch) -> tuple[Tensor, tuple[Tensor, ...]]:
+            seed = derive_seed(self.settings.seed, step, batch)
+            with drawing_from(torch.Generator().manual_seed(seed)):
+                smoothed, plain = self._forward(batch)
             gradients = torch.autograd.grad(smoothed, parameters)
             return torch.stack([smoothed.detach(), plain.detach()])[None], gradients
 
         sums = [torch.empty(0, 2)]
-        for losses, gradients in threads.map(computed, batches):
+        for losses, gradients in threads.map(compute, batches):
             sums.append(losses)
             _add_gradients(parameters, gradients)
         return torch.cat(sums).double()
 
-    def _losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the (smoothed, plain) loss sums of a micro-batch."""
         with self._precision():
             smoothed, plain = self.module(batch.source_BS, batch.target_BT, batch.labels_BT)
         return smoothed, plain
 
-    def clip(self, tokens: int) -> float:
-        """Make the gradients those of the loss a token, clip them and return their norm."""
+    def clip_gradients(self, tokens: int) -> float:
+        """Divide the gradients by the number of tokens, clip them and return their norm."""
         return scale_and_clip(
-            self.parameters.values(), tokens=tokens, longest=self.settings.clip_norm
+            self.parameters.values(), tokens=tokens, max_norm=self.settings.clip_norm
         )
 
     def update(self, step: int, rate: float) -> None:
@@ -125,7 +155,7 @@ class Learner:
         if self.average is not None:
             self.average.update(step)
 
-    def forget_gradients(self) -> None:
+    def zero_gradients(self) -> None:
         """Drop the gradients, after a step or instead of one."""
         self.optimizer.zero_grad(set_to_none=True)
 
@@ -135,7 +165,7 @@ class Learner:
         with contextlib.ExitStack() as stack:
             if self.average is not None:
                 stack.enter_context(self.average.in_use())
-            yield stack.enter_context(self.distribution.whole(self.model))
+            yield stack.enter_context(self.distribution.full_model(self.model))
 
     def weights_to_use(self) -> dict[str, Tensor]:
         """Return the weights that `best_weights` gives, whole, by name."""
@@ -143,7 +173,7 @@ class Learner:
         return self.distribution.full_state(tensors)
 
     def tensors(self) -> dict[str, dict[str, Tensor]]:
-        """Return all tensors that a checkpoint holds, whole, by file and name."""
+        """Return all tensors of a checkpoint, whole, by file and name."""
         files: dict[str, Mapping[str, Tensor]] = {
             "model": self.parameters,
             "optimizer": optimizer_tensors(self.optimizer, self.parameters),
@@ -153,20 +183,20 @@ class Learner:
         return {name: self.distribution.full_state(tensors) for name, tensors in files.items()}
 
     def restore(self, checkpoint: Checkpoint | None) -> None:
-        """Take over a checkpoint, which the main process has; the others pass None."""
-        self._put_all(self.parameters, self._read(checkpoint, "model", self.parameters))
+        """Load a checkpoint, which the main process has; the others pass None."""
+        self._load(self.parameters, self._read(checkpoint, "model", self.parameters))
         if self.average is not None:
             tensors = self.average.tensors
-            self._put_all(tensors, self._read(checkpoint, "average", tensors))
+            self._load(tensors, self._read(checkpoint, "average", tensors))
         found = checkpoint.tensors("optimizer") if checkpoint else {}
         shapes = json.loads(
-            self.distribution.share(json.dumps({n: list(t.shape) for n, t in found.items()}))
+            self.distribution.broadcast(json.dumps({n: list(t.shape) for n, t in found.items()}))
         )
-        self._put_all(memory_for(self.optimizer, self.parameters, shapes), found)
+        self._load(allocate_optimizer_state(self.optimizer, self.parameters, shapes), found)
 
-    def _put_all(self, targets: Mapping[str, Tensor], values: Mapping[str, Tensor]) -> None:
+    def _load(self, targets: Mapping[str, Tensor], values: Mapping[str, Tensor]) -> None:
         for name, target in targets.items():
-            self.distribution.put(target, values.get(name))
+            self.distribution.copy_from_main(target, values.get(name))
 
     def _read(
         self, checkpoint: Checkpoint | None, name: str, expected: Mapping[str, Tensor]
@@ -184,7 +214,7 @@ class Learner:
 
 
 def _add_gradients(parameters: Sequence[nn.Parameter], gradients: tuple[Tensor, ...]) -> None:
-    """Add to the gradients of parameters, as a backward pass does: in the parameters' layout."""
+    """Add to the gradients of parameters as a backward pass does, in the parameters' layout."""
     known = [parameter.grad for parameter in parameters if parameter.grad is not None]
     if known:
         torch._foreach_add_(known, gradients)

@@ -13,9 +13,11 @@ and weights, and overwritten by the next chunk. The logits of a batch are never 
                ├─ rows 1024…2047 ─▶ (the same buffer)
                └─ …
 
-With `agreement` (R-Drop), each sentence goes through the network twice, and dropout makes two
+With `rdrop_alpha` (R-Drop), each sentence goes through the network twice, and dropout makes two
 distributions p and p′ of it. They are taught to agree: the loss of a token is the mean of
 CE(p) + α/2 · KL(p ‖ p′) and CE(p′) + α/2 · KL(p′ ‖ p). A chunk then holds rows of both passes.
+
+`register_loss` adds a loss that the setting `training.loss` can name.
 
 Shapes: B batch, S source, T target, R rows (labels that count), C rows of a chunk, D d_model,
 V vocabulary.
@@ -24,26 +26,57 @@ V vocabulary.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from translucid.model import Transformer
+from translucid.training.config import LOSSES
 
 CHUNK_ELEMENTS = 1 << 23  # logits a chunk, 32 MB: more rows make the matrix products no faster
 PAIRED_ELEMENTS = 1 << 20  # of each pass; there are four such buffers, read and written many times
 
 
-class Objective(nn.Module):
-    """Teacher forcing: given the source and the target so far, how well is the next token told?"""
+class Loss(Protocol):
+    """A loss over the decoder's states: returns (objective_sum, plain_sum) over all rows.
 
-    def __init__(self, model: Transformer, label_smoothing: float, agreement: float) -> None:
+    The logits are ``states_RD @ weight_VD.T``; `labels_R` are the right tokens. The gradient of the
+    first sum is followed; the second is the sum of −log p of the right tokens, for the perplexity.
+    With `rdrop_alpha` the second half of the rows is another pass over the first half, and both
+    sums are means over the two passes.
+    """
+
+    def __call__(
+        self,
+        states_RD: Tensor,
+        weight_VD: Tensor,
+        labels_R: Tensor,
+        smoothing: float,
+        rdrop_alpha: float,
+    ) -> tuple[Tensor, Tensor]:
+        """Return the sums over all rows."""
+
+
+register_loss = LOSSES.register
+
+
+class Objective(nn.Module):
+    """Teacher forcing: predict each token from the source and the target before it."""
+
+    def __init__(
+        self,
+        model: Transformer,
+        label_smoothing: float,
+        rdrop_alpha: float,
+        loss: str = "cross-entropy",
+    ) -> None:
         super().__init__()
+        self.loss: Loss = LOSSES.find(loss)
         self.model = model
         self.label_smoothing = label_smoothing
-        self.agreement = agreement
+        self.rdrop_alpha = rdrop_alpha
 
     def forward(
         self, source_BS: Tensor, target_BT: Tensor, labels_BT: Tensor
@@ -53,38 +86,39 @@ class Objective(nn.Module):
         Only the first has a gradient; the second tells the perplexity.
         """
         model = self.model
-        if self.agreement:  # twice as many sentences from here on
+        if self.rdrop_alpha:  # twice as many sentences from here on
             source_BS, target_BT, labels_BT = (
                 torch.cat([ids, ids]) for ids in (source_BS, target_BT, labels_BT)
             )
         states_BTD = model.decoder_states(target_BT, model.encode(source_BS), source_BS)
         counts_R = (labels_BT != model.config.padding_id).flatten().nonzero().squeeze(1)
-        return projected_loss(
+        return self.loss(
             states_BTD.flatten(0, 1).index_select(0, counts_R),
             model.output_projection.rows,
             labels_BT.flatten()[counts_R],
             self.label_smoothing,
-            self.agreement,
+            self.rdrop_alpha,
         )
 
 
+@register_loss("cross-entropy")
 def projected_loss(
     states_RD: Tensor,
     weight_VD: Tensor,
     labels_R: Tensor,
     smoothing: float,
-    agreement: float,
+    rdrop_alpha: float,
 ) -> tuple[Tensor, Tensor]:
     """Return (smoothed_sum, plain_sum) of the logits ``states @ weightᵀ`` against the labels.
 
-    With `agreement` the second half of the rows is another pass over the first half: the sums are
+    With `rdrop_alpha` the second half of the rows is another pass over the first half: the sums are
     means over both passes, and the first contains their disagreement. They are computed in the
     precision of the weight, float32 under autocast too.
     """
     states_RD = states_RD.to(weight_VD.dtype)
     with torch.autocast(states_RD.device.type, enabled=False):
         sums: tuple[Tensor, Tensor] = _ProjectedLoss.apply(  # type: ignore[no-untyped-call]
-            states_RD, weight_VD, labels_R, smoothing, agreement
+            states_RD, weight_VD, labels_R, smoothing, rdrop_alpha
         )
     return sums
 
@@ -107,13 +141,13 @@ class _ProjectedLoss(torch.autograd.Function):
         weight_VD: Tensor,
         labels_R: Tensor,
         smoothing: float,
-        agreement: float,
+        rdrop_alpha: float,
     ) -> tuple[Tensor, Tensor]:
         wanted = any(ctx.needs_input_grad)
         smoothed, plain, gradients = _loss_and_gradients(
-            states_RD, weight_VD, labels_R, smoothing, agreement, wanted
+            states_RD, weight_VD, labels_R, smoothing, rdrop_alpha, wanted
         )
-        ctx.share = 0.5 if agreement else 1.0  # of two passes the mean counts
+        ctx.share = 0.5 if rdrop_alpha else 1.0  # of two passes the mean counts
         if wanted:
             ctx.save_for_backward(*gradients)
         plain = plain * ctx.share
@@ -133,7 +167,7 @@ def _loss_and_gradients(
     weight_VD: Tensor,
     labels_R: Tensor,
     smoothing: float,
-    agreement: float,
+    rdrop_alpha: float,
     wanted: bool,
 ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
     """Walk the rows in chunks; return both sums and, where wanted, both gradients.
@@ -143,10 +177,10 @@ def _loss_and_gradients(
     logsumexp; what comes from q are products of small matrices.
     """
     rows, vocab = states_RD.size(0), weight_VD.size(0)
-    if agreement:
-        found = _of_pairs(states_RD, weight_VD, agreement, wanted)
+    if rdrop_alpha:
+        found = _normalize_pairs(states_RD, weight_VD, rdrop_alpha, wanted)
     else:
-        found = _of_rows(states_RD, weight_VD, wanted)
+        found = _normalize_rows(states_RD, weight_VD, wanted)
     _, _, grad_states_RD, grad_weight_VD = found
     right_R = (states_RD * weight_VD[labels_R]).sum(-1)
     mean_R = states_RD @ weight_VD.mean(0)
@@ -176,7 +210,7 @@ class _Normalized(NamedTuple):
     grad_weight_VD: Tensor
 
 
-def _nothing_yet(states_RD: Tensor, weight_VD: Tensor, wanted: bool) -> _Normalized:
+def _allocate(states_RD: Tensor, weight_VD: Tensor, wanted: bool) -> _Normalized:
     return _Normalized(
         normalizer_R=states_RD.new_empty(states_RD.size(0)),
         disagreement=0.0,
@@ -185,13 +219,13 @@ def _nothing_yet(states_RD: Tensor, weight_VD: Tensor, wanted: bool) -> _Normali
     )
 
 
-def _of_rows(states_RD: Tensor, weight_VD: Tensor, wanted: bool) -> _Normalized:
+def _normalize_rows(states_RD: Tensor, weight_VD: Tensor, wanted: bool) -> _Normalized:
     """Walk the rows of one pass.
 
     With e = exp(z − max z) and p = e / sum(e), the division by sum(e) moves to the small side of
     each product, so the only large thing is a chunk of e, written three times and read four.
     """
-    found = _nothing_yet(states_RD, weight_VD, wanted)
+    found = _allocate(states_RD, weight_VD, wanted)
     normalizer_R, _, grad_states_RD, grad_weight_VD = found
     rows, vocab = states_RD.size(0), weight_VD.size(0)
     step = max(1, min(rows, CHUNK_ELEMENTS // vocab))
@@ -208,8 +242,10 @@ def _of_rows(states_RD: Tensor, weight_VD: Tensor, wanted: bool) -> _Normalized:
     return found
 
 
-def _of_pairs(states_RD: Tensor, weight_VD: Tensor, agreement: float, wanted: bool) -> _Normalized:
-    """Walk the rows of two passes side by side.
+def _normalize_pairs(
+    states_RD: Tensor, weight_VD: Tensor, rdrop_alpha: float, wanted: bool
+) -> _Normalized:
+    """Walk the rows of two passes, a pair at a time.
 
     With p and q the probabilities of the two, d = log p − log q and h = α/2, the disagreement is
     h (KL(p ‖ q) + KL(q ‖ p)); KL(p ‖ q) = Σ p d, and with logsumexp the gradients by the logits are
@@ -217,10 +253,10 @@ def _of_pairs(states_RD: Tensor, weight_VD: Tensor, agreement: float, wanted: bo
         of the first      (1 + h − h KL(p ‖ q)) p + h p d − h q
         of the second     (1 + h − h KL(q ‖ p)) q − h q d − h p
     """
-    found = _nothing_yet(states_RD, weight_VD, wanted)
+    found = _allocate(states_RD, weight_VD, wanted)
     normalizer_R, _, grad_states_RD, grad_weight_VD = found
     rows, vocab = states_RD.size(0) // 2, weight_VD.size(0)
-    half, disagreement = agreement / 2, states_RD.new_zeros(())
+    half, disagreement = rdrop_alpha / 2, states_RD.new_zeros(())
     step = max(1, min(rows, PAIRED_ELEMENTS // vocab))
     buffers = [states_RD.new_empty(step, vocab) for _ in range(4)]
     for start in range(0, rows, step):

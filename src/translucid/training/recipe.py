@@ -1,9 +1,9 @@
-"""From a preset, a file and single settings to the complete settings of a run.
+"""The complete settings of a run, from a preset, a file and single settings.
 
 What comes later wins::
 
-    defaults  ◀  preset  ◀  FILE.toml  ◀  --set key=value  ◀  options such as --max-steps
-                 (or the run that goes on)
+    defaults  ◀  preset  ◀  FILE.toml  ◀  key=value  ◀  options such as --max-steps
+                 (or the run that continues)
 
 A file has a table for the network and one for training, and may name a preset::
 
@@ -15,25 +15,27 @@ A file has a table for the network and one for training, and may name a preset::
     [training]
     warmup_steps = 400
 
-A file for `translucid recipe` has more in it, which training does not look at.
+A file for `translucid recipe` has more in it, which training ignores.
 """
 
 from __future__ import annotations
 
 import tomllib
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from translucid.config import Config, ModelConfig
-from translucid.errors import ConfigError, InputError, nearest
-from translucid.presets import Preset
-from translucid.training.settings import TrainingConfig
+from translucid.errors import ConfigError, InputError, RenamedWarning, nearest
+from translucid.presets import Preset, find_preset
+from translucid.training.config import TrainingConfig
 
 _AREAS: dict[str, type[Config]] = {"model": ModelConfig, "training": TrainingConfig}
 _TABLES = (*_AREAS, "data", "result", "expected")  # the last three are for `translucid recipe`
 _TEXTS = {"preset": "the name of a preset", "about": "a text"}
+DEFAULT_PRESET = "tiny"
 FROM_DATA = ("source_vocab_size", "target_vocab_size")
 
 # What has proved itself for the two small networks, which learn faster than the paper's large ones:
@@ -67,21 +69,21 @@ class Recipe(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """Some settings, by area; those not named stay as they are. `preset` is only named in files."""
+    """Some settings by area; the others keep their values. Only files name a `preset`."""
 
     model: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
     preset: str | None = None
 
 
-def of_preset(preset: Preset) -> Settings:
-    """Return what a preset says of the network and of training."""
+def preset_settings(preset: Preset) -> Settings:
+    """Return the settings of a preset."""
     training = {"label_smoothing": preset.label_smoothing, "max_steps": preset.steps}
     return Settings(preset.changes, {**training, **_SMALL_MACHINES.get(preset.name, {})})
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return what a TOML file says."""
+    """Read a TOML file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -90,12 +92,16 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}", [f"not valid TOML: {error}"]) from error
 
 
-def of_file(path: Path) -> Settings:
+def read_settings(path: Path) -> Settings:
     """Read the settings of a TOML file."""
     values = read_toml(path)
     faults = [
         f"unknown {'table' if isinstance(values[name], dict) else 'key'} {name!r}; "
-        f"{_home_of(name) or nearest(name, (*_TEXTS, *_TABLES))}"
+        + (
+            f"it belongs into the table [{home}]"
+            if (home := _area_of(name))
+            else nearest(name, (*_TEXTS, *_TABLES))
+        )
         for name in values
         if name not in {*_TEXTS, *_TABLES}
     ]
@@ -114,7 +120,7 @@ def of_file(path: Path) -> Settings:
     return Settings(values.get("model", {}), values.get("training", {}), values.get("preset"))
 
 
-def of_assignments(assignments: Sequence[str]) -> Settings:
+def parse_assignments(assignments: Sequence[str]) -> Settings:
     """Read settings such as ``training.warmup_steps=400``; the area may be left out.
 
     A value is written as in TOML; the quotes of a text may be left out too.
@@ -127,10 +133,12 @@ def of_assignments(assignments: Sequence[str]) -> Settings:
         if not equals or not name:
             faults.append(f"{assignment!r}: must be key=value, such as training.warmup_steps=400")
         elif dot and area not in _AREAS:
-            faults.append(f"{assignment!r}: no settings are called {area!r}; {_near(area)}")
+            faults.append(
+                f"{assignment!r}: no settings are called {area!r}; {nearest(area, _AREAS)}"
+            )
         elif dot:
             areas[area][key] = _value(text)
-        elif home := next((a for a, config in _AREAS.items() if name in config.model_fields), None):
+        elif home := _area_of(name):
             areas[home][name] = _value(text)
         else:
             every = [f"{a}.{key}" for a, config in _AREAS.items() for key in config.model_fields]
@@ -140,8 +148,23 @@ def of_assignments(assignments: Sequence[str]) -> Settings:
     return Settings(areas["model"], areas["training"])
 
 
-def complete(layers: Sequence[Settings], sizes: tuple[int, int]) -> Recipe:
-    """Put settings on top of each other, and return them complete and checked.
+def sort_settings(values: Mapping[str, Any]) -> Settings:
+    """Sort settings by area, such as the keyword arguments of `train`."""
+    areas: dict[str, dict[str, Any]] = {area: {} for area in _AREAS}
+    faults = []
+    for key, value in values.items():
+        if home := _area_of(key):
+            areas[home][key] = value
+        else:
+            every = [name for config in _AREAS.values() for name in config.model_fields]
+            faults.append(f"unknown setting {key!r} (value {value!r}); {nearest(key, every)}")
+    if faults:
+        raise ConfigError("train", faults)
+    return Settings(areas["model"], areas["training"])
+
+
+def build_recipe(layers: Sequence[Settings], sizes: tuple[int, int]) -> Recipe:
+    """Merge layers of settings, later ones on top, and return them complete and checked.
 
     The sizes of source and target vocabulary are those of the data. One ConfigError lists all that
     is wrong.
@@ -149,8 +172,8 @@ def complete(layers: Sequence[Settings], sizes: tuple[int, int]) -> Recipe:
     model: dict[str, Any] = {}
     training: dict[str, Any] = {}
     for layer in layers:
-        model |= layer.model
-        training |= layer.training
+        model |= _rename(ModelConfig, layer.model)
+        training |= _rename(TrainingConfig, layer.training)
     faults = [
         f"model.{name} = {model[name]!r}: that of the data is {size}; leave it out"
         for name, size in zip(FROM_DATA, sizes, strict=True)
@@ -163,19 +186,49 @@ def complete(layers: Sequence[Settings], sizes: tuple[int, int]) -> Recipe:
             built.append(_AREAS[area](**values))
         except ConfigError as error:
             faults += [f"[{area}] {fault}" for fault in error.faults]
-    if not faults and (fault := _agreement_for_nothing(*built)):
+    if not faults and (fault := _rdrop_without_dropout(*built)):
         faults.append(fault)
     if faults:
         raise ConfigError("the settings of the run", faults)
     return Recipe(*built)
 
 
-def _agreement_for_nothing(model: ModelConfig, training: TrainingConfig) -> str | None:
+def resolve_recipe(
+    layers: Sequence[Settings],
+    sizes: tuple[int, int],
+    *,
+    preset: str | None,
+    earlier: Recipe | None,
+    fit_memory: bool,
+) -> Recipe:
+    """Return complete settings: a preset's, or those of the `earlier` run, with layers on top.
+
+    A preset that is named counts in a resumed run too, so that a contradiction is seen. A resumed
+    run keeps its micro-batches, which memory or processes may have cut smaller than the recipe
+    says; smaller ones than it has are refused later.
+    """
+    named = preset or next((layer.preset for layer in layers if layer.preset), None)
+    below: list[Settings] = []
+    if earlier is not None:
+        model = earlier.model.model_dump(exclude=set(FROM_DATA))  # the data is compared later
+        below.append(Settings(model, earlier.training.model_dump()))
+    if named or earlier is None:
+        below.append(preset_settings(find_preset(named or DEFAULT_PRESET)))
+    recipe = build_recipe([*below, *layers], sizes)
+    if earlier is None:
+        return recipe
+    begun = earlier.training.micro_batch_tokens
+    if fit_memory or recipe.training.micro_batch_tokens > begun:
+        return recipe._replace(training=recipe.training.replace(micro_batch_tokens=begun))
+    return recipe
+
+
+def _rdrop_without_dropout(model: ModelConfig, training: TrainingConfig) -> str | None:
     dropped = (model.dropout, model.attention_dropout, model.feed_forward_dropout)
-    if training.agreement and not any(dropped):
+    if training.rdrop_alpha and not any(dropped):
         return (
-            f"training.agreement = {training.agreement} with model.dropout = 0: without dropout "
-            "two passes are the same and always agree; raise dropout, or leave agreement out"
+            f"training.rdrop_alpha = {training.rdrop_alpha} with model.dropout = 0: without "
+            "dropout two passes are the same; raise dropout, or leave rdrop_alpha out"
         )
     return None
 
@@ -187,13 +240,14 @@ def _value(text: str) -> Any:
         return text
 
 
-def _near(area: str) -> str:
-    return nearest(area, _AREAS)
+def _area_of(key: str) -> str | None:
+    """Return the area that a setting belongs to, under its present or its former name."""
+    areas = (a for a, cls in _AREAS.items() if key in cls.model_fields or key in cls.renamed)
+    return next(areas, None)
 
 
-def _home_of(key: str) -> str | None:
-    """Say in which table a setting belongs that stands in none."""
-    for area, config in _AREAS.items():
-        if key in config.model_fields:
-            return f"it belongs into the table [{area}]"
-    return None
+def _rename(config: type[Config], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings under their present names; warn about former ones."""
+    for old in config.renamed.keys() & values.keys():
+        warnings.warn(f"{old} is now called {config.renamed[old]}", RenamedWarning, stacklevel=3)
+    return config.upgrade(values)

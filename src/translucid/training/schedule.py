@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from translucid.training.settings import TrainingConfig
+from translucid.training.config import TrainingConfig
 
 
 def paper(step: int, d_model: int, warmup: int) -> float:

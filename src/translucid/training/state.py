@@ -1,21 +1,26 @@
-"""Where a run stands: everything beside the tensors that the next step depends on.
+"""Where a run stands, when it ends, and whether it may be resumed.
 
-The state is frozen: a step makes a new one. A checkpoint holds it as JSON, so it can be read by
-people, and numbers come back exactly.
+The state is everything beside the tensors that the next step depends on. It is frozen: a step makes
+a new one. A checkpoint holds it as JSON, so that people can read it; numbers come back exactly.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
 from dataclasses import dataclass
 from typing import Any, Self
 
 from pydantic import TypeAdapter, ValidationError
 
+from translucid.checkpoint.run_directory import RunDirectory, RunRecord
 from translucid.data.batching import START, Cursor
-from translucid.events import Trained
-from translucid.training.settings import Metric
+from translucid.data.shards import PreparedData
+from translucid.errors import ConfigError, DataError, InputError
+from translucid.events import Cause, Trained
+from translucid.training.config import CHANGEABLE, REACHES_ZERO, Metric, TrainingConfig
+from translucid.training.recipe import Recipe
 
 _MOST_EXPONENT = 700.0  # beyond it a float overflows
 
@@ -64,7 +69,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Best:
-    """The best validation so far, and how many have come since without being better."""
+    """The best validation so far, and the number of validations since, none of them better."""
 
     step: int
     value: float
@@ -119,7 +124,7 @@ BEGINNING = TrainingState(
 )
 
 
-def judged(best: Best | None, scores: Scores, metric: Metric) -> Best:
+def update_best(best: Best | None, scores: Scores, metric: Metric) -> Best:
     """Return the best validation after one more; a tie is no new best."""
     value: float = getattr(scores, metric)
     if best is None or math.isnan(best.value) or _better(value, best.value, metric):
@@ -129,3 +134,119 @@ def judged(best: Best | None, scores: Scores, metric: Metric) -> Best:
 
 def _better(value: float, than: float, metric: Metric) -> bool:
     return value < than if metric == "loss" else value > than
+
+
+def find_cause(
+    state: TrainingState, settings: TrainingConfig, *, interrupted: bool
+) -> Cause | None:
+    """Return why training ends at this point, or None where it continues."""
+    if state.step >= settings.max_steps:
+        return "steps"
+    if interrupted:
+        return "interrupted"
+    if settings.max_minutes and state.seconds >= 60 * settings.max_minutes:
+        return "minutes"
+    if settings.patience and state.best and state.best.since >= settings.patience:
+        return "patience"
+    return None
+
+
+def describe_cause(cause: Cause, state: TrainingState, settings: TrainingConfig) -> str:
+    """Return why training ended, as a clause for people."""
+    match cause:
+        case "steps":
+            return f"all {settings.max_steps:,} steps are done"
+        case "minutes":
+            return f"{settings.max_minutes:g} minutes are over"
+        case "interrupted":
+            return "it was asked to stop"
+        case "patience":
+            assert state.best is not None
+            return (
+                f"{state.best.since} validations in a row had no better {settings.metric} than "
+                f"{state.best.value:.4f} after step {state.best.step:,}"
+            )
+
+
+def fingerprint_data(data: PreparedData) -> str:
+    """Return what tells one prepared data folder from another: the SHA-256 of its manifest.
+
+    The manifest has the tokenizer's fingerprint, and pairs, tokens and bytes of every split.
+    """
+    return hashlib.sha256(data.manifest.to_json().encode()).hexdigest()
+
+
+def read_run_recipe(run: RunDirectory) -> Recipe:
+    """Read the complete settings of a run, of the first version too."""
+    return _recorded_recipe(run, run.read_record())
+
+
+def start_run(run: RunDirectory, recipe: Recipe, data: PreparedData, *, resume: bool) -> None:
+    """Write run.json; refuse where the directory holds another run.
+
+    With `resume`, a run that is there continues if it differs only in settings that may change;
+    where there is none, one begins.
+    """
+    record = RunRecord(
+        model=recipe.model,
+        training=recipe.training.model_dump(mode="json"),
+        data=str(data.folder.resolve()),
+        fingerprint=fingerprint_data(data),
+    )
+    if run.exists() or run.checkpoints.steps():
+        if not resume:
+            raise InputError(
+                f"{run.path} already holds a training run. Continue it (--resume), or choose "
+                "another folder."
+            )
+        if run.exists():
+            _refuse_differences(run, record, recipe)
+    run.write_record(record)
+
+
+def _recorded_recipe(run: RunDirectory, record: RunRecord) -> Recipe:
+    try:
+        return Recipe(record.model, TrainingConfig(**TrainingConfig.upgrade(record.training)))
+    except ConfigError as error:
+        raise DataError(
+            run.record_path,
+            f"not the record of a run: {error}",
+            remedy="Restore the file, or begin a new run in another folder.",
+        ) from error
+
+
+def _refuse_differences(run: RunDirectory, record: RunRecord, recipe: Recipe) -> None:
+    """Raise InputError that lists all that would make the resumed run another one."""
+    before = run.read_record()
+    earlier = _recorded_recipe(run, before)
+    changeable = _changeable(run, earlier.training, recipe.training)
+    faults = []
+    for area, old, new in zip(Recipe._fields, earlier, recipe, strict=True):
+        was, now = old.model_dump(), new.model_dump()
+        faults += [
+            f"{area}.{name} was {was[name]!r} and is now {now[name]!r}"
+            for name in now
+            if was[name] != now[name] and name not in changeable
+        ]
+    if before.fingerprint != record.fingerprint:
+        faults.append(f"the data, {record.data}, is not what the run began with in {before.data}")
+    if faults:
+        raise InputError(
+            f"{run.path} cannot be resumed with other settings than it began with:\n"
+            + "\n".join(f"  - {fault}" for fault in faults)
+            + "\n  Take them back, or begin a new run in another folder."
+        )
+
+
+def _changeable(run: RunDirectory, before: TrainingConfig, now: TrainingConfig) -> set[str]:
+    """Return the settings that may differ without changing the steps taken so far."""
+    names = set(CHANGEABLE)
+    if now.schedule not in REACHES_ZERO:
+        names.add("total_steps")  # other schedules do not look at it
+    if now.schedule != "wsd":
+        names.add("decay_steps")
+    elif max(run.checkpoints.steps(), default=0) <= min(before.decay_start, now.decay_start):
+        names |= {"total_steps", "decay_steps"}
+    if now.metric != "loss":
+        names.discard("validation_sample")  # scores of other sentences cannot be compared
+    return names

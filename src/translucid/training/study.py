@@ -1,4 +1,4 @@
-"""A study: one network trained again and again, each time with one thing changed.
+"""A study: one network trained again and again, with one thing changed each time.
 
 It is how the paper's table 3 came to be. The built-in study `table-3` has its rows at the scale of
 the preset `tiny`; a file describes any other::
@@ -19,14 +19,31 @@ The row `base` changes nothing, and comes first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
-from translucid.errors import ConfigError, InputError, nearest
+from translucid.anatomy import anatomy
+from translucid.checkpoint.run_directory import RunDirectory
+from translucid.data.shards import PreparedData
+from translucid.errors import ConfigError, DataError, InputError, nearest
+from translucid.events import Emit, Notice, Progress, Trained, TrainingEvent, Validated
 from translucid.presets import find_preset
-from translucid.training.recipe import Recipe, Settings, complete, of_preset, read_toml
+from translucid.training.recipe import (
+    Recipe,
+    Settings,
+    build_recipe,
+    preset_settings,
+    read_toml,
+)
+from translucid.training.state import fingerprint_data, read_run_recipe
+from translucid.training.train import TrainingJob
 
 BASE = "base"
 TABLE_3 = "table-3"
@@ -52,9 +69,9 @@ class Study:
     rows: tuple[Row, ...]
 
     def recipe(self, row: Row, over: Sequence[Settings], sizes: tuple[int, int]) -> Recipe:
-        """Return the complete settings of a row; `over` are settings that count for all rows."""
-        preset = of_preset(find_preset(self.common.preset or "tiny"))
-        return complete([preset, self.common, *over, row.changes], sizes)
+        """Return the complete settings of a row; `over` are settings of all rows."""
+        preset = preset_settings(find_preset(self.common.preset or "tiny"))
+        return build_recipe([preset, self.common, *over, row.changes], sizes)
 
     def only(self, names: Sequence[str]) -> Study:
         """Return the study with the base and these rows alone; without names, all of it."""
@@ -157,3 +174,200 @@ def _twice(names: Sequence[str]) -> list[str]:
         for name in dict.fromkeys(names)
         if names.count(name) > 1
     ]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A row with one seed: its settings, and the directory of its run."""
+
+    row: Row
+    recipe: Recipe
+    run: RunDirectory
+
+    @property
+    def steps(self) -> int:
+        """The number of its optimiser steps."""
+        return self.recipe.training.max_steps
+
+    def is_finished(self, data: PreparedData) -> bool:
+        """Tell whether it was trained to its end with these very settings, on this data.
+
+        A run with others is not: training continues it, or refuses and says why.
+        """
+        if not self.run.model.is_dir() or self.steps not in self.run.checkpoints.steps():
+            return False
+        is_same_data = self.run.read_record().fingerprint == fingerprint_data(data)
+        return is_same_data and read_run_recipe(self.run) == self.recipe
+
+
+def build_trials(
+    study: Study,
+    data: PreparedData,
+    over: Sequence[Settings],
+    seeds: Sequence[int],
+    output: Path,
+) -> list[Trial]:
+    """Return every row with every seed; all settings are checked before anything is trained."""
+    if "dev" not in data.manifest.splits:
+        raise InputError(
+            f"{data.folder} has no dev set, and a study compares dev scores: prepare one"
+        )
+    dev = data.manifest.splits["dev"].pairs
+    usual = Settings(training={"validation_sample": dev, "keep_checkpoints": 1})
+    trials = []
+    for row in study.rows:
+        for seed in seeds:
+            layers = [usual, *over, Settings(training={"seed": seed})]
+            recipe = study.recipe(row, layers, data.manifest.tokenizer.sizes)
+            folder = output / "runs" / folder_name(row.name) / f"seed-{seed}"
+            trials.append(Trial(row, recipe, RunDirectory(folder)))
+    return trials
+
+
+def folder_name(name: str) -> str:
+    """Return a folder's name for a row: readable, and different for different rows."""
+    plain = re.sub(r"[^\w.-]+", "-", name)
+    return plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
+
+
+def run_trials(
+    trials: Sequence[Trial], data: PreparedData, emit: Emit, stop: threading.Event
+) -> Iterator[RowResult]:
+    """Train every trial that is not finished yet, and yield the results until `stop` is set."""
+    lacking = [not trial.is_finished(data) for trial in trials]
+    total = sum(trial.steps for trial, lacks in zip(trials, lacking, strict=True) if lacks)
+    done = 0  # of the trials that were not trained before: others would look like great speed
+    for number, (trial, lacks) in enumerate(zip(trials, lacking, strict=True), start=1):
+        if stop.is_set():
+            return
+        emit(Notice(f"row {number} of {len(trials)}: {trial.row.name}, {trial.run.path.name}"))
+        if lacks:
+            before = done
+
+            def show(event: TrainingEvent, before: int = before) -> None:
+                if isinstance(event, Trained):
+                    emit(Progress("study", before + event.step, total, "steps"))
+
+            job = TrainingJob(trial.recipe, data, trial.run, resume=True)
+            if job.run_to_end(show, stop).cause == "interrupted":
+                return
+            done += trial.steps
+            emit(Progress("study", done, total, "steps"))
+        result = read_result(trial)
+        emit(Notice(f"  perplexity {result.perplexity:.2f} · BLEU {result.bleu:.1f}"))
+        yield result
+
+
+@dataclass(frozen=True)
+class RowResult:
+    """One row, trained once: its last validation, its size, and what training took."""
+
+    name: str
+    group: str
+    seed: int
+    parameters: int
+    step: int
+    perplexity: float
+    bleu: float
+    chrf: float
+    signature: str
+    tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class RowSummary:
+    """One row over all its seeds: means, and the lowest and highest BLEU."""
+
+    name: str
+    group: str
+    parameters: int
+    perplexity: float
+    bleu: float
+    bleus: tuple[float, ...]
+
+
+def read_result(trial: Trial) -> RowResult:
+    """Read the result of a finished trial from its run directory."""
+    recipe = read_run_recipe(trial.run)
+    events = list(trial.run.metrics.read())
+    validated = [event for event in events if isinstance(event, Validated)]
+    trained = [event for event in events if isinstance(event, Trained)]
+    if not validated:
+        raise DataError(
+            trial.run.path,
+            "the run was never validated",
+            remedy="A study needs data with a dev set.",
+        )
+    last = validated[-1]
+    return RowResult(
+        name=trial.row.name,
+        group=trial.row.group,
+        seed=recipe.training.seed,
+        parameters=sum(block.parameters for block in anatomy(recipe.model, 1)),
+        step=last.step,
+        perplexity=last.perplexity,
+        bleu=last.bleu,
+        chrf=last.chrf,
+        signature=last.signatures[0],
+        tokens=sum(event.tokens for event in trained),
+        seconds=sum(event.seconds for event in trained),
+    )
+
+
+def summarize(results: Iterable[RowResult]) -> list[RowSummary]:
+    """Return one summary per row, in the order of the rows."""
+    rows: dict[str, list[RowResult]] = {}
+    for result in results:
+        rows.setdefault(result.name, []).append(result)
+    return [
+        RowSummary(
+            name=name,
+            group=each[0].group,
+            parameters=each[0].parameters,
+            perplexity=fmean(result.perplexity for result in each),
+            bleu=fmean(result.bleu for result in each),
+            bleus=tuple(result.bleu for result in each),
+        )
+        for name, each in rows.items()
+    ]
+
+
+def format_table(about: str, results: Sequence[RowResult]) -> str:
+    """Return the results as a table in Markdown, as the paper's table 3 has them."""
+    rows = summarize(results)
+    base = next((row.bleu for row in rows if row.name == BASE), None)
+    seeds = sorted({result.seed for result in results})
+    lines = [
+        f"# {about}",
+        "",
+        "| | row | parameters | perplexity | BLEU | against base |",
+        "|---|---|--:|--:|--:|--:|",
+        *(_line(row, base) for row in rows),
+        "",
+        f"Perplexity and BLEU on the dev set, after {_steps(results)} steps; "
+        + (f"means of the seeds {', '.join(map(str, seeds))}, " if len(seeds) > 1 else "")
+        + "greedy search.",
+        "",
+        *(f"`{signature}`" for signature in dict.fromkeys(r.signature for r in results)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _line(row: RowSummary, base: float | None) -> str:
+    spread = f" ({min(row.bleus):.1f}–{max(row.bleus):.1f})" if len(row.bleus) > 1 else ""
+    apart = "" if base is None or row.name == BASE else f"{row.bleu - base:+.1f}".replace("-", "−")
+    return (
+        f"| {row.group} | {row.name} | {row.parameters:,} | {row.perplexity:.2f} | "
+        f"{row.bleu:.1f}{spread} | {apart} |"
+    )
+
+
+def _steps(results: Sequence[RowResult]) -> str:
+    steps = sorted({result.step for result in results})
+    return f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} to {steps[-1]:,}"
+
+
+def to_json(results: Sequence[RowResult]) -> str:
+    """Return results as JSON, for programs."""
+    return json.dumps([asdict(result) for result in results], ensure_ascii=False, indent=2) + "\n"

@@ -102,7 +102,9 @@ class Validator:
         source, target = self.data.manifest.directions[direction]
         pairs = spread(len(split), self.sample_size)
         sources = [split.text(source, pair) for pair in pairs]
-        translations = translate(model, self.tokenizer, sources, tag=tag_of(self.data, target))
+        translations = translate(
+            model, self.tokenizer, sources, tag=language_tag(self.data, target)
+        )
         return [
             Sample(text, split.text(target, pair), translation)
             for text, pair, translation in zip(sources, pairs, translations, strict=True)
@@ -119,7 +121,7 @@ def spread(count: int, wanted: int) -> list[int]:
     return [place * count // wanted for place in range(wanted)]
 
 
-def tag_of(data: PreparedData, target: str) -> int | None:
+def language_tag(data: PreparedData, target: str) -> int | None:
     """Return the token that asks for a target language, or None where the data has no tags."""
     return tag_id(data.manifest.languages[target]) if data.manifest.tagged else None
 
@@ -137,11 +139,11 @@ def evaluating(model: Transformer) -> Iterator[None]:
 
 @torch.no_grad()
 def dev_loss(model: Transformer, data: PreparedData, max_tokens: int) -> float:
-    """Return the mean loss a token over the dev set, without label smoothing."""
+    """Return the mean loss per token over the dev set, without label smoothing."""
     examples = examples_of(data, "dev")
     batches = Batches(examples, max(max_tokens, longest(examples)), seed=0)
     device = next(model.parameters()).device
-    objective = Objective(model, label_smoothing=0.0, agreement=0.0)
+    objective = Objective(model, label_smoothing=0.0, rdrop_alpha=0.0)
     total, tokens = 0.0, 0
     loader = Loader(batches, sampling=None, ahead=_BATCHES_AHEAD, pin=device.type == "cuda")
     with loader.epoch(0) as epoch:

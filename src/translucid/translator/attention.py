@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import torch
 from torch import Tensor
 
-from translucid.model import Transformer, spelled_out
+from translucid.model import Transformer, eager
 from translucid.model.attention import PLAIN, Kernel
-from translucid.model.twin import twin
+from translucid.model.transformer import share_weights
 
 if TYPE_CHECKING:
     from translucid.model.decoder import DecoderLayer
@@ -57,7 +57,7 @@ class _WatchedKernel:
     def __call__(
         self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMW: Tensor, mask: Tensor | None, dropout: float
     ) -> tuple[Tensor, Tensor]:
-        output_BHLW, weights_BHLM = spelled_out(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+        output_BHLW, weights_BHLM = eager(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
         if self.inner not in PLAIN:
             output_BHLW, _ = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
         for head in self.heads:
@@ -67,7 +67,7 @@ class _WatchedKernel:
 
 def watched(model: Transformer, heads: Sequence[Head]) -> tuple[Transformer, Watch]:
     """Return a twin of a network, and where it leaves the weights of these heads."""
-    other, watch = twin(model), Watch()
+    other, watch = share_weights(model), Watch()
     for number, layer in enumerate(cast("list[DecoderLayer]", other.decoder.layers)):
         mine = tuple(head for head in heads if head.layer == number)
         if mine:

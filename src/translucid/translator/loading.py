@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from translucid.built_in import built_in, built_in_names
-from translucid.checkpoint.format import (
+from translucid.checkpoint.model_directory import (
     CONFIG,
     GENERATION,
     TOKENIZER,
@@ -18,6 +18,7 @@ from translucid.checkpoint.format import (
     load_model,
     read_generation,
 )
+from translucid.checkpoint.run_directory import MODEL_FOLDERS, RunDirectory
 from translucid.config import ModelConfig
 from translucid.errors import DataError, InputError
 from translucid.text.interface import FIRST_PIECE, FIRST_TAG, Tokenizer
@@ -28,8 +29,6 @@ from translucid.translator.confidence import read_calibration
 from translucid.translator.member import Member
 from translucid.translator.source_language import LANGUAGES, read_source_languages
 from translucid.translator.translator import Translator
-
-_INSIDE_A_RUN = ("best", "model")  # model directories in the folder of a run, the better one first
 
 
 def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translator:
@@ -88,12 +87,12 @@ def model_directory(path: Path) -> Path:
             f"{path} {what}: give a model directory, the folder of a training run, or a built-in "
             f"model ({', '.join(built_in_names())})"
         )
-    for folder in (path, *(path / name for name in _INSIDE_A_RUN)):
+    for folder in (path, *RunDirectory(path).models):
         if (folder / CONFIG).is_file():
             return folder
     raise InputError(
         f"{path} is neither a model directory (it has no {CONFIG}) nor the folder of a run that "
-        f"has saved a model (it has no {' or '.join(f'{name}/' for name in _INSIDE_A_RUN)})"
+        f"has saved a model (it has no {' or '.join(f'{name}/' for name in MODEL_FOLDERS)})"
         + (f"; the built-in model of that name is {known}" if known else "")
     )
 
@@ -144,7 +143,7 @@ def _checked(folder: Path, generation: GenerationConfig) -> GenerationConfig:
 def _name(folder: Path) -> str:
     """Return what to call a model: its folder, and the run's too where that says more."""
     folder = folder.resolve()
-    if folder.name in _INSIDE_A_RUN:
+    if folder.name in MODEL_FOLDERS:
         return f"{folder.parent.name}/{folder.name}"
     return folder.name
 

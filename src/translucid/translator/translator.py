@@ -11,7 +11,7 @@ from typing import Any, overload
 
 import torch
 
-from translucid.checkpoint.format import GenerationConfig
+from translucid.checkpoint.model_directory import GenerationConfig
 from translucid.decoding.job import Tokens
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import Hypothesis

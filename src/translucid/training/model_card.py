@@ -1,32 +1,42 @@
-"""What a finished run says of itself: the model card, which shows the curve of its losses."""
+"""The model directories that a run leaves, with a card that says how the network was trained."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+import platform
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
 
 from translucid import __version__
 from translucid.anatomy import anatomy
+from translucid.checkpoint.model_directory import CARD, GenerationConfig, ModelFiles, write_model
+from translucid.checkpoint.run_directory import MetricsEvent, RunDirectory
 from translucid.config import ModelConfig
 from translucid.data.known_corpora import KNOWN
-from translucid.data.shards import Manifest
+from translucid.data.shards import Manifest, PreparedData
 from translucid.events import Trained, Validated
-from translucid.training.curve import Curves, Point
-from translucid.training.settings import TrainingConfig
+from translucid.text.tokenizer import tag_id
+from translucid.training.config import TrainingConfig
+from translucid.training.curve import Curves, Point, curve_svg
+from translucid.training.state import TrainingState, fingerprint_data
 
 CURVE = "curve.svg"  # beside the card
 
 
 @dataclass(frozen=True)
-class Facts:
+class RunFacts:
     """What happened in a run until a network of it was kept.
 
     `validation` is that of this very network, or None where there is no dev set. `command` is what
-    a person typed, empty for a run from Python. `averaged` are the steps over whose checkpoints the
-    weights are the mean; without any, they are those of `step`. `half` says that the weights were
-    rounded to 16 bits.
+    a person typed, empty for a run from Python. `averaged` are the steps whose checkpoints were
+    averaged, if any. `half` says that the weights were rounded to 16 bits.
     """
 
     step: int
@@ -38,15 +48,26 @@ class Facts:
     averaged: tuple[int, ...] = ()
     half: bool = False
 
+    @classmethod
+    def from_state(
+        cls, state: TrainingState, validation: Validated | None, command: str
+    ) -> RunFacts:
+        """Return the facts of a run that has come to a state."""
+        return cls(
+            step=state.step,
+            epoch=state.cursor.epoch,
+            tokens=state.tokens,
+            seconds=state.seconds,
+            validation=validation,
+            command=command,
+        )
 
-def curves_of(events: Iterable[Trained | Validated]) -> Curves:
-    """Return what is drawn of a run: losses without label smoothing, and the learning rate."""
-    trained, validated = [], []
-    for event in events:
-        if isinstance(event, Trained):
-            trained.append(event)
-        else:
-            validated.append(event)
+
+def build_curves(events: Iterable[MetricsEvent]) -> Curves:
+    """Return the curves of a run: losses without label smoothing, and the learning rate."""
+    known = list(events)
+    trained = [event for event in known if isinstance(event, Trained)]
+    validated = [event for event in known if isinstance(event, Validated)]
     return Curves(
         training=[Point(event.step, math.log(event.perplexity)) for event in trained],
         dev=[Point(event.step, event.loss) for event in validated],
@@ -55,7 +76,7 @@ def curves_of(events: Iterable[Trained | Validated]) -> Curves:
 
 
 def model_card(
-    config: ModelConfig, settings: TrainingConfig, manifest: Manifest, facts: Facts
+    config: ModelConfig, settings: TrainingConfig, manifest: Manifest, facts: RunFacts
 ) -> str:
     """Return the README.md of a model directory, in Markdown."""
     sections = [
@@ -70,7 +91,7 @@ def model_card(
     return "\n\n".join(sections) + "\n"
 
 
-def _head(config: ModelConfig, manifest: Manifest, facts: Facts) -> str:
+def _head(config: ModelConfig, manifest: Manifest, facts: RunFacts) -> str:
     ways = ", ".join(f"{source} → {target}" for source, target in manifest.directions)
     pairs = manifest.splits["train"].pairs
     return (
@@ -80,7 +101,7 @@ def _head(config: ModelConfig, manifest: Manifest, facts: Facts) -> str:
     )
 
 
-def _scores(manifest: Manifest, settings: TrainingConfig, facts: Facts) -> str:
+def _scores(manifest: Manifest, settings: TrainingConfig, facts: RunFacts) -> str:
     if facts.validation is None:
         return "## Scores\n\nThere was no dev set, so nothing was measured."
     found = facts.validation
@@ -89,7 +110,7 @@ def _scores(manifest: Manifest, settings: TrainingConfig, facts: Facts) -> str:
     table = _table(
         ("score", "value", "of"),
         [
-            ("loss", f"{found.loss:.4f} nats a token", f"{dev:,} dev pairs"),
+            ("loss", f"{found.loss:.4f} nats per token", f"{dev:,} dev pairs"),
             ("perplexity", f"{found.perplexity:.3f}", f"{dev:,} dev pairs"),
             ("BLEU", f"{found.bleu:.2f}", f"{sample:,} of them, greedy search"),
             ("chrF", f"{found.chrf:.2f}", f"{sample:,} of them, greedy search"),
@@ -147,15 +168,15 @@ def _data(manifest: Manifest) -> str:
         f"{_table(('split', 'pairs', *languages), splits)}\n\n"
         f"Tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens, SHA-256 "
         f"`{tokenizer.fingerprint}`."
-        + ("\n\nAll text in lower case: it reads and writes so." if manifest.lowercase else "")
+        + ("\n\nAll text is in lower case." if manifest.lowercase else "")
     )
 
 
-def _training(settings: TrainingConfig, facts: Facts) -> str:
+def _training(settings: TrainingConfig, facts: RunFacts) -> str:
     what_happened = [
         ("steps", f"{facts.step:,}"),
         *([("weights", _averaged(facts))] if facts.averaged else []),
-        *([("on disk", "weights of 16 bits, computed with in 32")] if facts.half else []),
+        *([("on disk", "weights of 16 bits, computed in 32")] if facts.half else []),
         ("epochs", f"{facts.epoch:,} complete"),
         ("target tokens", f"{facts.tokens:,}"),
         ("time", f"{facts.seconds / 60:.1f} minutes"),
@@ -170,13 +191,13 @@ def _training(settings: TrainingConfig, facts: Facts) -> str:
     )
 
 
-def _averaged(facts: Facts) -> str:
+def _averaged(facts: RunFacts) -> str:
     steps = ", ".join(f"{step:,}" for step in facts.averaged)
     return f"mean of the checkpoints after steps {steps}"
 
 
 def _licence(manifest: Manifest) -> str:
-    """Leave the licence of the weights to their maker; tell those of corpora that are known."""
+    """Leave the licence of the weights to their maker; name those of known corpora."""
     prepared = json.dumps(manifest.settings)  # has the checksum of every file
     known = [
         f"- {corpus.name}: {corpus.licence}. {corpus.terms}"
@@ -187,7 +208,7 @@ def _licence(manifest: Manifest) -> str:
         [
             "## Licence",
             "Not stated yet: write here under which licence the weights may be used. The licences "
-            "of the corpora above may ask for something.",
+            "of the corpora above may impose conditions.",
             *(["\n".join(known)] if known else []),
         ]
     )
@@ -202,4 +223,75 @@ def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [heading, ["---"] * len(heading), *rows]
     return "\n".join(
         "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+    )
+
+
+@dataclass(frozen=True)
+class ModelWriter:
+    """Writes the model directories of a run."""
+
+    config: ModelConfig
+    settings: TrainingConfig
+    data: PreparedData
+    run: RunDirectory
+
+    def write(self, folder: Path, weights: Mapping[str, Tensor], facts: RunFacts) -> None:
+        """Write a model directory with a card that describes the run so far."""
+        files = ModelFiles(
+            config=self.config,
+            generation=build_generation_config(self.data),
+            tokenizer=self.data.tokenizer_path.read_bytes(),
+            provenance=self._provenance(facts),
+            texts=self._texts(facts),
+        )
+        write_model(folder, weights, files)
+
+    def _texts(self, facts: RunFacts) -> dict[str, str]:
+        curves = build_curves(self.run.metrics.read())
+        return {
+            CARD: model_card(self.config, self.settings, self.data.manifest, facts),
+            CURVE: curve_svg(curves, f"{self.run.name}, step {facts.step:,}"),
+        }
+
+    def _provenance(self, facts: RunFacts) -> dict[str, Any]:
+        found = facts.validation
+        scores = None
+        if found is not None:
+            scores = {name: getattr(found, name) for name in ("loss", "perplexity", "bleu", "chrf")}
+            scores["signatures"] = list(found.signatures)
+        return {
+            "written": datetime.now(UTC).isoformat(timespec="seconds"),
+            "command": facts.command,
+            "versions": {
+                "translucid": __version__,
+                "torch": torch.__version__,
+                "python": platform.python_version(),
+                "system": platform.platform(),
+            },
+            "step": facts.step,
+            "averaged": list(facts.averaged),
+            "epoch": facts.epoch,
+            "tokens": facts.tokens,
+            "seconds": round(facts.seconds, 1),
+            "threads": torch.get_num_threads(),
+            "data": {
+                "fingerprint": fingerprint_data(self.data),
+                "tokenizer": self.data.manifest.tokenizer.fingerprint,
+                "corpora": [list(corpus.paths) for corpus in self.data.manifest.corpora],
+            },
+            "training": self.settings.model_dump(mode="json"),
+            "dev": scores,
+        }
+
+
+def build_generation_config(data: PreparedData) -> GenerationConfig:
+    """Return the languages and tags of prepared data, and the paper's search."""
+    manifest = data.manifest
+    targets = dict.fromkeys(target for _, target in manifest.directions)
+    tags = {target: tag_id(manifest.languages[target]) for target in targets}
+    return GenerationConfig(
+        directions=manifest.directions,
+        tags=tags if manifest.tagged else {},
+        lowercase=manifest.lowercase,
+        plain_typography=manifest.plain_typography,
     )

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from networks import POSITIONS, TYINGS, ragged, small_network
-from translucid.model import Transformer, spelled_out
+from translucid.model import Transformer, eager
 from translucid.model.attention import Kernel
 from translucid.model.decoder import DecoderLayer
-from translucid.model.twin import twin
+from translucid.model.transformer import share_weights
 
 
 def kernels(model: Transformer) -> list[Kernel]:
@@ -23,7 +23,7 @@ def kernels(model: Transformer) -> list[Kernel]:
 @pytest.mark.parametrize("tying", TYINGS)
 def test_a_twin_shares_every_tensor(positions: str, tying: str) -> None:
     model = small_network(positions=positions, tying=tying)
-    other = twin(model)
+    other = share_weights(model)
     for kind in ("named_parameters", "named_buffers"):
         ours = dict(getattr(model, kind)(remove_duplicate=False))
         theirs = dict(getattr(other, kind)(remove_duplicate=False))
@@ -34,11 +34,11 @@ def test_a_twin_shares_every_tensor(positions: str, tying: str) -> None:
 def test_a_twin_has_modules_of_its_own() -> None:
     model = small_network()
     before = kernels(model)
-    other = twin(model)
+    other = share_weights(model)
     assert kernels(other) == before
     assert not set(map(id, model.modules())) & set(map(id, other.modules()))
     for layer in cast("list[DecoderLayer]", other.decoder.layers):
-        layer.cross_attention.kernel = spelled_out
+        layer.cross_attention.kernel = eager
     other.train()
     assert not model.training
     assert kernels(model) == before != kernels(other)
@@ -46,7 +46,7 @@ def test_a_twin_has_modules_of_its_own() -> None:
 
 def test_a_twin_gives_the_same_logits_and_follows_the_weights() -> None:
     model = small_network()
-    other = twin(model)
+    other = share_weights(model)
     source, target = ragged(3, 7, seed=1), ragged(3, 5, seed=2)
     with torch.no_grad():
         assert torch.equal(model(source, target), other(source, target))

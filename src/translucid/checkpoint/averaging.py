@@ -16,11 +16,8 @@ from translucid.errors import InputError
 _MOVING_AVERAGE, _PLAIN = "average", "model"  # files of a checkpoint, without .safetensors
 
 
-def weights_kept(checkpoint: Checkpoint) -> dict[str, Tensor]:
-    """Return the weights of a checkpoint that its run measures and keeps.
-
-    They are those of its moving average where it has one, or else the plain ones.
-    """
+def kept_weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
+    """Return the weights that the run of a checkpoint validates: the moving average, if any."""
     averaged = f"{_MOVING_AVERAGE}.safetensors" in checkpoint.files
     return checkpoint.tensors(_MOVING_AVERAGE if averaged else _PLAIN)
 
@@ -35,13 +32,13 @@ def average_checkpoints(store: CheckpointStore, steps: Sequence[int]) -> dict[st
     sums: dict[str, Tensor] = {}
     types: dict[str, torch.dtype] = {}
     for step in steps:
-        for name, weight in weights_kept(store.open(step)).items():
+        for name, weight in kept_weights(store.open(step)).items():
             types[name] = weight.dtype
             sums[name] = sums[name].add_(weight) if name in sums else weight.double()
     return {name: (total / len(steps)).to(types[name]) for name, total in sums.items()}
 
 
-def halved(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def round_to_half(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return weights rounded to 16 bits; one that 16 bits cannot hold is refused by name."""
     rounded = {name: weight.half() for name, weight in weights.items()}
     lost = [name for name, weight in rounded.items() if not weight.isfinite().all()]
@@ -55,7 +52,7 @@ def halved(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def newest_steps(store: CheckpointStore, count: int) -> list[int]:
     """Return the steps of the newest checkpoints, oldest first."""
-    return _so_many(store.steps(), count, f"{store.folder}: ")
+    return _last(store.steps(), count, f"{store.folder}: ")
 
 
 def best_steps(store: CheckpointStore, scores: Mapping[int, float], count: int) -> list[int]:
@@ -66,16 +63,16 @@ def best_steps(store: CheckpointStore, scores: Mapping[int, float], count: int) 
     scored = [step for step in store.steps() if step in scores]
     ranked = sorted(scored, key=lambda step: scores[step])
     where = f"{store.folder}, of checkpoints that were validated: "
-    return sorted(_so_many(ranked, count, where))
+    return sorted(_last(ranked, count, where))
 
 
-def _so_many(steps: Sequence[int], count: int, where: str) -> list[int]:
+def _last(steps: Sequence[int], count: int, where: str) -> list[int]:
     if count < 1:
         raise InputError(f"{count} checkpoints cannot be averaged: give at least 1")
     if count > len(steps):
         there = f"{len(steps)} ({', '.join(map(str, sorted(steps)))})" if steps else "none"
         raise InputError(
-            f"{where}{count} are asked for, and there are {there}. Ask for fewer, or train with a "
-            "greater training.keep_checkpoints."
+            f"{where}{count} were requested, and there are {there}. Give a lower number, or "
+            "train with a greater training.keep_checkpoints."
         )
     return list(steps[-count:])

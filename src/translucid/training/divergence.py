@@ -1,4 +1,4 @@
-"""Guard rails: what cannot be trained is refused, and what fails is traced to lines of the data."""
+"""Networks that do not fit the data are refused, and divergence is traced to lines of the data."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from translucid.model import Transformer
 
 
 class DivergedError(TranslucidError):
-    """Training that cannot go on: the loss or the gradient is no number, or grows beyond all."""
+    """Training that has failed: loss or gradient is not a number, or grows without bound."""
 
 
-def refuse_unfit(model: Transformer, data: PreparedData) -> None:
+def check_model_fits(model: Transformer, data: PreparedData) -> None:
     """Raise InputError for a network that cannot read the data."""
     config = model.config
     sizes = {"source": config.source_vocab_size, "target": config.target_vocab_size}
@@ -42,20 +42,20 @@ def refuse_unfit(model: Transformer, data: PreparedData) -> None:
 
 
 def largest_loss(vocab_size: int, factor: float) -> float:
-    """Return the loss a token from which on training has failed: `factor` times that of guessing.
+    """Return the loss per token from which on training has failed.
 
-    Who guesses, giving each of V tokens the same chance, has the loss ln V.
+    It is `factor` times that of guessing: with the same chance for each of V tokens, ln V.
     """
     return factor * math.log(vocab_size)
 
 
-def lines_of(
+def describe_batches(
     batches: Sequence[Batch], losses: Sequence[float], limit: float, examples: Examples
 ) -> list[dict[str, Any]]:
     """Return the sentences of a step's micro-batches, and where they came from, as plain values.
 
-    `suspect` are those with a loss a token that is no number or above the limit. JSON has no word
-    for what is no number, so a loss is written as text.
+    `suspect` are those with a loss per token that is not a number or above the limit. JSON has no
+    NaN, so a loss is written as text.
     """
     return [
         {
@@ -67,7 +67,7 @@ def lines_of(
     ]
 
 
-def write_lines(path: Path, step: int, batches: Sequence[dict[str, Any]]) -> None:
+def write_bad_batch(path: Path, step: int, batches: Sequence[dict[str, Any]]) -> None:
     """Save the micro-batches of a step that failed: the suspects or, without any, all of them."""
     suspects = [batch for batch in batches if batch["suspect"]]
     content = {"step": step, "micro_batches": suspects or batches}

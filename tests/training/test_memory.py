@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from networks import small_config
 from translucid.config import ModelConfig
 from translucid.errors import InputError, TranslucidError
-from translucid.training.batch_fit import (
+from translucid.training.config import TrainingConfig
+from translucid.training.memory import (
     Fit,
-    Measured,
+    Measurement,
     _row_counts,
     largest_micro_batch,
-    measure,
-    share_out,
+    measure_memory,
+    split_batch,
 )
-from translucid.training.settings import TrainingConfig
 
 CPU = torch.device("cpu")
 
@@ -36,7 +36,7 @@ def test_a_step_is_cut_into_equal_parts_for_all(
     tokens: int, at_most: int, workers: int, longest: int
 ) -> None:
     before = TrainingConfig(batch_tokens=tokens)
-    after = share_out(before, workers=workers, at_most=at_most, longest=longest)
+    after = split_batch(before, workers=workers, at_most=at_most, longest=longest)
     assert after.replace(micro_batch_tokens=before.micro_batch_tokens) == before
     size = after.micro_batch_tokens
     assert min(longest, tokens) <= size <= tokens
@@ -60,7 +60,7 @@ def test_a_step_stays_as_it_is_where_everybody_has_as_much_work(
     tokens: int, micro: int, workers: int, size: int, parts: int
 ) -> None:
     before = TrainingConfig(batch_tokens=tokens, micro_batch_tokens=micro)
-    after = share_out(before, workers=workers, at_most=micro, longest=100)
+    after = split_batch(before, workers=workers, at_most=micro, longest=100)
     assert (after.micro_batch_tokens, after.micro_batches) == (size, parts)
 
 
@@ -76,7 +76,7 @@ def test_the_largest_micro_batch_is_read_off_a_line(
 ) -> None:
     """On a line, what is found fits, and one token more would not."""
     points = tuple(
-        Measured(rows * longest, fixed + a_token * rows * longest)
+        Measurement(rows * longest, fixed + a_token * rows * longest)
         for rows in _row_counts(longest, cap, parts=1)
     )
     fit = Fit(budget, points)
@@ -91,9 +91,9 @@ def test_the_largest_micro_batch_is_read_off_a_line(
 
 
 def test_nothing_is_made_up_where_memory_does_not_grow() -> None:
-    flat = Fit(10, (Measured(100, 5), Measured(200, 5)))
+    flat = Fit(10, (Measurement(100, 5), Measurement(200, 5)))
     assert largest_micro_batch(flat, cap=1000, longest=50) == 200
-    assert largest_micro_batch(Fit(10, (Measured(100, 5),)), cap=1000, longest=50) == 100
+    assert largest_micro_batch(Fit(10, (Measurement(100, 5),)), cap=1000, longest=50) == 100
 
 
 def test_a_network_that_does_not_fit_is_refused() -> None:
@@ -123,7 +123,7 @@ def test_real_steps_take_memory_in_proportion_to_their_tokens() -> None:
         **{**small_config().model_dump(), "d_model": 64, "d_ff": 2048, "encoder_layers": 2}
     )
     settings = TrainingConfig(batch_tokens=4096, ema_decay=0.9)
-    fit = measure(config, settings, device=CPU, bf16=False, longest=32, processes=1)
+    fit = measure_memory(config, settings, device=CPU, bf16=False, longest=32, processes=1)
     assert fit.budget > 10**8
     assert [point.tokens for point in fit.points] == [256 * 2**n for n in range(len(fit.points))]
     assert len(fit.points) >= 3
@@ -150,7 +150,7 @@ def test_a_measurement_that_fails_says_what_to_do_instead(
     monkeypatch.setattr(sys, "executable", str(path))
     options = {"device": CPU, "bf16": False, "longest": 9, "processes": 1}
     with pytest.raises(TranslucidError) as caught:
-        measure(small_config(), TrainingConfig(), **options)  # type: ignore[arg-type]
+        measure_memory(small_config(), TrainingConfig(), **options)  # type: ignore[arg-type]
     assert str(caught.value) == (
         "how much memory a step takes could not be measured (MemoryError: none): give "
         "--batch-tokens a number, and training.micro_batch_tokens too if need be"
@@ -168,5 +168,7 @@ def test_of_a_child_that_was_killed_all_it_had_written_counts(
     )
     path.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(path))
-    fit = measure(small_config(), TrainingConfig(), device=CPU, bf16=False, longest=9, processes=1)
-    assert fit == Fit(1000, (Measured(64, 100), Measured(128, 200)))
+    fit = measure_memory(
+        small_config(), TrainingConfig(), device=CPU, bf16=False, longest=9, processes=1
+    )
+    assert fit == Fit(1000, (Measurement(64, 100), Measurement(128, 200)))

@@ -15,9 +15,9 @@ from translucid.checkpoint import (
     GenerationConfig,
     ModelFiles,
     load_model,
+    named_weights,
     read_model_files,
     read_weights,
-    weights_of,
     write_model,
 )
 from translucid.errors import DataError, InputError
@@ -37,7 +37,7 @@ def files_of(model: Transformer, **changes: Any) -> ModelFiles:
 
 def written(folder: Path, **changes: Any) -> Transformer:
     model = small_network(**changes)
-    write_model(folder, weights_of(model), files_of(model))
+    write_model(folder, named_weights(model), files_of(model))
     return model
 
 
@@ -86,7 +86,7 @@ def test_a_directory_replaces_an_older_one(tmp_path: Path) -> None:
 
 def test_a_failure_leaves_the_older_one(tmp_path: Path) -> None:
     model = written(tmp_path / "model")
-    broken = {**weights_of(model), "x": torch.zeros(2, dtype=torch.bool)}
+    broken = {**named_weights(model), "x": torch.zeros(2, dtype=torch.bool)}
     with pytest.raises(InputError, match=r"x has the type torch\.bool; only torch\.float64"):
         write_model(tmp_path / "model", broken, files_of(model))
     assert load_model(tmp_path / "model").config == model.config
@@ -96,7 +96,7 @@ def test_a_failure_leaves_the_older_one(tmp_path: Path) -> None:
 def test_a_model_has_a_card(tmp_path: Path) -> None:
     model = small_network()
     with pytest.raises(InputError, match=r"has a model card, README\.md"):
-        write_model(tmp_path / "model", weights_of(model), files_of(model, texts={}))
+        write_model(tmp_path / "model", named_weights(model), files_of(model, texts={}))
 
 
 def test_a_truncated_file_is_refused_by_name(tmp_path: Path) -> None:

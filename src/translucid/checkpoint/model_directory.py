@@ -1,4 +1,4 @@
-"""A model is a directory that explains itself.
+"""A model is a directory that explains itself: network, tokenizer, card and provenance.
 
 ::
 
@@ -27,10 +27,11 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from translucid.atomic import new_folder
-from translucid.checkpoint.writing import full_disk_explained, size_of, write_file, write_tensors
-from translucid.config import Config, Count, ModelConfig
+from translucid.checkpoint.writing import explain_full_disk, tensors_size, write_file, write_tensors
+from translucid.config import Config, Count, ModelConfig, read_model_config
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.model import Transformer
+from translucid.registry import HOW_TO
 
 CONFIG = "config.json"
 GENERATION = "generation_config.json"
@@ -48,7 +49,7 @@ Direction = Annotated[tuple[str, str], Strict(False)]  # JSON has lists where Py
 
 
 class GenerationConfig(Config):
-    """Languages of a model, and how it searches unless told otherwise (section 6.1)."""
+    """The languages of a model, and how it searches by default (section 6.1)."""
 
     directions: tuple[Direction, ...] = Field(
         strict=False, description="pairs of source and target language that it was trained on"
@@ -63,7 +64,7 @@ class GenerationConfig(Config):
         default=False,
         description="whether it reads and writes the apostrophes and quotes of a keyboard only",
     )
-    beam: Count = Field(default=4, description="hypotheses followed side by side")
+    beam: Count = Field(default=4, description="number of hypotheses")
     length_penalty: Annotated[float, Field(ge=0, le=10)] = Field(
         default=0.6, description="α in ((5 + length) / 6)^α"
     )
@@ -84,12 +85,12 @@ class ModelFiles:
 
 
 def is_model_directory(folder: Path) -> bool:
-    """Tell whether a folder is what `write_model` makes: a mere config.json is in many folders."""
+    """Tell whether `write_model` made a folder: many others have a config.json too."""
     return all((folder / name).is_file() for name in (CONFIG, GENERATION, WEIGHTS, PROVENANCE))
 
 
-def weights_of(model: Transformer) -> dict[str, Tensor]:
-    """Return the weights of a network by parameter name; one that is shared has its first name."""
+def named_weights(model: Transformer) -> dict[str, Tensor]:
+    """Return the weights of a network by parameter name; a shared one appears under its first."""
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 
@@ -104,10 +105,10 @@ def write_model(folder: Path, weights: Mapping[str, Tensor], files: ModelFiles) 
         PROVENANCE: (json.dumps(files.provenance, ensure_ascii=False, indent=2) + "\n").encode(),
         **{name: text.encode() for name, text in files.texts.items()},
     }
-    needed = size_of(weights) + sum(map(len, contents.values()))
+    needed = tensors_size(weights) + sum(map(len, contents.values()))
     remedy = "What was there before is kept. Free some space, and try again."
     with (
-        full_disk_explained(folder, "the model", needed=needed, remedy=remedy),
+        explain_full_disk(folder, "the model", needed=needed, remedy=remedy),
         new_folder(folder) as draft,
     ):
         write_tensors(draft / WEIGHTS, weights)
@@ -117,16 +118,9 @@ def write_model(folder: Path, weights: Mapping[str, Tensor], files: ModelFiles) 
 
 def read_model_files(folder: Path) -> ModelFiles:
     """Read all of a model directory but the weights."""
-    try:
-        config = ModelConfig.from_file(_existing(folder, CONFIG))
-    except ConfigError as error:
-        raise DataError(folder, str(error), remedy=_REMEDY) from error
+    config = read_config(folder)
     generation = read_generation(folder)
-    path = _existing(folder, PROVENANCE)
-    try:
-        provenance = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise DataError(path, f"not valid JSON: {error}", remedy=_REMEDY) from error
+    provenance = read_provenance(folder)
     texts = {path.name: _text(path) for path in sorted(folder.iterdir()) if path.suffix in _SHOWN}
     tokenizer = _existing(folder, TOKENIZER).read_bytes()
     return ModelFiles(config, generation, tokenizer, provenance, texts)
@@ -137,6 +131,25 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise DataError(path, f"is not UTF-8 text: {error}", remedy=_REMEDY) from error
+
+
+def read_config(folder: Path) -> ModelConfig:
+    """Read the network's settings of a model directory, of the first version too."""
+    try:
+        return read_model_config(_existing(folder, CONFIG))
+    except ConfigError as error:
+        is_unregistered = any(HOW_TO in fault for fault in error.faults)
+        remedy = "Then load the model again." if is_unregistered else _REMEDY
+        raise DataError(folder / CONFIG, str(error), remedy=remedy) from error
+
+
+def read_provenance(folder: Path) -> Any:
+    """Read where a model directory came from."""
+    path = _existing(folder, PROVENANCE)
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as error:
+        raise DataError(path, f"not valid JSON: {error}", remedy=_REMEDY) from error
 
 
 def read_generation(folder: Path) -> GenerationConfig:
@@ -160,20 +173,17 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 def load_model(folder: Path) -> Transformer:
     """Return the network of a model directory, on the CPU and in evaluation mode."""
-    try:
-        config = ModelConfig.from_file(_existing(folder, CONFIG))
-    except ConfigError as error:
-        raise DataError(folder / CONFIG, str(error), remedy=_REMEDY) from error
-    return network_with(config, read_weights(folder), folder / WEIGHTS).eval()
+    config = read_config(folder)
+    return build_network(config, read_weights(folder), folder / WEIGHTS).eval()
 
 
-def network_with(config: ModelConfig, weights: Mapping[str, Tensor], path: Path) -> Transformer:
-    """Return a network with weights, read from `path`, on the CPU; refuse those of another one."""
+def build_network(config: ModelConfig, weights: Mapping[str, Tensor], path: Path) -> Transformer:
+    """Return a network on the CPU with weights that come from `path`; check that they fit."""
     with torch.random.fork_rng(devices=[]):  # the first weights are drawn and then replaced
         model = Transformer(config)
-    check_weights(weights_of(model), weights, path)
+    check_weights(named_weights(model), weights, path)
     if wrong := [name for name, tensor in weights.items() if not tensor.isfinite().all()]:
-        raise DataError(path, f"{wrong[0]} holds what is no finite number", remedy=_REMEDY)
+        raise DataError(path, f"{wrong[0]} has values that are not finite", remedy=_REMEDY)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
@@ -183,7 +193,7 @@ def network_with(config: ModelConfig, weights: Mapping[str, Tensor], path: Path)
 def check_weights(
     expected: Mapping[str, Tensor], weights: Mapping[str, Tensor], path: Path
 ) -> None:
-    """Refuse weights, read from `path`, that are not those of the network expected."""
+    """Raise DataError where weights, which come from `path`, have other names or shapes."""
     faults = [f"{name} is missing" for name in sorted(expected.keys() - weights.keys())]
     faults += [f"{name} is unknown" for name in sorted(weights.keys() - expected.keys())]
     faults += [

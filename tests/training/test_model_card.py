@@ -21,6 +21,7 @@ from translucid.data.known_corpora import KNOWN
 from translucid.data.shards import CorpusEntry, Manifest
 from translucid.events import Trained, Validated
 from translucid.model import Transformer
+from translucid.training.config import TrainingConfig
 from translucid.training.curve import (
     HEIGHT,
     LEFT,
@@ -29,12 +30,11 @@ from translucid.training.curve import (
     Curves,
     Point,
     curve_svg,
-    thinned,
+    thin,
     ticks,
 )
-from translucid.training.peak import matrix_product_peak, training_flops
-from translucid.training.report import CURVE, Facts, curves_of, model_card
-from translucid.training.settings import TrainingConfig
+from translucid.training.device import matrix_product_peak, training_flops
+from translucid.training.model_card import CURVE, RunFacts, build_curves, model_card
 from word_data import word_data, word_pairs
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -48,7 +48,7 @@ VALIDATED = Validated(
     samples=(),
     best=True,
 )
-FACTS = Facts(
+FACTS = RunFacts(
     step=40,
     epoch=3,
     tokens=123_456,
@@ -69,7 +69,7 @@ def manifest(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
     return replace(made, corpora=(CorpusEntry(("odd|name.tsv",), 1.5, 12),))
 
 
-def card(manifest: Manifest, facts: Facts) -> str:
+def card(manifest: Manifest, facts: RunFacts) -> str:
     settings = TrainingConfig(warmup_steps=321, validation_sample=5)
     return model_card(small_config(), settings, manifest, facts)
 
@@ -125,7 +125,7 @@ def test_the_card_of_both_directions_says_that_scores_are_means(tmp_path: Path) 
 
 
 def test_curves_are_without_label_smoothing() -> None:
-    curves = curves_of([trained(1), trained(2), VALIDATED])
+    curves = build_curves([trained(1), trained(2), VALIDATED])
     assert curves.training == [Point(1, pytest.approx(8)), Point(2, pytest.approx(4))]
     assert curves.dev == [Point(40, 1.5)]
     assert curves.learning_rate == [Point(1, 0.001), Point(2, 0.002)]
@@ -138,7 +138,7 @@ def places(svg: str) -> list[list[tuple[float, float]]]:
 
 
 def test_the_picture_is_valid_and_its_lines_have_the_shape_of_the_values() -> None:
-    curves = curves_of([*map(trained, range(1, 41)), VALIDATED])
+    curves = build_curves([*map(trained, range(1, 41)), VALIDATED])
     svg = curve_svg(curves, "one < two & three")
     root = ElementTree.fromstring(svg)
     assert root.findtext(f"{SVG}title") == "one < two & three"
@@ -149,7 +149,15 @@ def test_the_picture_is_valid_and_its_lines_have_the_shape_of_the_values() -> No
     assert all(a[1] > b[1] for a, b in itertools.pairwise(rate))  # the rate grows
     assert all(LEFT <= x <= RIGHT and 0 < y < HEIGHT for x, y in training + rate)
     words = [text.text for text in root.findall(f"{SVG}text")]
-    for word in ("step", "learning rate", "loss (nats a token)", "training", "dev", "1.500", "40"):
+    for word in (
+        "step",
+        "learning rate",
+        "loss (nats per token)",
+        "training",
+        "dev",
+        "1.500",
+        "40",
+    ):
         assert word in words
 
 
@@ -163,13 +171,13 @@ def test_a_run_without_any_step_or_with_an_infinite_loss_has_a_picture_too() -> 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=2000))
 def test_a_long_line_is_thinned_by_means(values: list[float]) -> None:
     points = [Point(step, value) for step, value in enumerate(values, start=1)]
-    thin = thinned(points)
-    assert len(thin) <= MOST_POINTS
-    assert thin[-1].step == len(values)
-    assert min(values) - 1e-9 <= min(p.value for p in thin)
-    assert max(p.value for p in thin) <= max(values) + 1e-9
+    fewer = thin(points)
+    assert len(fewer) <= MOST_POINTS
+    assert fewer[-1].step == len(values)
+    assert min(values) - 1e-9 <= min(p.value for p in fewer)
+    assert max(p.value for p in fewer) <= max(values) + 1e-9
     if len(values) <= MOST_POINTS:
-        assert thin == points
+        assert fewer == points
 
 
 @given(st.floats(1e-7, 1e7), st.integers(2, 10))

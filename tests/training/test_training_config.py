@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translucid.errors import ConfigError
-from translucid.training.settings import FREE_TO_CHANGE, TrainingConfig
+from translucid.training.config import CHANGEABLE, TrainingConfig
 
 
 def test_the_defaults_are_the_papers() -> None:
@@ -58,8 +58,8 @@ def test_all_faults_are_told_at_once() -> None:
 
 
 def test_what_may_change_on_resume_are_settings() -> None:
-    assert set(TrainingConfig.model_fields) > FREE_TO_CHANGE
-    assert not FREE_TO_CHANGE & {"seed", "batch_tokens", "micro_batch_tokens", "learning_rate"}
+    assert set(TrainingConfig.model_fields) > CHANGEABLE
+    assert not CHANGEABLE & {"seed", "batch_tokens", "micro_batch_tokens", "learning_rate"}
 
 
 @pytest.mark.parametrize("schedule", ["linear", "cosine"])
@@ -77,6 +77,6 @@ def test_steps_at_a_rate_of_zero_are_refused(schedule: str) -> None:
 def test_passes_are_those_of_the_single_steps(
     first: int, before: int, steps: int, on: bool
 ) -> None:
-    settings = TrainingConfig(agreement=1.0 if on else 0.0, agreement_from=first)
+    settings = TrainingConfig(rdrop_alpha=1.0 if on else 0.0, rdrop_start=first)
     each = [2 if on and step >= first else 1 for step in range(before + 1, before + steps + 1)]
     assert settings.passes(before, before + steps) == sum(each)

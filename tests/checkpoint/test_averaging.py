@@ -9,7 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from translucid.checkpoint.average import average_checkpoints, best_steps, halved, newest_steps
+from translucid.checkpoint.averaging import (
+    average_checkpoints,
+    best_steps,
+    newest_steps,
+    round_to_half,
+)
 from translucid.checkpoint.store import CheckpointStore
 from translucid.errors import DataError, InputError
 
@@ -56,14 +61,14 @@ def test_a_moving_average_is_averaged_where_there_is_one(tmp_path: Path) -> None
 
 def test_halved_weights_are_the_nearest_of_16_bits() -> None:
     exact = {"gain": torch.tensor([1 / 3, -2.0, 1e-3, 60_000.0])}
-    found = halved(exact)["gain"]
+    found = round_to_half(exact)["gain"]
     assert found.dtype == torch.float16
     np.testing.assert_array_equal(found.numpy(), exact["gain"].numpy().astype(np.float16))
 
 
 def test_weights_that_16_bits_cannot_hold_are_refused_by_name() -> None:
     with pytest.raises(InputError, match=r"up to 65,504.*larger ones: matrix\. Keep 32 bits"):
-        halved({"gain": torch.ones(2), "matrix": torch.tensor([1.0, 7e4])})
+        round_to_half({"gain": torch.ones(2), "matrix": torch.tensor([1.0, 7e4])})
 
 
 def test_newest_and_best(store: CheckpointStore) -> None:
@@ -77,7 +82,7 @@ def test_newest_and_best(store: CheckpointStore) -> None:
     ("count", "message"),
     [
         (0, "0 checkpoints cannot be averaged"),
-        (5, r"5 are asked for, and there are 4 \(5, 10, 15, 20\)"),
+        (5, r"5 were requested, and there are 4 \(5, 10, 15, 20\)"),
     ],
 )
 def test_too_many_or_too_few(store: CheckpointStore, count: int, message: str) -> None:
@@ -87,7 +92,7 @@ def test_too_many_or_too_few(store: CheckpointStore, count: int, message: str) -
 
 def test_best_needs_scores(store: CheckpointStore) -> None:
     with pytest.raises(
-        InputError, match="that were validated: 1 are asked for, and there are none"
+        InputError, match="that were validated: 1 were requested, and there are none"
     ):
         best_steps(store, {}, 1)
 

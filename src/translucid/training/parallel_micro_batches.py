@@ -1,15 +1,15 @@
-"""Micro-batches side by side: on a processor, each is computed by a thread of its own.
+"""Micro-batches in parallel: on a CPU, each is computed by one thread.
 
 The operations of a small network are short. Threads that share each of them wait for each other in
-each; threads that have a micro-batch each do so once a step::
+each; threads that have a micro-batch each do so once per step::
 
     step ─┬─ micro-batch 0 ─ thread 0 ─ forward, backward ─▶ gradients ─┐
           ├─ micro-batch 1 ─ thread 1 ─ forward, backward ─▶ gradients ─┼─ added in this order
           ├─ micro-batch 2 ─ the first that is free ─ …                 │
           └─ …                                                          ┘
 
-The weights are the same for all, and nothing of a micro-batch depends on who computes it: what
-comes out is, bit for bit, what one such thread computes alone.
+The weights are the same for all, and nothing of a micro-batch depends on which thread computes it:
+the result is, bit for bit, what one such thread computes alone.
 """
 
 from __future__ import annotations
@@ -22,56 +22,60 @@ from typing import TypeVar
 
 import torch
 
-from translucid.training.settings import TrainingConfig
+from translucid.training.config import TrainingConfig
 
-FEWEST = 1024  # tokens a side of a micro-batch; with fewer, the matrix products become slow
-TOGETHER = 4096  # tokens a side of all that are computed at a time, unless settings say how many
+MIN_TOKENS = 1024  # per side of a micro-batch; with fewer, the matrix products become slow
+PARALLEL_TOKENS = 4096  # per side of all parallel micro-batches, unless settings say how many
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def may_be_apart(settings: TrainingConfig, *, device: torch.device, bf16: bool, world: int) -> bool:
-    """Return whether threads of this process may compute micro-batches side by side.
+def can_run_in_parallel(
+    settings: TrainingConfig, *, device: torch.device, bf16: bool, world: int
+) -> bool:
+    """Tell whether threads of this process may compute micro-batches in parallel.
 
     One of several processes hands on every gradient in the order of a single backward pass; a GPU
-    is busy with one micro-batch; a compiled network, and one in bfloat16, keep what threads would
-    have to share.
+    is busy with one micro-batch; a compiled network, and one in bfloat16, keep state that threads
+    would have to share.
     """
     return device.type == "cpu" and world == 1 and not settings.compile and not bf16
 
 
-def threads_for(tokens: int, allowed: int) -> int:
-    """Return among how many threads so many tokens, computed at a time, are best shared out.
+def count_threads(tokens: int, allowed: int) -> int:
+    """Return the number of threads among which this many tokens are best divided.
 
-    >>> threads_for(4096, allowed=2), threads_for(4096, allowed=16), threads_for(1500, allowed=2)
-    (2, 4, 1)
+    >>> count_threads(4096, allowed=2), count_threads(4096, allowed=16)
+    (2, 4)
+    >>> count_threads(1500, allowed=2)
+    1
     """
-    return max(1, min(allowed, tokens // FEWEST))
+    return max(1, min(allowed, tokens // MIN_TOKENS))
 
 
-def at_a_time(settings: TrainingConfig, allowed: int) -> int:
-    """Return how many micro-batches so many threads compute side by side.
+def count_parallel(settings: TrainingConfig, allowed: int) -> int:
+    """Return the number of micro-batches that `allowed` threads compute in parallel.
 
     >>> step = TrainingConfig(batch_tokens=25_000, micro_batch_tokens=2048)
-    >>> at_a_time(step, allowed=1), at_a_time(step, allowed=16)
+    >>> count_parallel(step, allowed=1), count_parallel(step, allowed=16)
     (1, 2)
-    >>> at_a_time(step.replace(side_by_side=8), allowed=16)
+    >>> count_parallel(step.replace(parallel_micro_batches=8), allowed=16)
     8
     """
-    wanted = settings.side_by_side or TOGETHER // settings.micro_batch_tokens
+    wanted = settings.parallel_micro_batches or PARALLEL_TOKENS // settings.micro_batch_tokens
     return max(1, min(wanted, allowed, settings.micro_batches))
 
 
-class Threads:
-    """Threads that share out what this one may use, and are there until nobody needs them."""
+class ThreadPool:
+    """Threads that divide among themselves the threads which PyTorch may use here."""
 
     def __init__(self, count: int) -> None:
         self.count = count
         allowed = torch.get_num_threads()
         each = max(1, allowed // count)
         self._pool = ThreadPoolExecutor(
-            count, "micro-batch", initializer=_compute_with, initargs=(each,)
+            count, "micro-batch", initializer=_limit_threads, initargs=(each,)
         )
         all_there = threading.Barrier(count)
         list(self._pool.map(lambda _: all_there.wait(), range(count)))
@@ -80,7 +84,7 @@ class Threads:
     def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
         """Do some work on each item; yield the results in their order.
 
-        No more than one for each thread, and one, are begun before the first is fetched.
+        At most one item per thread, and one more, is begun before the first result is fetched.
         """
         begun: deque[Future[Result]] = deque()
         try:
@@ -95,7 +99,7 @@ class Threads:
                 future.cancel()
 
 
-def _compute_with(threads: int) -> None:
-    """Let PyTorch compute with so many threads what this one asks for, from now on."""
+def _limit_threads(threads: int) -> None:
+    """Limit the threads with which PyTorch computes for the calling thread, from now on."""
     torch.set_num_threads(threads)
-    torch.get_num_threads()  # by which it counts as told: otherwise the word of any later one holds
+    torch.get_num_threads()  # makes PyTorch keep the limit: otherwise a later thread's one counts

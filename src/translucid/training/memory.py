@@ -32,11 +32,10 @@ from translucid.config import ModelConfig
 from translucid.data.collate import Batch
 from translucid.errors import InputError, TranslucidError
 from translucid.machine import Machine, keep_freed_memory
+from translucid.training.config import TrainingConfig
 from translucid.training.device import choose_device
 from translucid.training.distributed import SingleProcess
-from translucid.training.learner import Learner
-from translucid.training.randomness import initial_model
-from translucid.training.settings import TrainingConfig
+from translucid.training.learner import Learner, initial_model
 
 _RESERVE = {"cpu": 0.25, "cuda": 0.1, "mps": 0.25}  # of what is free, for all that is not measured
 _FIRST = 256  # tokens: fewer do not stand out from what the process takes anyway
@@ -45,8 +44,8 @@ _ENOUGH = 5.0  # seconds of measuring after which a line needs no more
 _STATUS = Path("/proc/self/status")
 
 
-class Measured(NamedTuple):
-    """The most memory that steps of so many tokens a side, all at a time, have taken, in bytes."""
+class Measurement(NamedTuple):
+    """The peak memory in bytes of steps with this many tokens per side, all computed at once."""
 
     tokens: int
     peak: int
@@ -56,13 +55,13 @@ class Fit(NamedTuple):
     """The memory that may be used, and what steps took of it."""
 
     budget: int
-    points: tuple[Measured, ...]
+    points: tuple[Measurement, ...]
 
 
-def share_out(
+def split_batch(
     settings: TrainingConfig, *, workers: int, at_most: int, longest: int
 ) -> TrainingConfig:
-    """Cut a step into micro-batches of at most `at_most` tokens, as many for every worker.
+    """Split a step into micro-batches of at most `at_most` tokens, equally many for every worker.
 
     Workers are processes, or the threads of one. No micro-batch is smaller than the `longest`
     sentence. The tokens of the step stay what they are, and so does all else where every worker has
@@ -77,7 +76,7 @@ def share_out(
 
 
 def largest_micro_batch(fit: Fit, *, cap: int, longest: int) -> int:
-    """Read off how many tokens a side fit into memory at a time; `cap` is as many as are wanted.
+    """Read off how many tokens per side fit into memory at once; `cap` is as many as are wanted.
 
     InputError says so where not even the longest sentence fits.
     """
@@ -98,7 +97,7 @@ def largest_micro_batch(fit: Fit, *, cap: int, longest: int) -> int:
     return max(longest, min(cap, last.tokens + int((fit.budget - last.peak) / slope)))
 
 
-def measure(
+def measure_memory(
     model: ModelConfig,
     settings: TrainingConfig,
     *,
@@ -127,7 +126,7 @@ def measure(
             "a number, and training.micro_batch_tokens too if need be"
         )
     budget, *points = lines  # of a child that was killed, those that it had written
-    return Fit(budget, tuple(itertools.starmap(Measured, points)))
+    return Fit(budget, tuple(itertools.starmap(Measurement, points)))
 
 
 def _main(job: dict[str, Any]) -> None:
@@ -136,20 +135,20 @@ def _main(job: dict[str, Any]) -> None:
     if device.type == "cpu":
         keep_freed_memory()  # as the run itself does
     budget = int(_free(device, job["processes"]) * (1 - _RESERVE[device.type]))
-    _tell(budget)
+    _write(budget)
     settings = TrainingConfig(**{**job["training"], "compile": False})
     model = initial_model(ModelConfig(**job["model"]), settings.seed)
     learner = Learner(model, settings, SingleProcess(), device=device, bf16=job["bf16"])
-    points: list[Measured] = []
+    points: list[Measurement] = []
     end = time.monotonic() + _ENOUGH
     try:
         _step(learner, 1, job["longest"])  # gives the optimiser its memory
-        for rows in _row_counts(job["longest"], settings.batch_tokens, learner.at_a_time):
+        for rows in _row_counts(job["longest"], settings.batch_tokens, learner.parallel):
             late = len(points) >= _FEWEST and time.monotonic() > end
             if late or _expected(points, rows * job["longest"]) > budget:
                 return
             points.append(_step(learner, rows, job["longest"]))
-            _tell(points[-1])
+            _write(points[-1])
     except torch.OutOfMemoryError:
         return
 
@@ -157,7 +156,7 @@ def _main(job: dict[str, Any]) -> None:
 def _row_counts(longest: int, cap: int, parts: int) -> Iterator[int]:
     """Yield how many of the longest sentences to try: twice as many each time, up to `cap`.
 
-    Each of the `parts` that are computed at a time takes memory of its own, so all but a single
+    Each of the `parts` that are computed in parallel takes its own memory, so all but a single
     sentence, which must fit in any case, are cut into as many.
     """
     rows = max(1, parts, min(_FIRST, cap) // longest)
@@ -168,8 +167,8 @@ def _row_counts(longest: int, cap: int, parts: int) -> Iterator[int]:
         rows *= 2
 
 
-def _expected(points: Sequence[Measured], tokens: int) -> float:
-    """Return the memory that a step should take, as far as can be told from the last two."""
+def _expected(points: Sequence[Measurement], tokens: int) -> float:
+    """Return the memory that a step should take, extrapolated from the last two."""
     if len(points) < 2:
         return 0.0
     before, after = points[-2:]
@@ -177,23 +176,23 @@ def _expected(points: Sequence[Measured], tokens: int) -> float:
     return after.peak + slope * (tokens - after.tokens)
 
 
-def _step(learner: Learner, rows: int, length: int) -> Measured:
+def _step(learner: Learner, rows: int, length: int) -> Measurement:
     """Train a step on sentences of nothing but words, and return the most memory it took.
 
-    It is cut into the micro-batches that are computed at a time.
+    It is split into the micro-batches that are computed in parallel.
     """
     highest = learner.model.config.target_vocab_size
     ids = torch.randint(1, highest, (rows, length)) if highest > 2 else torch.ones(rows, length)
     batches = [
         Batch(part, part, part, part.numel(), *np.zeros((2, len(part)), np.int64))
-        for part in ids.long().chunk(learner.at_a_time)
+        for part in ids.long().chunk(learner.parallel)
     ]
-    step = learner.settings.agreement_from  # from which on more is needed
-    learner.accumulate(batches, step, len(batches))
-    learner.clip(ids.numel())
+    step = learner.settings.rdrop_start  # from which on steps need more
+    learner.forward_backward(batches, step, len(batches))
+    learner.clip_gradients(ids.numel())
     learner.update(step, 1e-9)
-    learner.forget_gradients()
-    return Measured(rows * length, _peak(learner.device))
+    learner.zero_gradients()
+    return Measurement(rows * length, _peak(learner.device))
 
 
 def _free(device: torch.device, processes: int) -> int:
@@ -219,7 +218,7 @@ def _peak(device: torch.device) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def _tell(value: object) -> None:
+def _write(value: object) -> None:
     sys.stdout.write(json.dumps(value) + "\n")
     sys.stdout.flush()
 

@@ -17,11 +17,10 @@ from translucid.data.collate import Batch
 from translucid.data.examples import examples_of
 from translucid.data.loader import Loader
 from translucid.data.shards import PreparedData
-from translucid.training import side_by_side
+from translucid.training import parallel_micro_batches
 from translucid.training.distributed import SingleProcess
-from translucid.training.learner import Learner
-from translucid.training.randomness import initial_model
-from translucid.training.side_by_side import Threads, may_be_apart
+from translucid.training.learner import Learner, initial_model
+from translucid.training.parallel_micro_batches import ThreadPool, can_run_in_parallel
 
 CPU = torch.device("cpu")
 DROPOUTS = {"dropout": 0.3, "attention_dropout": 0.2, "feed_forward_dropout": 0.1}
@@ -47,14 +46,14 @@ def test_items_are_worked_on_at_the_same_time_and_come_back_in_order() -> None:
         both.wait()
         return item, torch.get_num_threads()
 
-    threads = Threads(2)
+    threads = ThreadPool(2)
     for _ in range(2):
         assert list(threads.map(work, range(6))) == [(item, 2) for item in range(6)]
     assert torch.get_num_threads() == 4
 
 
 def test_threads_that_are_started_later_may_use_what_they_could_before() -> None:
-    Threads(4)
+    ThreadPool(4)
     seen: list[int] = []
     later = threading.Thread(target=lambda: seen.append(torch.get_num_threads()))
     later.start()
@@ -71,13 +70,13 @@ def test_what_a_thread_may_use_holds_in_the_backward_pass_too() -> None:
         x.register_hook(lambda _: seen.append(torch.get_num_threads()))
         (x * number).sum().backward()
 
-    list(Threads(4).map(work, range(4)))
+    list(ThreadPool(4).map(work, range(4)))
     assert seen == [1] * 4
 
 
 def test_only_one_more_than_there_are_threads_is_begun_before_the_first_is_fetched() -> None:
     begun: list[int] = []
-    results = Threads(2).map(begun.append, range(6))
+    results = ThreadPool(2).map(begun.append, range(6))
     next(results)
     assert 0 in begun
     assert set(begun) <= {0, 1, 2}
@@ -95,11 +94,11 @@ def test_a_thread_that_is_free_takes_the_next_item() -> None:
             third.set()
         return item
 
-    assert list(Threads(2).map(work, range(4))) == [0, 1, 2, 3]
+    assert list(ThreadPool(2).map(work, range(4))) == [0, 1, 2, 3]
 
 
 def test_a_fault_in_one_item_comes_through_and_the_threads_go_on() -> None:
-    threads = Threads(2)
+    threads = ThreadPool(2)
     with pytest.raises(ZeroDivisionError):
         list(threads.map(lambda item: 1 / (item - 3), range(6)))
     assert list(threads.map(abs, [-1, -2])) == [1, 2]
@@ -107,7 +106,7 @@ def test_a_fault_in_one_item_comes_through_and_the_threads_go_on() -> None:
 
 def test_nobody_needs_them_any_more_and_they_end() -> None:
     before = set(threading.enumerate())
-    threads = Threads(3)
+    threads = ThreadPool(3)
     started = set(threading.enumerate()) - before
     assert len(started) == 3
     del threads
@@ -131,10 +130,10 @@ def learned(
     """
     torch.set_num_threads(apart * each)
     network = initial_model(toy_config(data, **model), seed=1)
-    settings = toy_settings(batch_tokens=7 * 64, side_by_side=apart, **training)
+    settings = toy_settings(batch_tokens=7 * 64, parallel_micro_batches=apart, **training)
     learner = Learner(network, settings, SingleProcess(), device=CPU, bf16=False)
-    assert learner.at_a_time == apart
-    sums = learner.accumulate(micro_batches(data, 7), step=3, real=7)
+    assert learner.parallel == apart
+    sums = learner.forward_backward(micro_batches(data, 7), step=3, own=7)
     return sums, [parameter.grad for parameter in network.parameters()]
 
 
@@ -143,12 +142,12 @@ def learned(
     ("model", "training"),
     [
         (DROPOUTS, {}),
-        (DROPOUTS, {"agreement": 3.0}),
+        (DROPOUTS, {"rdrop_alpha": 3.0}),
         ({**DROPOUTS, "positions": "relative", "activation": "swiglu", "tying": "none"}, {}),
         ({**DROPOUTS, "positions": "rotary", "norm": "post", "attention_bias": True}, {}),
         ({**DROPOUTS, "positions": "learned", "tying": "decoder"}, {}),
     ],
-    ids=["pre-norm", "agreement", "relative", "rotary", "learned"],
+    ids=["pre-norm", "R-Drop", "relative", "rotary", "learned"],
 )
 def test_the_same_gradients_to_the_bit(
     data: PreparedData, apart: int, each: int, model: dict[str, Any], training: dict[str, Any]
@@ -167,8 +166,8 @@ def test_what_does_not_learn_stays_as_it_is(data: PreparedData) -> None:
     network = initial_model(toy_config(data), seed=1)
     frozen = network.source_embedding.weight.requires_grad_(False)
     learner = Learner(network, toy_settings(), SingleProcess(), device=CPU, bf16=False)
-    assert learner.at_a_time == 4
-    learner.accumulate(micro_batches(data, 4), step=1, real=4)
+    assert learner.parallel == 4
+    learner.forward_backward(micro_batches(data, 4), step=1, own=4)
     assert frozen.grad is None
     assert all(p.grad is not None for p in network.parameters() if p.requires_grad)
 
@@ -183,7 +182,7 @@ def test_a_lone_micro_batch_has_all_threads(data: PreparedData) -> None:
         seen.append((main, torch.get_num_threads()))
 
     network.encoder.register_forward_hook(look)
-    learner.accumulate(micro_batches(data, 1), step=1, real=1)
+    learner.forward_backward(micro_batches(data, 1), step=1, own=1)
     assert seen == [(True, 4)]
 
 
@@ -201,11 +200,11 @@ def test_who_may_be_apart(
     changes: dict[str, Any], device: str, bf16: bool, world: int, apart: bool
 ) -> None:
     settings = toy_settings(**changes)
-    found = may_be_apart(settings, device=torch.device(device), bf16=bf16, world=world)
+    found = can_run_in_parallel(settings, device=torch.device(device), bf16=bf16, world=world)
     assert found is apart
 
 
 def test_the_examples_are_right() -> None:
-    result = doctest.testmod(side_by_side)
+    result = doctest.testmod(parallel_micro_batches)
     assert result.attempted > 0
     assert result.failed == 0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from translucid.config import Config, Count, Rule, Share
+from translucid.registry import Registry
 
 OptimizerKind = Literal["adam", "adamw", "muon", "sgd"]
 ScheduleKind = Literal["paper", "inverse-sqrt", "cosine", "linear", "wsd", "constant"]
@@ -15,7 +16,10 @@ Metric = Literal["loss", "bleu", "chrf"]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 
-ENDING: tuple[ScheduleKind, ...] = ("cosine", "linear", "wsd")  # schedules that reach zero
+LOSSES: Registry[Callable[..., Any]] = Registry(
+    "loss", "translucid.training.register_loss", ["cross-entropy"]
+)
+REACHES_ZERO: tuple[ScheduleKind, ...] = ("cosine", "linear", "wsd")  # at total_steps
 
 
 def _micro_batch_is_a_part(values: Mapping[str, Any]) -> str | None:
@@ -31,7 +35,7 @@ def _micro_batch_is_a_part(values: Mapping[str, Any]) -> str | None:
 def _warmup_ends_in_time(values: Mapping[str, Any]) -> str | None:
     warmup, total = values["warmup_steps"], values.get("total_steps") or values["max_steps"]
     decay = (values.get("decay_steps") or 1) if values["schedule"] == "wsd" else 1
-    if values["schedule"] in ENDING and warmup + decay > total:
+    if values["schedule"] in REACHES_ZERO and warmup + decay > total:
         taken = f"warmup_steps = {warmup}" + (f" with decay_steps = {decay}" if decay > 1 else "")
         return (
             f"{taken} leaves nothing of the {total} steps of the {values['schedule']} schedule: "
@@ -42,7 +46,7 @@ def _warmup_ends_in_time(values: Mapping[str, Any]) -> str | None:
 
 def _rate_lasts_to_the_end(values: Mapping[str, Any]) -> str | None:
     steps, total = values["max_steps"], values.get("total_steps") or values["max_steps"]
-    if values["schedule"] in ENDING and steps > total:
+    if values["schedule"] in REACHES_ZERO and steps > total:
         return (
             f"max_steps = {steps} is beyond total_steps = {total}, where the {values['schedule']} "
             "schedule reaches zero: steps after that would change nothing. Lower max_steps, or "
@@ -61,24 +65,22 @@ def _muon_has_whole_matrices(values: Mapping[str, Any]) -> str | None:
 
 
 class TrainingConfig(Config):
-    """How a network is trained; the defaults are the paper's section 5, or sensible."""
+    """How a network is trained; the defaults are the paper's section 5 where it gives any."""
 
-    max_steps: Count = Field(
-        default=100_000, description="optimiser steps, after which training ends"
-    )
+    max_steps: Count = Field(default=100_000, description="number of optimiser steps")
     max_minutes: NotNegative = Field(
-        default=0.0, description="minutes of training, earlier sessions counted; 0: no limit"
+        default=0.0, description="minutes of training, earlier sessions included; 0: no limit"
     )
     seed: int = Field(
         default=1,
         ge=0,
         lt=1 << 63,
-        description="decides first weights, order of data, dropout, sampling",
+        description="seed of the first weights, the order of the data, dropout and sampling",
     )
 
     optimizer: OptimizerKind = Field(
         default="adam",
-        description="the optimiser (section 5.3); muon leaves all but layers' matrices to AdamW",
+        description="the optimiser (section 5.3); muon uses AdamW for all but the layers' matrices",
     )
     beta1: Share = Field(
         default=0.9, description="Adam: decay of the mean of gradients (section 5.3)"
@@ -93,21 +95,21 @@ class TrainingConfig(Config):
     )
     weight_decay: NotNegative = Field(
         default=0.0,
-        description="pull of matrices, not of biases and gains, towards zero; the paper has none",
+        description="weight decay of matrices, not of biases and gains; the paper has none",
     )
     clip_norm: NotNegative = Field(
         default=1.0,
-        description="longest gradient, over all parameters; 0: any; the paper is silent",
+        description="largest norm of the gradient; 0: no clipping; the paper does not say",
     )
     schedule: ScheduleKind = Field(
-        default="paper", description="how the learning rate goes (section 5.3)"
+        default="paper", description="learning-rate schedule (section 5.3)"
     )
     learning_rate: Positive = Field(
         default_factory=lambda data: 1.0 if data["schedule"] == "paper" else 5e-4,
-        description="the highest rate; with the paper's schedule, a factor on its formula",
+        description="peak learning rate; with the paper's schedule, a factor on its formula",
     )
     warmup_steps: int = Field(
-        default=4000, ge=0, description="steps of linear growth (section 5.3)"
+        default=4000, ge=0, description="steps of linear warm-up (section 5.3)"
     )
     total_steps: Count = Field(
         default_factory=lambda data: data["max_steps"],
@@ -118,50 +120,54 @@ class TrainingConfig(Config):
         description="wsd: steps of the decay at the end; a fifth of total_steps unless given",
     )
     label_smoothing: Share = Field(default=0.1, description="ε of label smoothing (section 5.4)")
-    agreement: NotNegative = Field(
-        default=0.0,
-        description="R-Drop: how strongly two passes with other dropout are to agree (5 is usual), "
-        "at twice the work; 0: one pass, as in the paper",
+    loss: str = Field(
+        default="cross-entropy",
+        description="the loss by name: cross-entropy, or one given to translucid.training."
+        "register_loss",
     )
-    agreement_from: Count = Field(
+    rdrop_alpha: NotNegative = Field(
+        default=0.0,
+        description="R-Drop: weight of the divergence between two passes with different dropout "
+        "(5 is usual), at twice the work; 0: one pass, as in the paper",
+    )
+    rdrop_start: Count = Field(
         default=1,
-        description="agreement: the first step of two passes; those before it take one and half "
-        "the time",
+        description="R-Drop: the first step with two passes; earlier steps take half the time",
     )
     ema_decay: Share = Field(
         default=0.0,
-        description="decay of the moving average of weights that is validated and kept; 0: none",
+        description="decay of the moving average of weights, which is validated and saved; 0: none",
     )
 
     batch_tokens: Count = Field(
         default=25_000,
-        description="tokens a side, padding counted, of one optimiser step (section 5.1)",
+        description="tokens per side, padding included, of one optimiser step (section 5.1)",
     )
     micro_batch_tokens: Count = Field(
         default_factory=lambda data: min(data["batch_tokens"], 4096),
-        description="tokens a side, padding counted, that a GPU, or a thread on a CPU, computes at "
-        "once; twice as many with agreement",
+        description="tokens per side, padding included, that a GPU, or a thread of a CPU, computes "
+        "at once; twice as many with R-Drop",
     )
-    side_by_side: int = Field(
+    parallel_micro_batches: int = Field(
         default=0,
         ge=0,
-        description="on a CPU: micro-batches computed at a time, by a thread each; 0: as many as "
+        description="on a CPU: micro-batches computed in parallel, one per thread; 0: as many as "
         "have 4,096 tokens together",
     )
     subword_sampling: NotNegative = Field(
         default=0.0,
         description="strength of subword sampling (0.1 is usual); 0: none, as in the paper",
     )
-    typed_source: Share = Field(
+    source_noise: Share = Field(
         default=0.0,
-        description="share of source sentences read as people type them (text.noise); 0: none",
+        description="share of source sentences with the noise of everyday typing; 0: none",
     )
     casing_noise: Share = Field(
         default=0.0,
-        description="share of pairs read in capitals, or with a capital for every word; 0: none",
+        description="share of pairs in capitals, or with every word capitalised; 0: none",
     )
     accent_noise: Share = Field(
-        default=0.0, description="share of source sentences read without accents; 0: none"
+        default=0.0, description="share of source sentences without accents; 0: none"
     )
 
     report_every: Count = Field(default=1, description="steps between two lines of metrics")
@@ -179,24 +185,29 @@ class TrainingConfig(Config):
     keep_checkpoints: Count = Field(default=5, description="newest checkpoints that are kept")
     explosion_factor: Positive = Field(
         default=3.0,
-        description="training stops at a loss of so many times that of guessing, ln(vocabulary)",
+        description="training fails at a loss of this many times that of guessing, ln(vocabulary)",
     )
 
     device: Literal["auto", "cpu", "cuda", "mps"] = Field(
         default="auto", description="where to compute"
     )
     precision: Literal["auto", "fp32", "bf16"] = Field(
-        default="auto", description="numbers of the matrix products; weights are always fp32"
+        default="auto", description="precision of the matrix products; weights are always fp32"
     )
-    compile: bool = Field(
-        default=False, description="let torch.compile translate the network first"
-    )
+    compile: bool = Field(default=False, description="compile the network with torch.compile")
     sharding: Literal["none", "full"] = Field(
         default="none",
-        description="whether processes share out weights and optimiser (FSDP) or copy them",
+        description="whether processes shard weights and optimiser (FSDP) or replicate them (DDP)",
     )
 
+    renamed: ClassVar[Mapping[str, str]] = {
+        "agreement": "rdrop_alpha",
+        "agreement_from": "rdrop_start",
+        "side_by_side": "parallel_micro_batches",
+        "typed_source": "source_noise",
+    }
     rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("loss",), lambda values: LOSSES.find_fault(values["loss"])),
         Rule(("micro_batch_tokens", "batch_tokens"), _micro_batch_is_a_part),
         Rule(("warmup_steps", "schedule", "max_steps"), _warmup_ends_in_time),
         Rule(("max_steps", "schedule"), _rate_lasts_to_the_end),
@@ -205,7 +216,7 @@ class TrainingConfig(Config):
 
     @property
     def micro_batches(self) -> int:
-        """How many micro-batches an optimiser step takes, over all processes."""
+        """The number of micro-batches of an optimiser step, over all processes."""
         return max(1, round(self.batch_tokens / self.micro_batch_tokens))
 
     @property
@@ -214,17 +225,17 @@ class TrainingConfig(Config):
         return self.total_steps - self.decay_steps
 
     def passes(self, before: int, last: int) -> int:
-        """Return how often sentences go through the network in steps `before` + 1 to `last`."""
-        twice = max(0, last - max(before, self.agreement_from - 1)) if self.agreement else 0
+        """Return the number of forward passes per sentence in steps `before` + 1 to `last`."""
+        twice = max(0, last - max(before, self.rdrop_start - 1)) if self.rdrop_alpha else 0
         return last - before + twice
 
 
-# What may change when a run goes on: how long, what is reported and kept, and on which machine.
+# What may change when a run is resumed: its length, what is reported and kept, and the machine.
 # Everything else decides the weights, the order of the data or which network is the best.
-FREE_TO_CHANGE = frozenset(
+CHANGEABLE = frozenset(
     {
         *("max_steps", "max_minutes", "report_every", "validate_every", "validation_sample"),
         *("patience", "checkpoint_every", "keep_checkpoints", "explosion_factor"),
-        *("device", "precision", "compile", "sharding", "side_by_side"),
+        *("device", "precision", "compile", "sharding", "parallel_micro_batches"),
     }
 )

@@ -18,10 +18,10 @@ from translucid.errors import InputError
 from translucid.events import Skipped, Trained
 from translucid.model import Transformer
 from translucid.text.tokenizer import load_tokenizer
-from translucid.training.guard import DivergedError
-from translucid.training.randomness import initial_model
+from translucid.training.divergence import DivergedError
+from translucid.training.learner import initial_model
 
-CALM = {"subword_sampling": 0.0, "typed_source": 0.0, "ema_decay": 0.0}
+CALM = {"subword_sampling": 0.0, "source_noise": 0.0, "ema_decay": 0.0}
 
 
 def test_a_loss_that_is_no_number_stops_with_the_lines(data: PreparedData, tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_loss_that_is_no_number_stops_with_the_lines(data: PreparedData, tmp_p
             texts = {split.text(lang, pair["line"] - 1) for lang in ("fr", "en")}
             assert {pair["source"], pair["target"]} == texts
     assert re.search(
-        rf"step {content['step']}: the loss is nan a token; from 17\.\d+ on training has failed",
+        rf"step {content['step']}: the loss is nan per token; from 17\.\d+ on training has failed",
         str(caught.value),
     )
     assert f"The sentences of this step are in {path.name}" in str(caught.value)

@@ -1,0 +1,428 @@
+"""``train``: from prepared data to model directories, with the whole set-up in one place.
+
+::
+
+    settings ─▶ device, precision, micro-batches ─▶ Trainer ─▶ best/ and model/ ─▶ finish_models
+    (recipe)    (device, memory)                    (trainer)                      alignment heads,
+                                                                                   calibration
+
+Under torchrun every process runs this, and all do what the main one has decided.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from sacrebleu.metrics.chrf import CHRF
+
+from translucid.anatomy import anatomy
+from translucid.checkpoint.run_directory import RunDirectory
+from translucid.config import ModelConfig
+from translucid.data.examples import examples_of, longest
+from translucid.data.shards import PreparedData, open_data
+from translucid.errors import InputError, optional
+from translucid.events import Notice, Started, Stopped, Trained, TrainingEvent, Validated
+from translucid.machine import Machine, keep_freed_memory
+from translucid.text.tokenizer import load_tokenizer
+from translucid.training.config import TrainingConfig
+from translucid.training.device import choose_bf16, choose_device, training_flops
+from translucid.training.distributed import (
+    DistributedContext,
+    Distribution,
+    choose_threads,
+    join_processes,
+)
+from translucid.training.learner import initial_model
+from translucid.training.memory import largest_micro_batch, measure_memory, split_batch
+from translucid.training.parallel_micro_batches import can_run_in_parallel, count_threads
+from translucid.training.recipe import (
+    Recipe,
+    Settings,
+    read_settings,
+    resolve_recipe,
+    sort_settings,
+)
+from translucid.training.state import read_run_recipe
+from translucid.training.trainer import Trainer
+from translucid.training.validation import Validator
+from translucid.translator import (
+    SourceLanguages,
+    calibrate,
+    find_alignment_heads,
+    keep_alignment_heads,
+    keep_calibration,
+    keep_source_languages,
+    load,
+)
+from translucid.translator.confidence import ACCEPTABLE, features
+from translucid.translator.head_search import MOST_PAIRS
+
+AUTO = "auto"  # as batch_tokens: as many at once as fit into memory
+
+OnEvent = Callable[[TrainingEvent], None]
+
+_PAIRS_CALIBRATED = 1000  # of each direction
+_PAIRS_COUNTED = 200_000  # enough of a large training set
+
+
+@dataclass(frozen=True)
+class TrainedRun:
+    """A run that has ended: its directory, and why it ended. ``translucid.load`` takes it."""
+
+    directory: RunDirectory
+    stopped: Stopped
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether it was asked to stop before its end; train with ``resume=True`` to continue."""
+        return self.stopped.cause == "interrupted"
+
+    @property
+    def model(self) -> Path:
+        """The model directory to use: the best one or, without a dev set, the last."""
+        return self.directory.models[0]
+
+    def __fspath__(self) -> str:
+        return str(self.directory.path)
+
+
+def train(
+    data: PreparedData | str | Path,
+    *,
+    output: str | Path,
+    preset: str | None = None,
+    config: str | Path | Sequence[Settings] | None = None,
+    resume: bool = False,
+    on_event: OnEvent | None = None,
+    stop: threading.Event | None = None,
+    tensorboard: bool = False,
+    command: str = "",
+    **settings: Any,
+) -> TrainedRun:
+    """Train a network on prepared data; leave models, checkpoints and metrics in `output`.
+
+    ::
+
+        run = train("data", output="run", preset="tiny", max_steps=2000, on_event=print)
+        translator = translucid.load(run)
+
+    Settings are those of ModelConfig and TrainingConfig. They begin as in the `preset` (tiny);
+    `config`, a TOML file with tables [model] and [training], comes on top, and keyword arguments on
+    top of that. ``batch_tokens="auto"`` computes the recipe's step in as few parts as fit into
+    memory. With `resume`, a run in `output` continues, bit for bit as if it had never stopped.
+
+    Under torchrun every process calls `on_event`. Once `stop` is set, training ends after the step
+    under way, with everything saved. At the end, the heads that align words, and when a translation
+    can be trusted, are found on the dev set and saved with the models. `command` is what a person
+    typed, for the model card.
+    """
+    prepared = data if isinstance(data, PreparedData) else open_data(Path(data))
+    fit_memory = settings.get("batch_tokens") == AUTO
+    if fit_memory:
+        settings.pop("batch_tokens")
+    layers = [*_read_layers(config), sort_settings(settings)]
+    context = DistributedContext.from_environment(os.environ)
+    resume = resume or context.restarted  # torchrun has started the same command again
+    run = RunDirectory(Path(output))
+    earlier = read_run_recipe(run) if resume and run.exists() else None
+    recipe = resolve_recipe(
+        layers,
+        prepared.manifest.tokenizer.sizes,
+        preset=preset,
+        earlier=earlier,
+        fit_memory=fit_memory,
+    )
+    job = TrainingJob(
+        recipe, prepared, run, resume, split=earlier is None, fit_memory=fit_memory, command=command
+    )
+    emit = on_event or _ignore
+    with ExitStack() as stack:
+        if tensorboard and context.is_main:
+            emit = _both(emit, stack.enter_context(write_tensorboard(run.tensorboard)))
+        stopped = job.run_to_end(emit, stop)
+    if context.is_main and stopped.cause != "interrupted":
+        finish_models(run.models, prepared, emit)
+    return TrainedRun(run, stopped)
+
+
+def _read_layers(config: str | Path | Sequence[Settings] | None) -> Sequence[Settings]:
+    if config is None:
+        return []
+    return [read_settings(Path(config))] if isinstance(config, str | Path) else config
+
+
+def _ignore(event: TrainingEvent) -> None:
+    del event
+
+
+def _both(first: OnEvent, second: OnEvent) -> OnEvent:
+    def emit(event: TrainingEvent) -> None:
+        first(event)
+        second(event)
+
+    return emit
+
+
+@dataclass(frozen=True)
+class TrainingJob:
+    """Complete settings, the data and where to train.
+
+    Where `split` is on, a step is split into micro-batches that give every process and thread work
+    and, with `fit_memory`, that are as large as memory allows. A resumed run keeps those it has.
+    """
+
+    recipe: Recipe
+    data: PreparedData
+    run: RunDirectory
+    resume: bool
+    split: bool = False
+    fit_memory: bool = False
+    command: str = ""
+
+    def run_to_end(self, on_event: OnEvent, stop: threading.Event | None) -> Stopped:
+        """Train until the end, or until `stop` is set; return the last event."""
+        context = DistributedContext.from_environment(os.environ)
+        if threads := choose_threads(context, os.environ, Machine().cores()):
+            torch.set_num_threads(threads)
+        settings = self.recipe.training
+        device = choose_device(settings.device, context.local_rank)
+        if device.type == "cpu":
+            keep_freed_memory()
+        with join_processes(context, device, settings.sharding) as distribution:
+            plan = self._plan(context, device, distribution)
+            trainer = plan.build_trainer(self, stop)
+            on_event(plan.describe_start(self.data))
+            event: TrainingEvent | None = None
+            for event in trainer.events():
+                on_event(event)
+        assert isinstance(event, Stopped)
+        return event
+
+    def _plan(
+        self, context: DistributedContext, device: torch.device, distribution: Distribution
+    ) -> _Plan:
+        """Let the main process decide on settings and precision, for all processes."""
+        text = ""
+        if distribution.is_main:
+            bf16 = choose_bf16(self.recipe.training.precision, device)
+            training = self.recipe.training
+            if self.split:
+                training = self._split_step(context, device, bf16)
+            text = json.dumps({"training": training.model_dump(mode="json"), "bf16": bf16})
+        values = json.loads(distribution.broadcast(text))
+        training = TrainingConfig(**values["training"])
+        return _Plan(self.recipe.model, training, values["bf16"], device, distribution)
+
+    def _split_step(
+        self, context: DistributedContext, device: torch.device, bf16: bool
+    ) -> TrainingConfig:
+        """Split a step into micro-batches that fit into memory and give every worker work.
+
+        Where nobody has said how large they are, they are divided among the threads of a single
+        process too.
+        """
+        training = self.recipe.training
+        can = can_run_in_parallel(training, device=device, bf16=bf16, world=context.world)
+        allowed = torch.get_num_threads() if can else 1
+        is_given = "micro_batch_tokens" in training.model_fields_set
+        if not self.fit_memory and context.world == 1 and (allowed == 1 or is_given):
+            return training
+        needed = longest(examples_of(self.data, "train"))
+        tokens = training.micro_batch_tokens
+        if self.fit_memory:
+            threads = count_threads(training.batch_tokens, allowed)
+            part = math.ceil(training.batch_tokens / threads)
+            fit = measure_memory(
+                self.recipe.model,
+                training.replace(micro_batch_tokens=part, parallel_micro_batches=threads),
+                device=device,
+                bf16=bf16,
+                longest=needed,
+                processes=context.local_world,
+            )
+            tokens = largest_micro_batch(fit, cap=training.batch_tokens, longest=needed)
+        threads = min(count_threads(tokens, allowed), max(1, tokens // needed))
+        workers = context.world * threads
+        split = split_batch(training, workers=workers, at_most=tokens // threads, longest=needed)
+        return split.replace(parallel_micro_batches=threads) if self.fit_memory else split
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What all processes of a run do alike."""
+
+    model: ModelConfig
+    training: TrainingConfig
+    bf16: bool
+    device: torch.device
+    distribution: Distribution
+
+    def build_trainer(self, job: TrainingJob, stop: threading.Event | None) -> Trainer:
+        """Return the trainer of this process."""
+        settings, data = self.training, job.data
+        validator = Validator(
+            data,
+            load_tokenizer(data.tokenizer_path),
+            settings.validation_sample,
+            settings.micro_batch_tokens,
+        )
+        return Trainer(
+            initial_model(self.model, settings.seed),
+            data,
+            settings,
+            job.run.path,
+            validate=validator if "dev" in data.manifest.splits else None,
+            distribution=self.distribution,
+            device=self.device,
+            bf16=self.bf16,
+            resume=job.resume,
+            command=job.command,
+            stop=stop,
+        )
+
+    def describe_start(self, data: PreparedData) -> Started:
+        """Return what is about to be trained on what, where and how far."""
+        model, settings = self.model, self.training
+        parameters = sum(block.parameters for block in anatomy(model, 1))
+        dev = data.manifest.splits.get("dev")
+        parts, world = settings.micro_batches, self.distribution.world
+        return Started(
+            description=f"{parameters:,} parameters, {model.encoder_layers}+"
+            f"{model.decoder_layers} layers, d_model {model.d_model}; "
+            f"{data.manifest.splits['train'].pairs:,} pairs, "
+            f"{f'{dev.pairs:,} dev pairs' if dev else 'no dev set, so nothing is validated'}; "
+            f"{settings.batch_tokens:,} tokens per step in {parts} part{'s' if parts > 1 else ''}; "
+            f"{self.device.type}, {'bf16' if self.bf16 else 'fp32'}"
+            f"{f', {world} processes' if world > 1 else ''}",
+            max_steps=settings.max_steps,
+            max_minutes=settings.max_minutes,
+            flops=flops_per_token(model, data),
+            device=str(self.device),
+            processes=world,
+            passes=settings.passes,
+        )
+
+
+def flops_per_token(config: ModelConfig, data: PreparedData) -> float:
+    """Return the FLOPs of a target token of the training set, as the mean over the directions."""
+    train = data.manifest.splits["train"]
+    added = 2 if data.manifest.tagged else 1
+    each = [
+        training_flops(
+            config,
+            train.tokens[source] / train.pairs + added,
+            train.tokens[target] / train.pairs + 1,
+        )
+        for source, target in data.manifest.directions
+    ]
+    return sum(each) / len(each)
+
+
+@contextmanager
+def write_tensorboard(folder: Path) -> Iterator[OnEvent]:
+    """Give a consumer of events that writes figures for TensorBoard."""
+    optional("tensorboard", extra="tensorboard", job="--tensorboard")
+    from torch.utils.tensorboard import SummaryWriter
+
+    with SummaryWriter(str(folder)) as writer:
+
+        def write(event: TrainingEvent) -> None:
+            for name, value in list_scalars(event).items():
+                writer.add_scalar(name, value, event.step)  # type: ignore[union-attr]
+
+        yield write
+
+
+def list_scalars(event: TrainingEvent) -> dict[str, float]:
+    """Return the figures of an event that TensorBoard draws, by name."""
+    match event:
+        case Trained():
+            return {
+                "train/loss": event.loss,
+                "train/perplexity": event.perplexity,
+                "train/learning_rate": event.learning_rate,
+                "train/gradient_norm": event.gradient_norm,
+                "train/tokens_per_second": event.tokens / max(event.seconds, 1e-9),
+            }
+        case Validated():
+            names = ("loss", "perplexity", "bleu", "chrf")
+            return {f"dev/{name}": float(getattr(event, name)) for name in names}
+        case _:
+            return {}
+
+
+def finish_models(models: Sequence[Path], data: PreparedData, on_event: OnEvent) -> None:
+    """Save with each model what its users will want to know.
+
+    That is how frequent each token is in each of its source languages, which heads align words, and
+    how to tell acceptable translations from others. A Notice says what could not be found.
+    """
+    _save_languages(models, data)
+    if "dev" not in data.manifest.splits:
+        return
+    try:
+        _save_alignment_heads(models, data)
+    except InputError as error:
+        on_event(Notice(f"Which heads align words stays unknown: {error}"))
+    try:
+        _save_calibration(models, data)
+    except InputError as error:
+        on_event(Notice(f"How far translations can be trusted stays unknown: {error}"))
+
+
+def _save_languages(models: Sequence[Path], data: PreparedData) -> None:
+    """Count the tokens of each source language, where there are several."""
+    sources = list(dict.fromkeys(source for source, _ in data.manifest.directions))
+    if len(sources) == 1:
+        return
+    split, size = data.split("train"), data.manifest.tokenizer.vocab_size
+    step = max(1, len(split) // _PAIRS_COUNTED)
+    pairs = np.arange(0, len(split), step)
+    counts = {
+        language: torch.from_numpy(np.bincount(split.rows(language, pairs)[0], minlength=size))
+        for language in sources
+    }
+    for model in models:
+        keep_source_languages(model, SourceLanguages.of_counts(counts))
+
+
+def _save_alignment_heads(models: Sequence[Path], data: PreparedData) -> None:
+    """Find the heads of each model on the dev set, in the first direction."""
+    split = data.split("dev")
+    source, target = data.manifest.directions[0]
+    pairs = [
+        (split.text(source, pair), split.text(target, pair))
+        for pair in range(min(len(split), MOST_PAIRS))
+    ]
+    for model in models:
+        keep_alignment_heads(model, find_alignment_heads(load(model), pairs, target=target))
+
+
+def _save_calibration(models: Sequence[Path], data: PreparedData) -> None:
+    """Translate dev pairs of all directions, and learn when translations are acceptable."""
+    split, chrf = data.split("dev"), CHRF()
+    numbers = range(0, len(split), -(-len(split) // _PAIRS_CALIBRATED))
+    for model in models:
+        translator = load(model)
+        rows: list[tuple[float, ...]] = []
+        acceptable: list[bool] = []
+        for source, target in data.manifest.directions:
+            texts = [split.text(source, number) for number in numbers]
+            found = translator.translate(texts, target=target)
+            for number, translation in zip(numbers, found, strict=True):
+                if translation.log_probs:
+                    reference = split.text(target, number)
+                    score = float(chrf.sentence_score(translation.text, [reference]).score)
+                    rows.append(features(translation.n_best[0], translation.source_tokens))
+                    acceptable.append(score >= ACCEPTABLE)
+        keep_calibration(model, calibrate(rows, acceptable))
