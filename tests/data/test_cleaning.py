@@ -33,7 +33,7 @@ from translucid.data.cleaning import (
     tidy_whitespace,
 )
 from translucid.errors import ConfigError, InputError, MissingPackageError
-from translucid.text.normalize import lower_cased, nfc
+from translucid.text.normalization import lowercase, nfc
 
 NO_ENCODING = CleaningConfig(repair_encoding=False)
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=40)  # surrogates too
@@ -125,7 +125,7 @@ def test_lower_case_is_asked_for_and_named() -> None:
 @pytest.mark.parametrize("text", ["Ϊ\u0301", "J\u030c", "I\u0307zmir", "E\u0301TE\u0301", "ΟΔΟΣ"])
 def test_training_text_in_lower_case_is_what_a_model_reads(text: str) -> None:
     cleaned = Cleaner(CleaningConfig(lowercase=True), "el", "en").repair(Sides(text, "x"))
-    assert cleaned.sides.source == lower_cased(nfc(text))
+    assert cleaned.sides.source == lowercase(nfc(text))
 
 
 def test_an_accent_behind_an_invisible_character_is_composed() -> None:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translucid.data.preparation.placeholders import PlaceholderInserter, WordLexicon
-from translucid.text.interface import PLACEHOLDERS
 from translucid.text.placeholders import count_placeholders, is_intact
+from translucid.text.tokenizer import PLACEHOLDERS
 
 NOUNS = [("chat", "cat"), ("chien", "dog"), ("maison", "house"), ("table", "table")]
 COLOURS = [("rouge", "red"), ("noir", "black"), ("grand", "big")]

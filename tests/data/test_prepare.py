@@ -25,7 +25,7 @@ from translucid.data.preparation import Inputs, PrepareConfig
 from translucid.data.shards import open_data
 from translucid.errors import BusyError, ConfigError, DataError, InputError
 from translucid.events import Event, Notice
-from translucid.text.normalize import comparison_key
+from translucid.text.normalization import comparison_key
 from translucid.text.tokenizer import load_tokenizer
 
 CHARACTERS = PrepareConfig(tokenizer="char")

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from shard_folders import make_data
+from translucid.data.augmentation import Sampling, sampled_rows
 from translucid.data.batching import Batches, MicroBatch
 from translucid.data.examples import examples_of
-from translucid.data.sampling import Sampling, sampled_rows
 from translucid.data.shards import Record
 from translucid.text.tokenizer import Tokenizer, load_tokenizer, train_tokenizer
 

@@ -21,7 +21,7 @@ from translucid.interpret.explain import TraceTooLargeError
 from translucid.interpret.figures.beam_tree import beam_tree
 from translucid.interpret.forced_prefix import forced_prefix, prefix_of_text
 from translucid.interpret.lens import decoder_lens
-from translucid.text.interface import EOS, FIRST_PIECE, UNK
+from translucid.text.tokenizer import EOS, FIRST_PIECE, UNK
 from translucid.translator import Translator
 
 SEARCHES = {

@@ -36,7 +36,7 @@ from translucid.interpret.pointing import (
     pointing_in_all,
 )
 from translucid.interpret.trace import Side, Trace
-from translucid.text.interface import EOS, FIRST_PIECE
+from translucid.text.tokenizer import EOS, FIRST_PIECE
 from translucid.translator import Translator, load
 
 WORDS = [

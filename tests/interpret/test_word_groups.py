@@ -13,8 +13,8 @@ from small_traces import random_translator
 from translucid.decoding.settings import SearchConfig
 from translucid.interpret import TraceToken, explain
 from translucid.interpret.word_groups import word_groups
-from translucid.text.interface import BOS, EOS, FIRST_PIECE, UNK, Tokenizer
-from translucid.text.word import WordTokenizer
+from translucid.text.tokenizer import BOS, EOS, FIRST_PIECE, UNK, Tokenizer
+from translucid.text.word_and_character import WordTokenizer
 
 SHORT = SearchConfig(method="greedy", max_length=14)
 

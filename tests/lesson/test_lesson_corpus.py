@@ -23,7 +23,7 @@ from lesson.nouns import NOUNS
 from translucid.data.corpus import lesson as shipped
 from translucid.data.corpus.lesson import lesson_pairs, write_lesson
 from translucid.errors import DataError, InputError
-from translucid.text.normalize import comparison_key
+from translucid.text.normalization import comparison_key
 
 TOOLS = Path(__file__).parents[2] / "tools"
 Pairs = list[tuple[str, str]]

@@ -14,7 +14,7 @@ from translucid.data.corpus import find_corpora
 from translucid.data.preparation import Effort, Inputs, PrepareConfig, prepare
 from translucid.data.shards import PreparedData, open_data
 from translucid.events import silent
-from translucid.text.normalize import comparison_key
+from translucid.text.normalization import comparison_key
 from translucid.text.tokenizer import load_tokenizer
 
 Pairs = list[tuple[str, str]]

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.text.interface import PLACEHOLDER_PIECES, PLACEHOLDERS
 from translucid.text.placeholders import (
     Protected,
     count_placeholders,
@@ -18,6 +17,7 @@ from translucid.text.placeholders import (
     protect,
 )
 from translucid.text.spans import SpanFinder, localize_amount
+from translucid.text.tokenizer import PLACEHOLDER_PIECES, PLACEHOLDERS
 
 FRENCH = SpanFinder(source="fr", target="en")
 

@@ -16,7 +16,7 @@ from translucid.interpret import explain
 from translucid.interpret.forced_prefix import forced_prefix, prefix_of_text
 from translucid.interpret.head_table import measurable_pairs
 from translucid.interpret.trace_file import read_trace, write_trace
-from translucid.text.interface import BOS, EOS
+from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import ReadingBack, Translator, load
 from translucid.translator.head_search import find_alignment_heads
 

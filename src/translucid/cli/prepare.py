@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -15,7 +15,6 @@ from translucid.errors import InputError
 if TYPE_CHECKING:
     from translucid.data.corpus import Corpus
     from translucid.data.preparation import Inputs, PrepareConfig
-    from translucid.text.tokenizer import Kind
 
 _SEVERAL = ("--dev", "--test")  # options that take several files: --dev dev.fr dev.en
 
@@ -255,7 +254,7 @@ def prepare(
         tokenizer_from=tokenizer_from,
     )
     config = PrepareConfig(
-        tokenizer=cast("Kind", tokenizer or "bpe"),  # the config checks it
+        tokenizer=tokenizer or "bpe",
         vocab_size=vocab_size,
         split_dev=split_dev,
         split_test=split_test,

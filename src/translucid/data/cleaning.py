@@ -25,7 +25,12 @@ from pydantic import Field
 
 from translucid.config import Config
 from translucid.errors import InputError, optional
-from translucid.text.normalize import has_typography, lower_cased, nfc, plain_typography
+from translucid.text.normalization import (
+    has_typography,
+    lowercase,
+    nfc,
+    plain_typography,
+)
 
 Limit = Annotated[int, Field(ge=0)]
 
@@ -211,7 +216,7 @@ def _repairs(config: CleaningConfig) -> Iterator[tuple[Repair, Callable[[str], s
         (Repair.WHITESPACE, lambda: tidy_whitespace),
         (Repair.COMPOSED, lambda: nfc),
         (Repair.TYPOGRAPHY, lambda: plain_typography),
-        (Repair.LOWER_CASED, lambda: lower_cased),
+        (Repair.LOWER_CASED, lambda: lowercase),
     ):
         if on[repair]:
             yield repair, make()

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from translucid.data.augmentation import Sampling, sampled_rows
 from translucid.data.batching import Batches, Cursor, MicroBatch, share_of_rank
 from translucid.data.collate import Batch, collate, stored_rows
 from translucid.data.prefetch import Prefetched
-from translucid.data.sampling import Sampling, sampled_rows
 from translucid.errors import InputError
 
 

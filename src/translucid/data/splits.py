@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from translucid.data.shuffle import derive, scramble
 from translucid.errors import InputError
-from translucid.text.normalize import comparison_key
+from translucid.text.normalization import comparison_key
 
 Hashes: TypeAlias = NDArray[np.uint64]
 HASH = np.dtype("<u8")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from translucid.evaluation.reference_set import ReferenceSet
 from translucid.events import Emit, Notice, Progress
-from translucid.text.normalize import one_line
+from translucid.text.normalization import join_lines
 from translucid.translator import Translation, Translator
 from translucid.translator.translation import Flags
 
@@ -64,7 +64,7 @@ def model_outputs(translations: Sequence[Translation], likelihood: Likelihood | 
     """Take what a model made of the sources."""
     calibrated = any(translation.confidence is not None for translation in translations)
     return Outputs(
-        texts=tuple(one_line(translation.text) for translation in translations),
+        texts=tuple(join_lines(translation.text) for translation in translations),
         confidences=tuple(
             translation.confidence if calibrated else _mean_probability(translation)
             for translation in translations

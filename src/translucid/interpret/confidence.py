@@ -23,7 +23,7 @@ from torch import Tensor
 
 from translucid.interpret.rereading import written_tokens
 from translucid.interpret.trace import Trace
-from translucid.text.interface import FIRST_PIECE, UNK
+from translucid.text.tokenizer import FIRST_PIECE, UNK
 
 LITTLE_LOOK = 0.25  # mean share of attention on words of the source, below which it is ignored
 UNSEEN = 0.2  # attention of all steps together, below which a source token was not looked at

@@ -38,8 +38,8 @@ from translucid.interpret.network import network_of
 from translucid.interpret.recording import Recording, record
 from translucid.interpret.tensor_shapes import Level, trace_bytes
 from translucid.interpret.trace import VERSION, Step, TopToken, Trace, TraceToken
-from translucid.text.interface import BOS, EOS, UNK, Tokenizer
-from translucid.text.normalize import nfc
+from translucid.text.normalization import nfc
+from translucid.text.tokenizer import BOS, EOS, UNK, Tokenizer
 from translucid.translator import Flags, Translator
 from translucid.translator.member import Member
 from translucid.translator.parts import Part

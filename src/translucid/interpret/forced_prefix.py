@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from translucid.decoding.job import Tokens
 from translucid.errors import InputError
-from translucid.text.interface import EOS, FIRST_PIECE, UNK
-from translucid.text.normalize import nfc
+from translucid.text.normalization import nfc
+from translucid.text.tokenizer import EOS, FIRST_PIECE, UNK
 from translucid.translator import Translator
 
 

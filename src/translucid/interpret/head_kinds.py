@@ -14,7 +14,7 @@ from torch import Tensor
 
 from translucid.interpret.head_roles import KINDS, Kind
 from translucid.interpret.trace import Side
-from translucid.text.interface import EOS, FIRST_PIECE, PAD, UNK
+from translucid.text.tokenizer import EOS, FIRST_PIECE, PAD, UNK
 
 
 class Looks(NamedTuple):

@@ -22,7 +22,7 @@ from translucid.interpret.network import network_of, with_network
 from translucid.interpret.rereading import log_probs_again, of_written, translation_again
 from translucid.interpret.trace import TopToken, Trace
 from translucid.model.twin import twin
-from translucid.text.interface import Tokenizer
+from translucid.text.tokenizer import Tokenizer
 from translucid.translator import Translator
 
 SHOWN = 5  # tokens a cell

@@ -28,7 +28,7 @@ from translucid.errors import InputError
 from translucid.interpret.explain import one_line
 from translucid.interpret.forced_prefix import forced_prefix
 from translucid.interpret.network import network_of
-from translucid.text.interface import BOS, EOS
+from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Translator
 from translucid.translator.searching import Request
 

@@ -22,7 +22,7 @@ from translucid.errors import InputError
 from translucid.interpret.attention_head import SIDES, AttentionHead, layers_of
 from translucid.interpret.explain import explain
 from translucid.interpret.trace import Side, Trace, TraceToken
-from translucid.text.normalize import nfc
+from translucid.text.normalization import nfc
 from translucid.translator import Translator
 from translucid.translator.alignment_heads import Row
 

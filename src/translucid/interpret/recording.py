@@ -25,7 +25,7 @@ from translucid.interpret.trace import FrozenTensors
 from translucid.model import MultiHeadAttention, Transformer
 from translucid.model.attention import PLAIN, Kernel
 from translucid.model.twin import twin
-from translucid.text.interface import BOS
+from translucid.text.tokenizer import BOS
 
 if TYPE_CHECKING:
     from translucid.model.decoder import DecoderLayer

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from translucid.interpret.network import network_of
 from translucid.interpret.trace import Trace
-from translucid.text.interface import EOS
+from translucid.text.tokenizer import EOS
 from translucid.translator import Translator
 from translucid.translator.searching import Request
 

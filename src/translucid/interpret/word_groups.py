@@ -17,7 +17,7 @@ import bisect
 from collections.abc import Sequence
 
 from translucid.interpret.trace import TraceToken
-from translucid.text.interface import FIRST_PIECE, UNK
+from translucid.text.tokenizer import FIRST_PIECE, UNK
 from translucid.translator.alignment import Side, Span, words
 
 Group = tuple[int, int]

@@ -7,7 +7,7 @@
     output      Ouvrez ⟨word0⟩ dans ⟨open0⟩cette⟨close0⟩ fenêtre ⟨mark0⟩  what it writes
     restored    Ouvrez {file} dans <b>cette</b> fenêtre 😀
 
-Each ⟨…⟩ is one private-use character (`translucid.text.interface.PLACEHOLDERS`), which is one
+Each ⟨…⟩ is one private-use character (`translucid.text.tokenizer.PLACEHOLDERS`), which is one
 piece of a vocabulary that has placeholders. A text is masked first, each span by the first
 placeholder of its family; only the pieces into which it is divided have their placeholders
 numbered, so that there are enough of them.
@@ -21,8 +21,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from translucid.text.interface import FAMILY_SIZE, PLACEHOLDER_FAMILIES, PLACEHOLDERS
 from translucid.text.spans import Family, Span, whole_word
+from translucid.text.tokenizer import FAMILY_SIZE, PLACEHOLDER_FAMILIES, PLACEHOLDERS
 
 _PLACEHOLDERS = frozenset(PLACEHOLDERS)
 _SENTENCE_MARKS = ".,;:!?… "

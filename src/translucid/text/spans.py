@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, cast
 
-from translucid.text.interface import PLACEHOLDERS
+from translucid.text.tokenizer import PLACEHOLDERS
 
 SpanKind = Literal[
     "kept",

@@ -27,7 +27,7 @@ from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import length_limits
 from translucid.events import Sample
 from translucid.model import Transformer
-from translucid.text.bleu_tokenizer import bleu_tokenizer
+from translucid.text.languages import bleu_tokenizer
 from translucid.text.tokenizer import BOS, EOS, PAD, Tokenizer, tag_id
 from translucid.training.loss import Objective
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from translucid.decoding.job import Tokens
 from translucid.errors import InputError
-from translucid.text.interface import EOS, UNK, Tokenizer
-from translucid.text.normalize import nfc
+from translucid.text.normalization import nfc
 from translucid.text.spans import span_finder, whole_word
+from translucid.text.tokenizer import EOS, UNK, Tokenizer
 from translucid.translator.parts import Divided, Encode, Reader
 from translucid.translator.searching import Request
 from translucid.translator.terms import Terminology

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from translucid.decoding.stepper import Ending, Hypothesis
-from translucid.text.interface import UNK, Tokenizer
+from translucid.text.tokenizer import UNK, Tokenizer
 from translucid.translator.parts import Divided, Part, joint
 from translucid.translator.searching import ALL_PLACEHOLDERS, forced_tokens
 from translucid.translator.translation import Candidate, Flags

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from translucid.decoding.job import Tokens
 from translucid.errors import InputError
-from translucid.text.interface import FIRST_PIECE, Tokenizer
-from translucid.text.normalize import nfc
+from translucid.text.normalization import nfc
+from translucid.text.tokenizer import FIRST_PIECE, Tokenizer
 
 
 def forbidden_tokens(words: Sequence[str], tokenizer: Tokenizer) -> Tokens:

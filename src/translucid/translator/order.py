@@ -17,7 +17,7 @@ from torch import Tensor
 
 from translucid.decoding.job import Tokens
 from translucid.decoding.stepper import Hypothesis
-from translucid.text.interface import Tokenizer
+from translucid.text.tokenizer import Tokenizer
 from translucid.translator.alignment import alignment_of
 from translucid.translator.asking import Asked
 from translucid.translator.assembly import best_combinations, candidate, flags

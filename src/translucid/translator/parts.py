@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from translucid.text.normalize import nfc
+from translucid.text.normalization import nfc
 from translucid.text.placeholders import (
     Protected,
     can_protect,
@@ -35,8 +35,8 @@ from translucid.text.placeholders import (
     protect,
     unmask,
 )
+from translucid.text.sentences import divide, is_unspaced
 from translucid.text.spans import Span, SpanFinder
-from translucid.translator.sentences import divide, is_unspaced
 from translucid.translator.terms import Terminology
 
 Encode: TypeAlias = Callable[[str], Sequence[int]]

@@ -28,7 +28,7 @@ from torch import Tensor
 from translucid.decoding.job import Tokens
 from translucid.decoding.stepper import Hypothesis, Stepper
 from translucid.decoding.tree import Recorder, Status
-from translucid.text.interface import EOS
+from translucid.text.tokenizer import EOS
 from translucid.translator.asking import Asked
 from translucid.translator.assembly import between
 from translucid.translator.parts import Part, joint

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from translucid.errors import InputError
-from translucid.text.interface import UNK
-from translucid.text.normalize import nfc
-from translucid.translator.sentences import is_unspaced
+from translucid.text.normalization import nfc
+from translucid.text.sentences import is_unspaced
+from translucid.text.tokenizer import UNK
 
 Tokens = tuple[int, ...]
 

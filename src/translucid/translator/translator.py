@@ -15,10 +15,10 @@ from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import Hypothesis
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
-from translucid.text.interface import Tokenizer, Tokenizers
-from translucid.text.normalize import lower_cased, nfc
+from translucid.text.normalization import lowercase, nfc
 from translucid.text.placeholders import without_spans
 from translucid.text.spans import span_finder
+from translucid.text.tokenizer import Tokenizer, Tokenizers
 from translucid.translator.alignment import soft_alignments
 from translucid.translator.asking import (
     Wishes,
@@ -316,7 +316,7 @@ class Translator:
 
     def _spelled(self, word: str) -> str:
         """Return a word as it stands in the texts that the network knows."""
-        return lower_cased(word) if self.generation.lowercase else word
+        return lowercase(word) if self.generation.lowercase else word
 
     def target_language(self, target: str | None, texts: Sequence[str] = ()) -> str:
         """Return the language to translate into.

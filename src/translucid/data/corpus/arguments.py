@@ -19,10 +19,10 @@ from pathlib import Path
 
 from translucid.data.corpus import lesson
 from translucid.data.corpus.corpus import Corpus
-from translucid.data.corpus.languages import check_languages, matches, side_of
 from translucid.data.corpus.lines import COMPRESSED_ENDINGS
 from translucid.data.corpus.string_tasks import TASKS
 from translucid.errors import InputError
+from translucid.text.languages import check_languages, find_side, matches
 
 FORMAT_OF_EXTENSION = {
     **dict.fromkeys(("tsv", "tab"), "tsv"),
@@ -166,7 +166,7 @@ def _text_file(argument: _Argument, languages: tuple[str, str]) -> _TextFile:
         parts = list(name.rpartition("."))
         candidates = range(2, 1, -1)  # the extension alone
     for position in candidates:
-        side = side_of(parts[position], languages)
+        side = find_side(parts[position], languages)
         if side is not None:
             before, after = "".join(parts[:position]), "".join(parts[position + 1 :])
             return _TextFile(argument, side, before, after)

@@ -6,8 +6,8 @@ import codecs
 import shlex
 from pathlib import Path
 
-from translucid.data.corpus.languages import subtags
 from translucid.errors import DataError
+from translucid.text.languages import parse_code
 
 # What files in these languages were written in before UTF-8; the names are iconv's and Python's.
 _BY_LANGUAGE = {
@@ -34,7 +34,7 @@ _BY_MARK = {
 
 def likely_encoding(data: bytes, languages: tuple[str, ...]) -> str:
     """Return the name of the encoding that such bytes in such languages probably are in."""
-    candidates = [name for code in languages for name in _BY_LANGUAGE.get(subtags(code)[0], ())]
+    candidates = [name for code in languages for name in _BY_LANGUAGE.get(parse_code(code)[0], ())]
     for name in [*candidates, "WINDOWS-1252"]:
         try:
             data.decode(name)

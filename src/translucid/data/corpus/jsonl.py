@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from translucid.data.corpus.corpus import Corpus, Pair
-from translucid.data.corpus.languages import pick_sides
 from translucid.data.corpus.lines import text_lines
 from translucid.data.corpus.report import Change, ReadReport, Skip
 from translucid.data.corpus.rows import RowCheck
 from translucid.errors import DataError
+from translucid.text.languages import find_sides
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -75,10 +75,10 @@ def _sentences(line: str, corpus: Corpus) -> tuple[str, str]:
 
 def _default_fields(row: dict[str, object], languages: tuple[str, str]) -> tuple[str, str]:
     names = tuple(row)
-    if sides := pick_sides(names, languages):
+    if sides := find_sides(names, languages):
         return names[sides[0]], names[sides[1]]
     nested = row.get("translation")
-    if isinstance(nested, dict) and (sides := pick_sides(tuple(nested), languages)):
+    if isinstance(nested, dict) and (sides := find_sides(tuple(nested), languages)):
         names = tuple(nested)
         return f"translation.{names[sides[0]]}", f"translation.{names[sides[1]]}"
     raise _BadLineError(

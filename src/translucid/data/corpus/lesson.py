@@ -16,9 +16,9 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from translucid.atomic import new_file
 from translucid.data.corpus.corpus import Corpus, Pair
-from translucid.data.corpus.languages import matches
 from translucid.data.corpus.report import ReadReport
 from translucid.errors import DataError, InputError
+from translucid.text.languages import matches
 
 NAME = "lesson"
 LANGUAGES = ("fr", "en")

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from translucid.data.corpus.corpus import Corpus, Pair
-from translucid.data.corpus.languages import pick_sides
 from translucid.data.corpus.lines import unreadable
 from translucid.data.corpus.report import ReadReport, Skip
 from translucid.errors import DataError, optional
+from translucid.text.languages import find_sides
 
 _ROWS_AT_ONCE = 1024
 
@@ -71,7 +71,7 @@ def _default_fields(
             for path in _text_columns(pyarrow, schema)
             if path.startswith(prefix)
         ]
-        if sides := pick_sides(tuple(names), languages):
+        if sides := find_sides(tuple(names), languages):
             return prefix + names[sides[0]], prefix + names[sides[1]]
     return None
 

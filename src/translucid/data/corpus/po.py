@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 from translucid.data.corpus.corpus import Corpus, Pair
 from translucid.data.corpus.encodings import not_utf8
-from translucid.data.corpus.languages import is_code, side_of
 from translucid.data.corpus.lines import byte_lines
 from translucid.data.corpus.report import ReadReport, Skip
 from translucid.errors import DataError, optional
+from translucid.text.languages import find_side, is_code
 
 _BLOCK_LINES = 4096
 # A header longer than this many lines would be the first of its kind.
@@ -195,7 +195,7 @@ def _header(corpus: Corpus, metadata: dict[str, str]) -> _Header:
 def _is_swapped(corpus: Corpus, language: str) -> bool:
     """Tell whether the catalogue translates into the language asked for as source."""
     if is_code(language):
-        side = side_of(language, corpus.languages)
+        side = find_side(language, corpus.languages)
         if side is not None:
             return side == 0
         raise DataError(
@@ -207,7 +207,7 @@ def _is_swapped(corpus: Corpus, language: str) -> bool:
     path = corpus.paths[0]
     folder = path.parent.parent.name if path.parent.name == "LC_MESSAGES" else ""
     parts = [folder, *re.split(r"[._-]", path.name)]
-    named = [side for part in parts if (side := side_of(part, corpus.languages)) is not None]
+    named = [side for part in parts if (side := find_side(part, corpus.languages)) is not None]
     return bool(named) and named[-1] == 0
 
 

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from translucid.data.corpus.corpus import Corpus, Pair
-from translucid.data.corpus.languages import matches
 from translucid.data.corpus.report import ReadReport, Skip
 from translucid.data.corpus.xml_units import XML_LANG, Element, XmlFile, inline_text
 from translucid.errors import DataError
+from translucid.text.languages import matches
 
 
 def read_tmx(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:

@@ -20,11 +20,11 @@ from itertools import pairwise
 from pathlib import Path
 
 from translucid.data.corpus.corpus import Corpus, Pair
-from translucid.data.corpus.languages import pick_sides, side_of
 from translucid.data.corpus.lines import text_lines
 from translucid.data.corpus.report import ReadReport, Skip
 from translucid.data.corpus.rows import RowCheck
 from translucid.errors import DataError, InputError
+from translucid.text.languages import find_side, find_sides
 
 
 def read_tsv(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
@@ -64,7 +64,7 @@ def _columns(corpus: Corpus, first: list[str]) -> tuple[tuple[int, int], bool]:
     if corpus.fields:
         source, target = (_column(corpus.paths[0], field, first) for field in corpus.fields)
         return (source, target), not all(field.isdecimal() for field in corpus.fields)
-    if named := pick_sides(tuple(first), corpus.languages):
+    if named := find_sides(tuple(first), corpus.languages):
         return named, True
     return ((1, 0) if _reversed_by_name(corpus) else (0, 1)), False
 
@@ -87,6 +87,6 @@ def _column(path: Path, field: str, header: list[str]) -> int:
 
 def _reversed_by_name(corpus: Corpus) -> bool:
     """Tell whether the file's name puts the target language before the source (``x.en-fr.tsv``)."""
-    sides = [side_of(part, corpus.languages) for part in re.split(r"[._-]", corpus.paths[0].name)]
+    sides = [find_side(part, corpus.languages) for part in re.split(r"[._-]", corpus.paths[0].name)]
     neighbours = list(pairwise(sides))
     return (1, 0) in neighbours and (0, 1) not in neighbours

@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from translucid.data.corpus.corpus import Corpus, Pair
-from translucid.data.corpus.languages import compatible
 from translucid.data.corpus.report import ReadReport, Skip
 from translucid.data.corpus.xml_units import (
     XML_LANG,
@@ -24,6 +23,7 @@ from translucid.data.corpus.xml_units import (
     local_name,
 )
 from translucid.errors import DataError
+from translucid.text.languages import are_compatible
 
 _BY_STATE = {
     "new": Skip.UNTRANSLATED,
@@ -84,7 +84,8 @@ def _order(found: tuple[str, str], wanted: tuple[str, str]) -> int | None:
 
     def fits(ours: tuple[str, str]) -> bool:
         return all(
-            code == "?" or compatible(want, code) for code, want in zip(found, ours, strict=True)
+            code == "?" or are_compatible(want, code)
+            for code, want in zip(found, ours, strict=True)
         )
 
     if fits(wanted):

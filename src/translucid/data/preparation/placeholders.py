@@ -33,11 +33,11 @@ from translucid.data.preparation.vocabulary import SampledPairs
 from translucid.data.preparation.workers import Workers
 from translucid.data.preparation.workspace import Workspace, unique_draft
 from translucid.events import Emit, Progress
-from translucid.text.interface import FAMILY_SIZE
-from translucid.text.lexical import Lexicon, WordTable, train_lexicon
-from translucid.text.normalize import plain_typography, without_accents
+from translucid.text.normalization import plain_typography, strip_accents
 from translucid.text.placeholders import placeholder_of
 from translucid.text.spans import Family, Span, SpanFinder
+from translucid.text.tokenizer import FAMILY_SIZE
+from translucid.text.word_alignment import Lexicon, WordTable, train_lexicon
 
 LEXICON_PAIRS = 60_000  # a lexical model learns from no more pairs than this,
 _LEXICON_WORDS = 20  # of which neither side has more words than this
@@ -238,7 +238,7 @@ def _words(words: Words, links: Sequence[Link], draw: random.Random) -> list[Edi
 
 
 def _are_cognates(source: Word, target: Word) -> bool:
-    texts = [without_accents(word.text).lower() for word in (source, target)]
+    texts = [strip_accents(word.text).lower() for word in (source, target)]
     same = texts[0][:_COGNATE] == texts[1][:_COGNATE]
     return same and all(len(text) > _COGNATE and text.isalpha() for text in texts)
 

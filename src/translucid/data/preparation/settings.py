@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from translucid import __version__
 from translucid.config import Config, Share
@@ -21,8 +21,7 @@ from translucid.data.checksum import sha256_of
 from translucid.data.cleaning import CleaningConfig
 from translucid.data.corpus import Corpus
 from translucid.errors import DataError, InputError
-from translucid.text.interface import FIRST_PIECE
-from translucid.text.tokenizer import MAX_VOCAB_SIZE, Kind
+from translucid.text.tokenizer import FIRST_PIECE, MAX_VOCAB_SIZE, get_tokenizer_kind
 
 Count = Annotated[int, Field(ge=0)]
 _WORK_VERSION = 1  # of the files in the work folder
@@ -32,8 +31,9 @@ _PACKAGES = ("numpy", "sentencepiece", "ftfy", "py3langid")
 class PrepareConfig(Config):
     """All settings that decide what the prepared data looks like."""
 
-    tokenizer: Kind = Field(
-        default="bpe", description="what a token is: bpe, unigram, word or char"
+    tokenizer: str = Field(
+        default="bpe",
+        description="what a token is: bpe, unigram, word, char or a registered kind",
     )
     vocab_size: int | None = Field(
         default=None,
@@ -70,6 +70,12 @@ class PrepareConfig(Config):
     cleaning: CleaningConfig = Field(
         default=CleaningConfig(), description="a switch for every repair and filter"
     )
+
+    @field_validator("tokenizer")
+    @classmethod
+    def _is_known_kind(cls, kind: str) -> str:
+        get_tokenizer_kind(kind)
+        return kind
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from translucid.data.shards import open_data
 from translucid.data.shuffle import scramble
 from translucid.errors import InputError
 from translucid.events import Emit, Notice, Progress
-from translucid.text.sentencepiece_tokenizer import SentencePieceTokenizer
+from translucid.text.sentencepiece import SentencePieceTokenizer
 from translucid.text.tokenizer import TAG_SLOTS, Tokenizers, load_tokenizer, train_tokenizer
 
 # A vocabulary does not get better with more text than this, but training it would need more memory:
@@ -212,7 +212,7 @@ def _train(training: _Training) -> None:
     if training.target_pieces is not None:
         assert isinstance(tokenizer, SentencePieceTokenizer), "other kinds are refused before"
         targets = (target for _, target in training.pairs)
-        ordered, count = tokenizer.target_first(_batches(targets))
+        ordered, count = tokenizer.move_target_pieces_first(_batches(targets))
         write_json(training.target_pieces, count)
         ordered.save(training.path)
 

@@ -15,7 +15,7 @@ from translucid.atomic import new_file, new_folder, synced
 from translucid.data.shards.files import OFFSET, ORIGIN, measure
 from translucid.data.shards.manifest import MANIFEST, Layout, Manifest, SplitEntry
 from translucid.errors import InputError
-from translucid.text.interface import PAD, utf8
+from translucid.text.tokenizer import PAD, utf8
 
 _RECORDS_AT_A_TIME = 4096
 _BYTES_AT_A_TIME = 1 << 20

@@ -26,7 +26,7 @@ from translucid.interpret.figures.names import (
 )
 from translucid.interpret.rereading import written_tokens
 from translucid.interpret.trace import Side, Trace
-from translucid.text.interface import EOS
+from translucid.text.tokenizer import EOS
 from translucid.translator import Translator
 
 LABEL = 90.0

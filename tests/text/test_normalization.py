@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.text.normalize import (
+from translucid.text.normalization import (
     comparison_key,
     has_typography,
-    lower_cased,
+    lowercase,
     nfc,
-    plain_places,
     plain_typography,
-    without_accents,
+    plain_typography_offsets,
+    strip_accents,
 )
 
 
@@ -24,16 +24,16 @@ def test_nfc_composes() -> None:
 
 @given(st.text())
 def test_lower_case_moves_no_character(text: str) -> None:
-    lower = lower_cased(nfc(text))
+    lower = lowercase(nfc(text))
     assert len(lower) == len(nfc(text))
-    assert lower_cased(lower) == lower
+    assert lowercase(lower) == lower
     assert comparison_key(lower) == comparison_key(text) or "\u0130" in nfc(text)
 
 
 def test_every_letter_has_a_lower_case_of_one_character() -> None:
     letters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-    assert all(len(lower_cased(letter)) == 1 for letter in letters)
-    assert all(unicodedata.is_normalized("NFC", lower_cased(nfc(letter))) for letter in letters)
+    assert all(len(lowercase(letter)) == 1 for letter in letters)
+    assert all(unicodedata.is_normalized("NFC", lowercase(nfc(letter))) for letter in letters)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_plain_typography_is_that_of_a_keyboard(text: str) -> None:
 
 @given(TYPOGRAPHIC)
 def test_every_plain_character_has_its_place(text: str) -> None:
-    places = plain_places(text)
+    places = plain_typography_offsets(text)
     plain = plain_typography(text)
     assert len(places) == len(plain) + 1
     assert places == sorted(places)
@@ -115,13 +115,13 @@ def test_every_plain_character_has_its_place(text: str) -> None:
 
 @given(st.text())
 def test_without_accents_there_are_no_marks(text: str) -> None:
-    bare = without_accents(text)
+    bare = strip_accents(text)
     marks = [c for c in unicodedata.normalize("NFD", bare) if unicodedata.category(c) == "Mn"]
     assert not marks
-    assert without_accents(bare) == bare
+    assert strip_accents(bare) == bare
 
 
 def test_letters_lose_their_accents() -> None:
-    assert without_accents("Où êtes-vous, Éloïse ? Ça va, cœur.") == (
+    assert strip_accents("Où êtes-vous, Éloïse ? Ça va, cœur.") == (
         "Ou etes-vous, Eloise ? Ca va, cœur."
     )

@@ -6,17 +6,17 @@ import re
 
 import pytest
 
-from translucid.data.corpus import languages
-from translucid.data.corpus.languages import (
+from translucid.errors import InputError
+from translucid.text import languages
+from translucid.text.languages import (
+    are_compatible,
     check_languages,
-    compatible,
+    find_side,
+    find_sides,
     is_code,
     matches,
-    pick_sides,
-    side_of,
-    subtags,
+    parse_code,
 )
-from translucid.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_region_takes_only_what_says_so() -> None:
 
 
 def test_subtags_of_a_posix_locale() -> None:
-    assert subtags("sr_RS.UTF-8@latin") == ("sr", "rs", "latin")
+    assert parse_code("sr_RS.UTF-8@latin") == ("sr", "rs", "latin")
 
 
 def test_the_table_of_codes_is_one_to_one_on_its_short_side() -> None:
@@ -69,26 +69,26 @@ def test_languages_that_cannot_be_told_apart_are_refused(source: str, target: st
 
 def test_two_regions_of_one_language_are_fine() -> None:
     check_languages("pt-BR", "pt-PT")
-    assert side_of("pt-PT", ("pt-BR", "pt-PT")) == 1
+    assert find_side("pt-PT", ("pt-BR", "pt-PT")) == 1
 
 
 def test_sides_by_language_or_by_word() -> None:
-    assert [side_of(name, ("fr", "en")) for name in ("fr-FR", "ENG", "src", "Target", "x")] == [
+    assert [find_side(name, ("fr", "en")) for name in ("fr-FR", "ENG", "src", "Target", "x")] == [
         *(0, 1, 0, 1, None)
     ]
 
 
 def test_a_name_may_leave_the_region_out() -> None:
-    assert side_of("pt", ("en", "pt-BR")) == 1
-    assert side_of("por", ("en", "pt-BR")) == 1
-    assert side_of("pt", ("pt-PT", "pt-BR")) is None
-    assert side_of("pt-PT", ("en", "pt-BR")) is None
-    assert compatible("pt", "pt-BR")
-    assert compatible("pt-BR", "pt")
-    assert not compatible("pt-BR", "pt-PT")
+    assert find_side("pt", ("en", "pt-BR")) == 1
+    assert find_side("por", ("en", "pt-BR")) == 1
+    assert find_side("pt", ("pt-PT", "pt-BR")) is None
+    assert find_side("pt-PT", ("en", "pt-BR")) is None
+    assert are_compatible("pt", "pt-BR")
+    assert are_compatible("pt-BR", "pt")
+    assert not are_compatible("pt-BR", "pt-PT")
 
 
 def test_the_very_code_wins_over_a_region_and_that_over_a_word() -> None:
-    assert pick_sides(("source", "fr-CA", "fr", "target", "en-GB"), ("fr", "en")) == (2, 4)
-    assert pick_sides(("target", "source"), ("fr", "en")) == (1, 0)
-    assert pick_sides(("fr", "de"), ("fr", "en")) is None
+    assert find_sides(("source", "fr-CA", "fr", "target", "en-GB"), ("fr", "en")) == (2, 4)
+    assert find_sides(("target", "source"), ("fr", "en")) == (1, 0)
+    assert find_sides(("fr", "de"), ("fr", "en")) is None

@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from translucid.text import lexical
-from translucid.text.lexical import ITERATIONS, SURE, SureLink, sure_links
+from translucid.text import word_alignment
+from translucid.text.word_alignment import ITERATIONS, SURE, SureLink, sure_links
 
 
 def corpus(count: int, seed: int) -> tuple[list[list[int]], list[list[int]]]:
@@ -76,5 +76,5 @@ def test_of_many_cells_only_the_first_pairs_are_looked_at(monkeypatch: pytest.Mo
     targets = [tuple(10 + word for word in source) for source in sources]
     whole = sure_links(sources[:10], targets[:10])
     assert whole
-    monkeypatch.setattr(lexical, "MOST_CELLS", 60)
+    monkeypatch.setattr(word_alignment, "MAX_LINKS", 60)
     assert sure_links(sources, targets) == whole

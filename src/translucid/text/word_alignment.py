@@ -1,11 +1,11 @@
-"""Which words translate which, learned from pairs of sentences alone: IBM model 1.
+"""Word alignment learned only from sentence pairs: IBM model 1.
 
-Each target token is said to come from one source token or from none; P(target | source) is learned
-by expectation maximisation (Brown et al. 1993, "The Mathematics of Statistical Machine
-Translation"). Links that models of both directions are sure of are rarely wrong.
+Each target token is explained by one source token or by none; P(target | source) is learned by
+expectation maximisation (Brown et al. 1993, "The Mathematics of Statistical Machine Translation").
+Links of which the models of both directions are sure are rarely wrong.
 
-It knows nothing of any network, and so can tell which heads of one align words; and where a pair of
-tags may stand around the same words of two sentences.
+It is independent of any network, so it can tell which attention heads align words, and around which
+words of two sentences a pair of tags may be put.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Tokens: TypeAlias = Sequence[int]
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 
-MOST_CELLS = 5_000_000  # possible links; each takes some 200 bytes
+MAX_LINKS = 5_000_000  # possible links; each takes some 200 bytes
 ITERATIONS = 8
-SURE = 0.5  # a link is sure with more than this share of what explains its target token
-_NOTHING = -1  # the token from which those come that have no counterpart
+SURE = 0.5  # a link is sure if its share in explaining the target token is above this
+_NULL = -1  # the source of target tokens without a counterpart
 _BITS = 31  # a combination of source token and target token is one number
 
 
@@ -37,10 +37,10 @@ class SureLink(NamedTuple):
     target: int
 
 
-class _Cells(NamedTuple):
-    """Every possible link of all pairs, a column each."""
+class _Links(NamedTuple):
+    """Every possible link of all pairs, one column per attribute."""
 
-    word: Ints  # number of the target token in all pairs
+    word: Ints  # number of the target token among those of all pairs
     kind: Ints  # number of the combination of source token and target token
     kinds: Ints  # each combination, in order
     origin: Ints  # number of the source token of each kind (not of each link)
@@ -54,8 +54,8 @@ class WordTable:
     probability: Floats
 
     def sure(self, source: Tokens, target: Tokens) -> set[tuple[int, int]]:
-        """Return the places (source, target) of a pair's sure links."""
-        tokens = np.array([_NOTHING, *source], np.int64)
+        """Return the positions (source, target) of a pair's sure links."""
+        tokens = np.array([_NULL, *source], np.int64)
         wanted = _kind(tokens[None, :], np.array(target, np.int64)[:, None])
         places = np.searchsorted(self.kinds, wanted).clip(max=len(self.kinds) - 1)
         found = np.where(self.kinds[places] == wanted, self.probability[places], 0.0)
@@ -82,19 +82,21 @@ class Lexicon:
 
 
 def train_lexicon(sources: Sequence[Tokens], targets: Sequence[Tokens]) -> Lexicon:
-    """Learn both directions; of many long sentences only the first are looked at, for memory."""
-    count = _affordable(sources, targets)
+    """Learn both directions, from as many of the first pairs as memory allows."""
+    count = _count_affordable(sources, targets)
     sources, targets = sources[:count], targets[:count]
-    return Lexicon(_table(_cells(sources, targets)), _table(_cells(targets, sources)))
+    return Lexicon(
+        _train(_possible_links(sources, targets)), _train(_possible_links(targets, sources))
+    )
 
 
 def sure_links(sources: Sequence[Tokens], targets: Sequence[Tokens]) -> list[SureLink]:
     """Return the links that the models of both directions are sure of, in order.
 
-    Of many long sentences only the first are looked at, as memory grows with their cells.
+    Only as many of the first pairs as memory allows are used.
     """
     lexicon = train_lexicon(sources, targets)
-    count = _affordable(sources, targets)
+    count = _count_affordable(sources, targets)
     return [
         SureLink(pair, *link)
         for pair, (source, target) in enumerate(zip(sources[:count], targets[:count], strict=True))
@@ -102,41 +104,41 @@ def sure_links(sources: Sequence[Tokens], targets: Sequence[Tokens]) -> list[Sur
     ]
 
 
-def _affordable(sources: Sequence[Tokens], targets: Sequence[Tokens]) -> int:
-    """Return how many pairs, from the first on, have no more than MOST_CELLS possible links."""
+def _count_affordable(sources: Sequence[Tokens], targets: Sequence[Tokens]) -> int:
+    """Return how many of the first pairs have no more than MAX_LINKS possible links together."""
     sizes = [
         len(target) * (len(source) + 1) for source, target in zip(sources, targets, strict=True)
     ]
-    return max(1, sum(total <= MOST_CELLS for total in itertools.accumulate(sizes)))
+    return max(1, sum(total <= MAX_LINKS for total in itertools.accumulate(sizes)))
 
 
 def _kind(source: Ints, target: Ints) -> Ints:
-    """Return one number for each combination of a source token, or nothing, and a target token."""
+    """Return one number for each combination of a source token, or NULL, and a target token."""
     return ((source + 1) << _BITS) | target
 
 
-def _cells(sources: Sequence[Tokens], targets: Sequence[Tokens]) -> _Cells:
-    """Return every link that is possible: each target token with each source token or nothing."""
+def _possible_links(sources: Sequence[Tokens], targets: Sequence[Tokens]) -> _Links:
+    """Return every possible link: each target token with each source token or none."""
     words: list[Ints] = []
     combinations: list[Ints] = []
     count = 0
     for source, target in zip(sources, targets, strict=True):
-        tokens = np.array([_NOTHING, *source], np.int64)
+        tokens = np.array([_NULL, *source], np.int64)
         written = np.array(target, np.int64)
         combinations.append(_kind(tokens[None, :], written[:, None]).reshape(-1))
         words.append(np.repeat(np.arange(count, count + len(target)), len(tokens)))
         count += len(target)
     kinds, kind = np.unique(np.concatenate(combinations), return_inverse=True)
     _, origin = np.unique(kinds >> _BITS, return_inverse=True)
-    return _Cells(np.concatenate(words), kind.reshape(-1), kinds, origin)
+    return _Links(np.concatenate(words), kind.reshape(-1), kinds, origin)
 
 
-def _table(cells: _Cells) -> WordTable:
+def _train(links: _Links) -> WordTable:
     """Train the model of one direction."""
-    probability = np.ones(len(cells.origin))  # of each kind: P(target token | source token)
+    probability = np.ones(len(links.origin))  # of each kind: P(target token | source token)
     for _ in range(ITERATIONS):
-        of_link = probability[cells.kind]
-        shares = of_link / np.bincount(cells.word, of_link)[cells.word]
-        counts = np.bincount(cells.kind, shares)
-        probability = counts / np.bincount(cells.origin, counts)[cells.origin]
-    return WordTable(cells.kinds, probability)
+        of_link = probability[links.kind]
+        shares = of_link / np.bincount(links.word, of_link)[links.word]
+        counts = np.bincount(links.kind, shares)
+        probability = counts / np.bincount(links.origin, counts)[links.origin]
+    return WordTable(links.kinds, probability)

@@ -17,6 +17,7 @@ fall into two pieces and about a fifth of what they hold is padding.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -26,8 +27,7 @@ from translucid.data.batching import Batches, MicroBatch
 from translucid.data.collate import Rows
 from translucid.data.packing import Cells, cut
 from translucid.data.shuffle import derive
-from translucid.text.noise import FORMS, as_typed, title_case, upper_case
-from translucid.text.normalize import plain_typography, without_accents
+from translucid.text.normalization import plain_typography, strip_accents
 from translucid.text.tokenizer import Tokenizer
 
 # What numbers are drawn for: `batching` draws for 0 to 2.
@@ -117,7 +117,7 @@ def _noisy(
 
     if side == 0:
         if lot(_ACCENTS, sampling.accents) is not None:
-            text = without_accents(text)
+            text = strip_accents(text)
         form = lot(_TYPING, sampling.typed)
         if form is not None:
             text = as_typed(text, form % FORMS)
@@ -126,3 +126,53 @@ def _noisy(
     if case is None:
         return text
     return title_case(text) if case % 3 == 0 else upper_case(text)
+
+
+FORMS = 7  # all that is not "none of the three"
+
+_MARKS = ".!?…。！？"
+
+
+def as_typed(text: str, form: int) -> str:
+    """Return a sentence in one of seven forms.
+
+    The bits of 1 + `form` say which: 1 lower case, 2 no mark at the end, 4 curly apostrophes.
+
+    >>> [as_typed("Où est l'eau ?", form) for form in (0, 1, 2, 6)]
+    ["où est l'eau ?", "Où est l'eau", "où est l'eau", 'où est l’eau']
+
+    A sentence that is nothing but marks keeps them.
+    """
+    changes = 1 + form
+    if changes & 1:
+        text = text.lower()
+    if changes & 2:
+        text = _without_end(text) or text
+    return text.replace("'", "’") if changes & 4 else text
+
+
+_WORD_START = re.compile(r"(?<![\w'’-])[^\W\d_]")
+
+
+def upper_case(text: str) -> str:
+    """Return the text in capitals; placeholders are no letters."""
+    return text.upper()
+
+
+def title_case(text: str) -> str:
+    """Return the text with a capital at the beginning of every word.
+
+    >>> title_case("l'animal n'est pas là, Tom")
+    "L'animal N'est Pas Là, Tom"
+    """
+    return _WORD_START.sub(lambda match: match[0].upper(), text)
+
+
+def _without_end(text: str) -> str:
+    """Return a text without the marks that end it, and the white space around them."""
+    if not text.endswith(tuple(_MARKS)):
+        return text
+    end = len(text)
+    while end and (text[end - 1] in _MARKS or text[end - 1].isspace()):
+        end -= 1
+    return text[:end]

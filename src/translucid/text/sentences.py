@@ -14,7 +14,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
-from translucid.text.word import UNSPACED
+from translucid.text.word_and_character import UNSPACED
 
 _CLOSING = "\"'”’»›)\\]}」』）】》"
 # After these, a sentence has ended only if white space follows, and behind it no small letter.

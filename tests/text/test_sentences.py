@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.translator.sentences import divide, is_unspaced, sentences
+from translucid.text.sentences import divide, is_unspaced, sentences
 
 MARKS = st.sampled_from([".", "!", "?", "…", "。", "！", ",", ";", "、", " ", "\t", "»", "e\u0301"])
 WORDS = st.text(alphabet="aBcé語अ\u200d👩\x00", min_size=1, max_size=6)

@@ -1,4 +1,6 @@
-"""Language codes as people and tools write them: ``fr``, ``fr-FR``, ``FR_ca``, ``fra``, ``fre``."""
+"""Language codes as people and tools write them: ``fr``, ``fr-FR``, ``FR_ca``, ``fra``, ``fre``;
+and which of sacrebleu's tokenizers a language needs.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,8 @@ _SIDE_WORDS = {"source": 0, "src": 0, "target": 1, "tgt": 1, "trg": 1}
 
 
 @lru_cache(maxsize=4096)
-def subtags(code: str) -> tuple[str, ...]:
-    """Return a code in parts, lower-cased, the language in two letters where it has such a code.
+def parse_code(code: str) -> tuple[str, ...]:
+    """Return the parts of a code in lower case, the language in two letters if it has such a code.
 
     ``FR_ca`` → ``("fr", "ca")``; ``fra`` → ``("fr",)``; ``sr_RS.UTF-8@latin`` →
     ``("sr", "rs", "latin")``.
@@ -52,18 +54,17 @@ def subtags(code: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def matches(wanted: str, found: str) -> bool:
-    """Tell whether a code found in a file is of the language wanted.
+    """Return whether a code found in a file means the wanted language.
 
-    ``fr`` takes every region and script (``fr-FR``, ``FR_ca``, ``fra``); ``fr-CA`` takes only what
-    says so.
+    ``fr`` matches every region and script (``fr-FR``, ``FR_ca``, ``fra``); ``fr-CA`` only itself.
     """
-    language, *rest = subtags(wanted)
-    other, *others = subtags(found)
+    language, *rest = parse_code(wanted)
+    other, *others = parse_code(found)
     return language == other and set(rest) <= set(others)
 
 
-def compatible(wanted: str, found: str) -> bool:
-    """Tell whether a file that gives one code for all of its text can be of the language wanted.
+def are_compatible(wanted: str, found: str) -> bool:
+    """Return whether a file with one code for all of its text can be in the wanted language.
 
     ``pt`` and ``pt-BR`` are, either way round; ``pt-PT`` and ``pt-BR`` are not.
     """
@@ -71,12 +72,12 @@ def compatible(wanted: str, found: str) -> bool:
 
 
 def is_code(text: str) -> bool:
-    """Tell whether a text has the shape of a language code."""
+    """Return whether a text has the form of a language code."""
     return _CODE.fullmatch(text) is not None
 
 
 def check_languages(source_lang: str, target_lang: str) -> None:
-    """Refuse codes that are none, and two codes that cannot be told apart."""
+    """Refuse invalid codes, and two codes that cannot be told apart."""
     for code in (source_lang, target_lang):
         if not is_code(code):
             raise InputError(
@@ -90,13 +91,13 @@ def check_languages(source_lang: str, target_lang: str) -> None:
         )
 
 
-def side_of(name: str, languages: tuple[str, str]) -> int | None:
-    """Return which side a column, field or file name stands for: 0 source, 1 target, None neither.
+def find_side(name: str, languages: tuple[str, str]) -> int | None:
+    """Return the side that a column, field or file name means: 0 source, 1 target, None neither.
 
-    A name stands for a side by its language code (``pt`` for ``pt-BR`` too, unless the other side
-    is Portuguese as well), or by ``source``, ``src``, ``target``, ``tgt``, ``trg``.
+    A name means a side by its language code (``pt`` also ``pt-BR``, unless the other side is
+    Portuguese too), or by ``source``, ``src``, ``target``, ``tgt``, ``trg``.
     """
-    for fits in (matches, compatible):
+    for fits in (matches, are_compatible):
         sides = [side for side, wanted in enumerate(languages) if fits(wanted, name)]
         if len(sides) == 1:
             return sides[0]
@@ -104,21 +105,43 @@ def side_of(name: str, languages: tuple[str, str]) -> int | None:
 
 
 @lru_cache(maxsize=1024)
-def pick_sides(names: tuple[str, ...], languages: tuple[str, str]) -> tuple[int, int] | None:
+def find_sides(names: tuple[str, ...], languages: tuple[str, str]) -> tuple[int, int] | None:
     """Return the positions of the source's and the target's name among names, if both are there.
 
-    The very code wins over one with a region, and that over the words ``source`` and ``target``.
+    The exact code wins over one with a region, and that over the words ``source`` and ``target``.
     """
-    source, target = (_pick(names, side, languages) for side in (0, 1))
+    source, target = (_find_name(names, side, languages) for side in (0, 1))
     return None if source is None or target is None else (source, target)
 
 
-def _pick(names: Sequence[str], side: int, languages: tuple[str, str]) -> int | None:
+def _find_name(names: Sequence[str], side: int, languages: tuple[str, str]) -> int | None:
     wanted = languages[side]
-    candidates = [i for i, name in enumerate(names) if side_of(name, languages) == side]
+    candidates = [i for i, name in enumerate(names) if find_side(name, languages) == side]
 
     def distance(position: int) -> int:
         name = names[position]
-        return 0 if name == wanted else 1 if compatible(wanted, name) else 2
+        return 0 if name == wanted else 1 if are_compatible(wanted, name) else 2
 
     return min(candidates, key=distance, default=None)
+
+
+_WITHOUT_SPACES = {
+    "zh": "zh",
+    "ja": "char",
+    "th": "char",
+}  # written without spaces
+
+
+def bleu_tokenizer(language: str | None) -> str:
+    """Return sacrebleu's tokenizer for a target language, ``13a`` if the language is unknown.
+
+    Training and evaluation use the same one, so that their BLEU can be compared. ``zh`` and
+    ``char`` treat characters as words. sacrebleu's tokenizer for Japanese needs another package,
+    and a score must not depend on what happens to be installed.
+
+    >>> bleu_tokenizer("de"), bleu_tokenizer("zh-Hant"), bleu_tokenizer("ja_JP")
+    ('13a', 'zh', 'char')
+    """
+    if language is None:
+        return "13a"
+    return _WITHOUT_SPACES.get(re.split(r"[-_]", language.lower())[0], "13a")

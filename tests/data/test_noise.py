@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.text.interface import PLACEHOLDERS
-from translucid.text.noise import FORMS, as_typed, title_case, upper_case
+from translucid.data.augmentation import FORMS, as_typed, title_case, upper_case
+from translucid.text.tokenizer import PLACEHOLDERS
 
 CURLY = 3  # the first form with curly apostrophes, and nothing else changed
 
