@@ -41,7 +41,7 @@ import torch
 from load_clients import GONE, Answer, Client, Tally, Target, ask_all, load
 
 from translucid.checkpoint.format import CARD, GenerationConfig, ModelFiles, weights_of, write_model
-from translucid.data.corpus.lesson import lesson_pairs
+from translucid.data.readers.built_in import lesson_pairs
 from translucid.model import Transformer
 from translucid.presets import find_preset
 from translucid.text.tokenizer import train_tokenizer

@@ -67,7 +67,7 @@ def settings() -> list[str]:
 def inventory() -> dict[str, list[str]]:
     """Return everything, sorted."""
     import translucid
-    from translucid.data.corpus.arguments import BUILT_IN, FORMAT_OF_EXTENSION
+    from translucid.data.readers.corpus import known_formats
     from translucid.presets import PRESETS
 
     roads, fields = endpoints()
@@ -78,7 +78,11 @@ def inventory() -> dict[str, list[str]]:
         "fields": fields,
         "settings": settings(),
         "panels": re.findall(r'key: "(\w+)"', panels),
-        "corpora": [*BUILT_IN, *FORMAT_OF_EXTENSION],
+        "corpora": [
+            name
+            for format_name, entry in known_formats().items()
+            for name in entry.extensions or (format_name,)
+        ],
         "presets": list(PRESETS),
         "python": list(translucid.__all__),
     }

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from translucid.data.cleaning import Cleaner, CleaningConfig, Sides
-from translucid.data.corpus import find_corpora
 from translucid.data.preparation import Effort, Inputs, PrepareConfig, prepare
+from translucid.data.readers import find_corpora
 from translucid.data.shards import PreparedData, open_data
 from translucid.events import silent
 from translucid.text.normalization import comparison_key

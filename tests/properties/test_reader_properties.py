@@ -15,7 +15,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from translucid.data.corpus import Corpus, Pair, ReadReport, Skip, find_corpora, read
+from translucid.data.readers import Corpus, Pair, ReadReport, Skip, find_corpora, read_pairs
 from translucid.errors import DataError
 from translucid.text.languages import find_sides
 
@@ -83,14 +83,14 @@ PAIRS = st.lists(st.tuples(TEXT, TEXT), max_size=8)
 
 def read_back(corpus: Corpus) -> tuple[list[Pair], ReadReport]:
     report = ReadReport()
-    return list(read(corpus, report)), report
+    return list(read_pairs(corpus, report)), report
 
 
 def until_error(corpus: Corpus) -> tuple[list[Pair], DataError | None]:
     """Return what was read, and the error that stopped it if any did."""
     found: list[Pair] = []
     try:
-        found.extend(read(corpus, ReadReport()))
+        found.extend(read_pairs(corpus, ReadReport()))
     except DataError as error:
         return found, error
     return found, None

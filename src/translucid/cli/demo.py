@@ -92,8 +92,8 @@ def _prepared(console: Console, output: Path) -> PreparedData:
     """Write the lesson, and make of it what training reads; shards that are there are kept."""
     from translucid.cli.progress import shown
     from translucid.data import preparation
-    from translucid.data.corpus import find_corpora
-    from translucid.data.corpus.lesson import write_lesson
+    from translucid.data.readers import find_corpora
+    from translucid.data.readers.built_in import write_lesson
     from translucid.data.shards import open_data
     from translucid.machine import Machine
 

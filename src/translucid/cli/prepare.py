@@ -13,8 +13,8 @@ from typer.core import TyperCommand
 from translucid.errors import InputError
 
 if TYPE_CHECKING:
-    from translucid.data.corpus import Corpus
     from translucid.data.preparation import Inputs, PrepareConfig
+    from translucid.data.readers import Corpus
 
 _SEVERAL = ("--dev", "--test")  # options that take several files: --dev dev.fr dev.en
 
@@ -320,7 +320,7 @@ def _run(
 def _corpora(
     arguments: Sequence[str], languages: tuple[str, str], fields: tuple[str, str] | None
 ) -> tuple[Corpus, ...]:
-    from translucid.data.corpus import find_corpora
+    from translucid.data.readers import find_corpora
 
     source, target = languages
     return tuple(find_corpora(arguments, source_lang=source, target_lang=target, fields=fields))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from translucid.data.corpus.lines import text_lines
-from translucid.data.corpus.report import ReadReport
+from translucid.data.readers.corpus import ReadReport
+from translucid.data.readers.lines import read_text_lines
 from translucid.data.shards import PreparedData
 from translucid.errors import DataError, InputError
 
@@ -62,7 +62,7 @@ def read_aligned(path: Path, source: Path, lines: int) -> tuple[str, ...]:
 
 def read_lines(path: Path) -> tuple[str, ...]:
     """Read all lines of a text file; a line ends at a newline and nowhere else."""
-    return tuple(text_lines(path, (), ReadReport()))
+    return tuple(read_text_lines(path, (), ReadReport()))
 
 
 def stem(path: Path) -> str:

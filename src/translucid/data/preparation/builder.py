@@ -11,7 +11,6 @@ import numpy as np
 
 from translucid.data.batching import Batches
 from translucid.data.cleaning import REASON_TITLES, Cleaner, Reason
-from translucid.data.corpus import Corpus
 from translucid.data.examples import blocks, examples_of, longest
 from translucid.data.preparation.cleaned import CleanedCorpora, clean_corpora
 from translucid.data.preparation.encoded import (
@@ -35,6 +34,7 @@ from translucid.data.preparation.summary import Facts, build_report, paths_of
 from translucid.data.preparation.vocabulary import Base, assign_slots, make_tokenizer
 from translucid.data.preparation.workers import Workers
 from translucid.data.preparation.workspace import Workspace, drafted_file, write_json
+from translucid.data.readers import Corpus
 from translucid.data.report import Findings
 from translucid.data.shards import (
     TOKENIZER,

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from translucid.data.cleaning import Cleaner, CleaningConfig, Sides
-from translucid.data.corpus import Corpus, Pair, ReadReport, read
 from translucid.data.preparation.chunks import Chunk, ChunkSummary, summarize
 from translucid.data.preparation.workers import Workers
 from translucid.data.preparation.workspace import Workspace, read_json, write_json
+from translucid.data.readers import Corpus, Pair, ReadReport, read_pairs
 from translucid.data.report import Findings, PairExample
 from translucid.events import Emit, Progress
 
@@ -112,7 +112,7 @@ def _tasks(
     """Read everything; a chunk that is on disk from an earlier run becomes an empty task."""
     numbers = itertools.count()
     for index, (corpus, report) in enumerate(zip(corpora, reports, strict=True)):
-        for pairs in _chunked(read(corpus, report), chunk_pairs):
+        for pairs in _chunked(read_pairs(corpus, report), chunk_pairs):
             path = work.chunk(next(numbers))
             missing = [] if path.is_file() else pairs
             sources, targets, lines = (

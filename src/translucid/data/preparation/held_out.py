@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from translucid.data.cleaning import Cleaner, Reason, Sides, refuse_empty
-from translucid.data.corpus import Corpus, ReadReport, read
-from translucid.data.corpus.lesson import read_lesson
+from translucid.data.readers import Corpus, ReadReport, read_pairs
+from translucid.data.readers.built_in import read_lesson
 from translucid.data.report import Findings, PairExample
 from translucid.data.splits import HeldOutKeys, sentence_hashes
 
@@ -45,7 +45,7 @@ def read_held_out(
     reports = [ReadReport() for _ in corpora]
     for number, (corpus, report) in enumerate(zip(corpora, reports, strict=True), first_number):
         lesson = corpus.format == "lesson"
-        pairs = read_lesson(corpus, report, name) if lesson else read(corpus, report)
+        pairs = read_lesson(corpus, report, name) if lesson else read_pairs(corpus, report)
         for source, target, line in pairs:
             report.pairs += lesson  # other corpora count for themselves
             sides = Sides(source, target)

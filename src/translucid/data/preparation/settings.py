@@ -19,7 +19,7 @@ from translucid import __version__
 from translucid.config import Config, Share
 from translucid.data.checksum import sha256_of
 from translucid.data.cleaning import CleaningConfig
-from translucid.data.corpus import Corpus
+from translucid.data.readers import Corpus
 from translucid.errors import DataError, InputError
 from translucid.text.tokenizer import FIRST_PIECE, MAX_VOCAB_SIZE, get_tokenizer_kind
 

@@ -14,11 +14,11 @@ from translucid.data.cleaning import (
     Reason,
     switched_on,
 )
-from translucid.data.corpus import Corpus
 from translucid.data.preparation.cleaned import CleanedCorpora
 from translucid.data.preparation.encoded import EncodingReport
 from translucid.data.preparation.held_out import HeldOut
 from translucid.data.preparation.settings import Inputs
+from translucid.data.readers import Corpus
 from translucid.data.report import Findings
 from translucid.data.shards import Manifest
 

@@ -11,7 +11,7 @@ import polib
 import pytest
 from corpus_writers import corpus_of, po, read_all, save, skipped, write_po
 
-from translucid.data.corpus import Example, Pair, Skip
+from translucid.data.readers import Example, Pair, Skip
 from translucid.errors import DataError, MissingPackageError
 
 HEADER = 'msgid ""\nmsgstr ""\n"Language: {}\\n"\n"Content-Type: text/plain; charset={}\\n"\n\n'

@@ -1,10 +1,10 @@
-"""From what a person typed to corpora: ``a.fr a.en``, ``memory.tmx.gz@2``, ``lesson``, ``sort``.
+"""Corpora from command line arguments: ``a.fr a.en``, ``memory.tmx.gz@2``, ``lesson``, ``sort``.
 
-Two line-aligned text files belong together when their names differ in the language alone:
+Two line-aligned text files belong together if their names differ only in the language:
 ``train.fr`` and ``train.en``, ``news_fr.txt`` and ``news_en.txt``, ``src-train.txt`` and
 ``tgt-train.txt``, in any order, each plain, ``.gz`` or ``.xz``. Every other format is one file,
-known by its extension. ``@2`` or ``@0.5`` after a name is a weight, unless a file of that very name
-exists.
+recognised by its extension. ``@2`` or ``@0.5`` after a name is a weight, unless a file of exactly
+that name exists.
 """
 
 from __future__ import annotations
@@ -17,39 +17,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from translucid.data.corpus import lesson
-from translucid.data.corpus.corpus import Corpus
-from translucid.data.corpus.lines import COMPRESSED_ENDINGS
-from translucid.data.corpus.string_tasks import TASKS
+from translucid.data.readers.built_in import LESSON, check_lesson_languages
+from translucid.data.readers.corpus import Corpus, find_format, known_formats
+from translucid.data.readers.lines import COMPRESSED_ENDINGS
 from translucid.errors import InputError
-from translucid.text.languages import check_languages, find_side, matches
+from translucid.text.languages import check_languages, find_side
 
-FORMAT_OF_EXTENSION = {
-    **dict.fromkeys(("tsv", "tab"), "tsv"),
-    **dict.fromkeys(("jsonl", "ndjson", "json"), "jsonl"),
-    "tmx": "tmx",
-    **dict.fromkeys(("po", "pot"), "po"),
-    **dict.fromkeys(("xlf", "xliff", "xlf2", "sdlxliff", "mqxliff", "mxliff"), "xliff"),
-    "parquet": "parquet",
-}
-BUILT_IN = (lesson.NAME, *TASKS)  # corpora that need no file
-_WITH_FIELDS = {"tsv", "jsonl", "parquet"}
-_PLAIN_TEXT = {"txt", "text"}
 _WEIGHT = re.compile(r"(?P<name>.+)@(?P<weight>[^@/\\]*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class _Argument:
-    """A file as given: where it is, its weight if it has one, and its place among the arguments."""
+    """A file as given: its path, its weight if it has one, and its position in the arguments."""
 
     path: Path
     weight: float | None
-    place: int
+    position: int
 
 
 @dataclass(frozen=True)
 class _TextFile:
-    """One half of a line-aligned pair: its side, and its name before and after the language."""
+    """One of two line-aligned files: its side, and its name before and after the language."""
 
     argument: _Argument
     side: int
@@ -68,40 +56,43 @@ def find_corpora(
     target_lang: str,
     fields: tuple[str, str] | None,
 ) -> list[Corpus]:
-    """Return the corpora that command line arguments stand for, in the order they were given."""
+    """Return the corpora that command line arguments mean, in their order.
+
+    `fields` are the source and the target field of formats that have named fields.
+    """
     check_languages(source_lang, target_lang)
     languages = (source_lang, target_lang)
     if not arguments:
-        raise InputError(f"no corpus was given. {_known_formats(languages)}")
+        raise InputError(f"no corpus was given. {_describe_formats(languages)}")
     placed: dict[int, Corpus] = {}
     halves: list[_TextFile] = []
-    for place, text in enumerate(arguments):
-        argument = _parse(text, place)
+    for position, text in enumerate(arguments):
+        argument = _parse(text, position)
         name = str(argument.path)
-        if name in BUILT_IN and not argument.path.exists():
-            if name == lesson.NAME:
-                _check_lesson(languages)
-            placed[place] = Corpus((), name, argument.weight or 1.0, *languages, None)
+        if _needs_no_file(name) and not argument.path.exists():
+            if name == LESSON:
+                check_lesson_languages(languages)
+            placed[position] = Corpus((), name, argument.weight or 1.0, *languages, None)
             continue
         _check_file(argument.path)
-        kind = FORMAT_OF_EXTENSION.get(_extension(argument.path))
-        if kind is None:
+        kind = find_format(_extension(argument.path)) or "text"
+        if kind == "text":
             halves.append(_text_file(argument, languages))
         else:
-            chosen = fields if kind in _WITH_FIELDS else None
+            chosen = fields if known_formats()[kind].has_fields else None
             paths = (argument.path,)
-            placed[place] = Corpus(paths, kind, argument.weight or 1.0, *languages, chosen)
+            placed[position] = Corpus(paths, kind, argument.weight or 1.0, *languages, chosen)
     for source, target in _pair_up(halves, languages):
         corpus = _text_corpus(source.argument, target.argument, languages)
-        placed[min(source.argument.place, target.argument.place)] = corpus
-    corpora = [placed[place] for place in sorted(placed)]
+        placed[min(source.argument.position, target.argument.position)] = corpus
+    corpora = [placed[position] for position in sorted(placed)]
     _refuse_repeats(corpora)
     _check_fields(corpora, fields)
     return corpora
 
 
-def _parse(text: str, place: int) -> _Argument:
-    """Split a weight off an argument, unless a file has that very name."""
+def _parse(text: str, position: int) -> _Argument:
+    """Split a weight off an argument, unless a file has exactly that name."""
     if text == "-":
         raise InputError(
             "a corpus cannot come from standard input, since it is read more than once: "
@@ -109,7 +100,7 @@ def _parse(text: str, place: int) -> _Argument:
         )
     match = _WEIGHT.fullmatch(text)
     if match is None or os.path.lexists(text):
-        return _Argument(Path(text), None, place)
+        return _Argument(Path(text), None, position)
     try:
         weight = float(match["weight"])
     except ValueError:
@@ -119,16 +110,16 @@ def _parse(text: str, place: int) -> _Argument:
             f"{text!r}: there is no such file, and {match['weight']!r} after the @ is not a "
             f"weight: give a number above 0, such as {match['name']}@2 or {match['name']}@0.5"
         )
-    return _Argument(Path(match["name"]), weight, place)
+    return _Argument(Path(match["name"]), weight, position)
 
 
 def _check_file(path: Path) -> None:
-    """Refuse what is no regular file that we may read."""
+    """Refuse what is not a regular file that we may read."""
     name = f"{str(path)!r}"
     if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises for names that are too long
         raise InputError(f"{name} is a folder: give the files in it")
     if not os.path.exists(path):  # noqa: PTH110
-        raise InputError(f"{name}: there is no such file{_similar(path)}")
+        raise InputError(f"{name}: there is no such file{_suggest(path)}")
     if not path.is_file():
         raise InputError(
             f"{name} is not a regular file; a corpus is read more than once, so it cannot come "
@@ -138,12 +129,12 @@ def _check_file(path: Path) -> None:
         raise InputError(f"{name} cannot be read: you lack the permission (chmod +r {path})")
 
 
-def _similar(path: Path) -> str:
-    """Return a hint at a file in the same folder whose name is nearly this one."""
+def _suggest(path: Path) -> str:
+    """Return a hint at a file in the same folder with a similar name."""
     try:
         names = os.listdir(path.parent)  # noqa: PTH208 - names alone are wanted
     except OSError:
-        return f"; nor is there a folder {str(path.parent)!r}"
+        return f"; there is no folder {str(path.parent)!r}"
     close = difflib.get_close_matches(path.name, names, n=1)
     return f"; did you mean {str(path.with_name(close[0]))!r}?" if close else ""
 
@@ -159,7 +150,7 @@ def _extension(path: Path) -> str:
 def _text_file(argument: _Argument, languages: tuple[str, str]) -> _TextFile:
     """Find the language in a text file's name: its extension, or a part of NAME.txt."""
     name = _plain_name(argument.path)
-    if _extension(argument.path) in _PLAIN_TEXT:
+    if find_format(_extension(argument.path)) == "text":
         parts = re.split(r"([._-])", name)
         candidates = range(len(parts) - 3, -1, -2)  # every part but the extension, last first
     else:
@@ -171,15 +162,15 @@ def _text_file(argument: _Argument, languages: tuple[str, str]) -> _TextFile:
             before, after = "".join(parts[:position]), "".join(parts[position + 1 :])
             return _TextFile(argument, side, before, after)
     raise InputError(
-        f"{str(argument.path)!r}: the name does not tell the format, nor a text file's language. "
-        f"{_known_formats(languages)}"
+        f"{str(argument.path)!r}: the name tells neither a format nor the language of a text file. "
+        f"{_describe_formats(languages)}"
     )
 
 
 def _pair_up(
     halves: Iterable[_TextFile], languages: tuple[str, str]
 ) -> list[tuple[_TextFile, _TextFile]]:
-    """Bring together the two halves of each pair; two that are left over are a pair as well."""
+    """Match the two files of each pair; if exactly two remain, they are a pair as well."""
     waiting: dict[tuple[Path, str, str], _TextFile] = {}
     pairs = []
     left: list[_TextFile] = []
@@ -196,7 +187,7 @@ def _pair_up(
         source, target = sorted(left, key=lambda half: half.side)
         return [*pairs, (source, target)]
     if left:
-        odd = min(left, key=lambda half: half.argument.place)
+        odd = min(left, key=lambda half: half.argument.position)
         partner_name = f"{odd.before}{languages[1 - odd.side]}{odd.after}"
         raise InputError(
             f"{str(odd.argument.path)!r} has no partner: line-aligned text comes in two files, "
@@ -237,26 +228,25 @@ def _check_fields(corpora: Iterable[Corpus], fields: tuple[str, str] | None) -> 
             f"fields {fields[0]!r} and {fields[1]!r}: give two different names (or column "
             "numbers), that of the source and that of the target"
         )
-    if not any(corpus.format in _WITH_FIELDS for corpus in corpora):
+    having = sorted(name for name, entry in known_formats().items() if entry.has_fields)
+    if not any(corpus.format in having for corpus in corpora):
         raise InputError(
             f"fields {fields[0]!r} and {fields[1]!r} were given, but no corpus has fields: "
-            f"only {', '.join(sorted(_WITH_FIELDS))} have"
+            f"only {', '.join(having)} have"
         )
 
 
-def _check_lesson(languages: tuple[str, str]) -> None:
-    order = lesson.LANGUAGES
-    for one, other in (order, order[::-1]):
-        if matches(one, languages[0]) and matches(other, languages[1]):
-            return
-    raise InputError(
-        f"the built-in lesson is in {order[0]} and {order[1]}, not in {languages[0]} and "
-        f"{languages[1]}"
+def _needs_no_file(name: str) -> bool:
+    return name in known_formats() and not known_formats()[name].needs_file
+
+
+def _describe_formats(languages: tuple[str, str]) -> str:
+    extensions = " ".join(
+        f".{extension}"
+        for name, entry in known_formats().items()
+        for extension in entry.extensions
+        if name != "text"
     )
-
-
-def _known_formats(languages: tuple[str, str]) -> str:
-    extensions = " ".join(f".{extension}" for extension in FORMAT_OF_EXTENSION)
     return (
         f"Known are two text files, NAME.{languages[0]} and NAME.{languages[1]} (or with .txt "
         f"after the language), and {extensions}; each may end in .gz or .xz, and @2 after it "

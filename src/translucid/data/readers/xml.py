@@ -1,25 +1,192 @@
-"""The units of an XML file, one at a time, in memory that does not grow with the file.
+"""TMX and XLIFF, the XML formats of translation memories and translation jobs.
 
-Read with lxml's ``iterparse``: nothing is fetched, no entity is expanded, and each unit is taken
-off the tree, with all that stands before it, once it has been used.
+TMX 1.1 to 1.4: a unit (``tu``) has variants (``tuv``) in several languages. A unit with several
+variants of a wanted language, such as ``fr-FR`` and ``fr-CA`` for ``fr``, gives every combination:
+each is a translation that somebody approved. A unit that lacks one of the two languages is counted.
+
+XLIFF 1.x and 2.x: a version 1 ``trans-unit`` is one pair, or one for each ``mrk`` of its
+segmentation; a version 2 ``unit`` gives one for each ``segment``. A unit without a target, or whose
+state says that it is not translated yet, is counted as untranslated; one that needs review as
+fuzzy. A file may have its languages either way round: pairs come out in the wanted order.
+
+Both are read with lxml's ``iterparse`` in constant memory: nothing is fetched, no entity is
+expanded, and each unit is removed from the tree, with everything before it, after its use.
 """
 
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from translucid.data.corpus.encodings import conversion, likely_encoding
-from translucid.data.corpus.lines import (
+from translucid.data.readers.corpus import Corpus, Pair, ReadReport, Skip, register_reader
+from translucid.data.readers.lines import (
     COMPRESSION_FAULTS,
     broken_compression,
+    conversion_command,
+    likely_encoding,
     open_bytes,
     unreadable,
 )
-from translucid.data.corpus.report import ReadReport
 from translucid.errors import DataError, optional
+from translucid.text.languages import are_compatible, matches
+
+
+def read_tmx(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
+    """Yield the pairs of a translation memory."""
+    (path,) = corpus.paths
+    present: Counter[str] = Counter()
+    found = False
+    for unit in XmlFile(path, root="tmx", units=("tu",), languages=corpus.languages).read(report):
+        variants = _variants(unit)
+        sources, targets = (
+            [text for code, text in variants if matches(language, code)]
+            for language in corpus.languages
+        )
+        if sources and targets:
+            found = True
+        else:
+            present.update({code for code, _ in variants})
+            shown = " | ".join(f"{code}: {text}" for code, text in variants)
+            report.skip(Skip.MISSING_LANGUAGE, unit.sourceline, shown)
+        for source in sources:
+            for target in targets:
+                yield Pair(source, target, unit.sourceline)
+    if present and not found:
+        languages = ", ".join(f"{code} ({count:,})" for code, count in present.most_common(10))
+        raise DataError(
+            path,
+            f"no unit holds both {corpus.source_lang} and {corpus.target_lang}; "
+            f"languages in the file: {languages}",
+            remedy="Give two of these as --from and --to.",
+        )
+
+
+def _variants(unit: Element) -> list[tuple[str, str]]:
+    """Return language and text of each variant, in the order of the file."""
+    variants = []
+    for tuv in unit.iterchildren("{*}tuv"):
+        segment = tuv.find("{*}seg")
+        if segment is not None:
+            code = tuv.get(XML_LANG) or tuv.get("lang") or "?"
+            variants.append((code, inline_text(segment)))
+    return variants
+
+
+_BY_STATE = {
+    "new": Skip.UNTRANSLATED,
+    "needs-translation": Skip.UNTRANSLATED,
+    "needs-review-translation": Skip.FUZZY,
+}
+
+
+class _Segment(NamedTuple):
+    source: str | None
+    target: str
+    line: int
+
+
+def read_xliff(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
+    """Yield the pairs of a translation job."""
+    (path,) = corpus.paths
+    xml = XmlFile(path, root="xliff", units=("trans-unit", "unit"), languages=corpus.languages)
+    present: Counter[tuple[str, str]] = Counter()
+    found = False
+    for unit in xml.read(report):
+        codes = _languages(unit)
+        order = _order(codes, corpus.languages)
+        found = found or order is not None
+        for segment in _segments(unit):
+            source, target, line = segment
+            if order is None:
+                present[codes] += 1
+                report.skip(Skip.OTHER_LANGUAGES, line, source or target)
+            elif reason := _reason_to_skip(unit, segment):
+                report.skip(reason, line, source or target)
+            elif source is not None:
+                yield Pair(source, target, line) if order > 0 else Pair(target, source, line)
+    if present and not found:
+        languages = ", ".join(" to ".join(codes) for codes, _ in present.most_common(5))
+        raise DataError(
+            path,
+            f"it translates {languages}, not {corpus.source_lang} to {corpus.target_lang}",
+            remedy="Give its languages as --from and --to.",
+        )
+
+
+def _languages(unit: Element) -> tuple[str, str]:
+    """Return source and target language of the file that a unit stands in; ``?`` where unsaid."""
+    holders = list(unit.iterancestors("{*}file", "{*}xliff"))
+    source, target = (
+        next((code for holder in holders for key in keys if (code := holder.get(key))), None)
+        for keys in (("source-language", "srcLang"), ("target-language", "trgLang"))
+    )
+    if target is None and (element := unit.find("{*}target")) is not None:
+        target = element.get(XML_LANG)
+    return source or "?", target or "?"
+
+
+@lru_cache(maxsize=64)
+def _order(found: tuple[str, str], wanted: tuple[str, str]) -> int | None:
+    """Return 1 where a file's languages are those wanted, -1 the other way round, else None."""
+
+    def fits(ours: tuple[str, str]) -> bool:
+        return all(
+            code == "?" or are_compatible(want, code)
+            for code, want in zip(found, ours, strict=True)
+        )
+
+    if fits(wanted):
+        return 1
+    return -1 if fits((wanted[1], wanted[0])) else None
+
+
+def _segments(unit: Element) -> Iterator[_Segment]:
+    """Yield the smallest pieces of a unit, each with its source and its target."""
+    if local_name(unit) == "unit":
+        for segment in unit.iterchildren("{*}segment"):
+            yield _segment(segment, segment.find("{*}source"), segment.find("{*}target"))
+        return
+    segmented, target = unit.find("{*}seg-source"), unit.find("{*}target")
+    sources, targets = _marks(segmented), _marks(target)
+    if sources and targets:
+        for key in sources | targets:
+            yield _segment(unit, sources.get(key), targets.get(key))
+    else:
+        source = unit.find("{*}source")
+        yield _segment(unit, segmented if source is None else source, target)
+
+
+def _segment(parent: Element, source: Element | None, target: Element | None) -> _Segment:
+    return _Segment(
+        source=None if source is None else inline_text(source),
+        target="" if target is None else inline_text(target),
+        line=parent.sourceline if source is None else source.sourceline,
+    )
+
+
+def _marks(element: Element | None) -> dict[str, Element]:
+    """Return the marked segments by their number; none where the numbers are not unique."""
+    if element is None:
+        return {}
+    marks = [mark for mark in element.iter("{*}mrk") if mark.get("mtype") == "seg"]
+    numbered = {mark.get("mid", ""): mark for mark in marks}
+    return numbered if len(numbered) == len(marks) else {}
+
+
+def _reason_to_skip(unit: Element, segment: _Segment) -> Skip | None:
+    if unit.get("translate") == "no":
+        return Skip.NOT_FOR_TRANSLATION
+    if segment.source is None:
+        return Skip.NO_SOURCE
+    if not segment.target:
+        return Skip.UNTRANSLATED
+    whole = unit.find("{*}target")
+    return None if whole is None else _BY_STATE.get(whole.get("state", ""))
+
 
 Element: TypeAlias = Any  # lxml has no types of its own
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -111,7 +278,7 @@ class XmlFile:
             remedy = (
                 "Its XML declaration must name the encoding that it is in "
                 f'(<?xml version="1.0" encoding="{encoding}"?>), or convert it to UTF-8: '
-                + conversion(self.path, encoding)
+                + conversion_command(self.path, encoding)
             )
         elif "Premature end" in message:
             remedy = "The file ends too early: copy, download or export it again."
@@ -204,3 +371,9 @@ def _code_point(digits: str) -> str:
     except (ValueError, OverflowError):
         return "\ufffd"
     return "\ufffd" if "\ud800" <= character <= "\udfff" else character
+
+
+register_reader("tmx", read_tmx, extensions=("tmx",))
+register_reader(
+    "xliff", read_xliff, extensions=("xlf", "xliff", "xlf2", "sdlxliff", "mqxliff", "mxliff")
+)

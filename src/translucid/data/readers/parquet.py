@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from translucid.data.corpus.corpus import Corpus, Pair
-from translucid.data.corpus.lines import unreadable
-from translucid.data.corpus.report import ReadReport, Skip
+from translucid.data.readers.corpus import Corpus, Pair, ReadReport, Skip, register_reader
+from translucid.data.readers.lines import unreadable
 from translucid.errors import DataError, optional
 from translucid.text.languages import find_sides
 
@@ -103,3 +102,6 @@ def _column(batch: Any, field: str) -> list[str | None]:
     for name in rest:
         column = column.field(name)
     return list(column.to_pylist())
+
+
+register_reader("parquet", read_parquet, extensions=("parquet",), has_fields=True)

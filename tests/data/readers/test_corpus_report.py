@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from translucid.data.corpus import Change, ReadReport, Skip
-from translucid.data.corpus.report import MAX_EXAMPLE_CHARACTERS, MAX_EXAMPLES
+from translucid.data.readers import Change, ReadReport, Skip
+from translucid.data.readers.corpus import MAX_EXAMPLE_CHARACTERS, MAX_EXAMPLES
 
 
 def test_every_case_is_counted_and_the_first_few_are_kept() -> None:

@@ -9,16 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from translucid.data.corpus.encodings import likely_encoding
-from translucid.data.corpus.lines import MAX_LINE_BYTES, byte_lines, text_lines
-from translucid.data.corpus.report import ReadReport
+from translucid.data.readers.corpus import ReadReport
+from translucid.data.readers.lines import (
+    MAX_LINE_BYTES,
+    likely_encoding,
+    read_byte_lines,
+    read_text_lines,
+)
 from translucid.errors import DataError
 
 MEGABYTE = 1 << 20
 
 
 def lines_of(path: Path, *languages: str) -> list[str]:
-    return list(text_lines(path, languages or ("fr",), ReadReport()))
+    return list(read_text_lines(path, languages or ("fr",), ReadReport()))
 
 
 def broken(path: Path, *languages: str) -> DataError:
@@ -56,7 +60,7 @@ def test_where_lines_end(tmp_path: Path, data: bytes, lines: list[str], compress
     path = tmp_path / ("x.fr.gz" if compressed else "x.fr")
     path.write_bytes(gzip.compress(data) if compressed else data)
     report = ReadReport()
-    assert list(text_lines(path, ("fr",), report)) == lines
+    assert list(read_text_lines(path, ("fr",), report)) == lines
     assert report.bytes_read == path.stat().st_size
 
 
@@ -71,7 +75,7 @@ def test_a_name_that_says_gzip_and_a_file_that_is_not(tmp_path: Path) -> None:
     path.write_bytes(b"plain\n")
     error = broken(path)
     assert "is not gzip-compressed (it begins with 70 6c, not with 1f 8b)" in error.problem
-    assert "take .gz off its name" in error.remedy
+    assert "remove .gz from its name" in error.remedy
     path.write_bytes(b"")
     assert lines_of(path) == []
 
@@ -83,7 +87,7 @@ def test_truncated_gzip_says_after_which_line(tmp_path: Path) -> None:
     path.write_bytes(whole[: len(whole) // 2])
     got: list[str] = []
     with pytest.raises(DataError) as caught:
-        got.extend(text_lines(path, ("fr",), ReadReport()))
+        got.extend(read_text_lines(path, ("fr",), ReadReport()))
     assert got == [str(number) for number in range(len(got))]  # none lost, none made up
     assert len(got) > 5_000
     assert f"its gzip data ends too early after {len(got):,} complete lines" in caught.value.problem
@@ -109,8 +113,8 @@ def test_the_longest_line_allowed(tmp_path: Path, end: bytes) -> None:
     path.write_bytes(b"a\n" + b"b" * (MAX_LINE_BYTES + 1) + end)
     error = broken(path)
     assert error.line == 2
-    assert error.problem == "the line is longer than 1,048,576 bytes, the most that a line may have"
-    assert "split the line, or take it out" in error.remedy
+    assert error.problem == "the line is longer than 1,048,576 bytes, the limit"
+    assert "split the line, or remove it" in error.remedy
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -137,7 +141,7 @@ def test_a_long_line_with_other_line_ends_or_of_a_binary_file(tmp_path: Path) ->
     path.write_bytes(b"one\rtwo\r" * MEGABYTE)
     assert "tr '\\r' '\\n' < FILE > NEW" in broken(path).remedy
     path.write_bytes(b"\0" * 2 * MEGABYTE)
-    assert "It holds NUL bytes: is this a text file?" in broken(path).remedy
+    assert "It contains NUL bytes: is this a text file?" in broken(path).remedy
 
 
 def test_another_encoding_names_line_byte_and_command(tmp_path: Path) -> None:
@@ -205,6 +209,6 @@ def test_what_the_system_does_not_let_us_read(tmp_path: Path) -> None:
 def test_a_reader_that_is_left_closes_its_file(tmp_path: Path) -> None:
     path = tmp_path / "x.fr"
     path.write_bytes(b"a\nb\n")
-    lines = byte_lines(path, ReadReport())
+    lines = read_byte_lines(path, ReadReport())
     assert next(lines) == b"a"
     del lines  # an open file would be a ResourceWarning, which is an error here

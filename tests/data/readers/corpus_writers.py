@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from translucid.data.corpus import Corpus, Pair, ReadReport, read
+from translucid.data.readers import Corpus, Pair, ReadReport, read_pairs
 
 Pairs = Sequence[tuple[str, str]]
 Writer = Callable[[Path, Pairs, str, str], list[int]]
@@ -157,7 +157,7 @@ def text_corpus(source: Path, target: Path) -> Corpus:
 def read_all(corpus: Corpus) -> tuple[list[Pair], ReadReport]:
     """Read a corpus to its end."""
     report = ReadReport()
-    return list(read(corpus, report)), report
+    return list(read_pairs(corpus, report)), report
 
 
 def skipped(report: ReadReport) -> dict[str, int]:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from corpus_writers import corpus_of, read_all, skipped
 
-from translucid.data.corpus import Example, Pair, Skip
+from translucid.data.readers import Example, Pair, Skip
 from translucid.errors import DataError, MissingPackageError
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from corpus_writers import WRITERS, read_all, skipped, text_corpus, write_text_pair
 
-from translucid.data.corpus import Corpus, Pair, ReadReport, find_corpora, read
-from translucid.data.corpus.arguments import BUILT_IN, FORMAT_OF_EXTENSION
-from translucid.data.corpus.reading import READERS
+from translucid.data.readers import Corpus, Pair, ReadReport, find_corpora, read_pairs
+from translucid.data.readers.corpus import known_formats
 
 PAIRS = [
     ("Le chat dort.", "The cat is sleeping."),
@@ -56,8 +55,9 @@ def test_two_text_files_give_the_same_pairs(tmp_path: Path) -> None:
 
 
 def test_every_format_has_a_reader_and_is_tested_here() -> None:
-    assert set(FORMAT_OF_EXTENSION.values()) | {"text", *BUILT_IN} == set(READERS)
-    assert {kind for kind, _ in WRITERS.values()} | {"text", *BUILT_IN} == set(READERS)
+    built_in = {"lesson", "copy", "reverse", "sort"}
+    assert {name for name, entry in known_formats().items() if not entry.needs_file} == built_in
+    assert {kind for kind, _ in WRITERS.values()} | {"text", *built_in} == set(known_formats())
 
 
 def test_reading_is_lazy(tmp_path: Path) -> None:
@@ -66,14 +66,14 @@ def test_reading_is_lazy(tmp_path: Path) -> None:
     path.write_bytes(b"un\tone\n" * 100_000 + b"\xff\n")
     corpus = Corpus((path,), "tsv", 1.0, "fr", "en", None)
     report = ReadReport()
-    assert len(list(itertools.islice(read(corpus, report), 3))) == 3
+    assert len(list(itertools.islice(read_pairs(corpus, report), 3))) == 3
     assert report.pairs == 3
     assert report.bytes_read < corpus.size() / 2
 
 
 def lesson(source: str, target: str) -> list[Pair]:
     (corpus,) = find_corpora(["lesson"], source_lang=source, target_lang=target, fields=None)
-    return list(itertools.islice(read(corpus, ReadReport()), 2000))
+    return list(itertools.islice(read_pairs(corpus, ReadReport()), 2000))
 
 
 def test_the_built_in_lesson_either_way_round() -> None:
@@ -89,8 +89,8 @@ def test_the_built_in_lesson_either_way_round() -> None:
 @pytest.mark.parametrize("task", ["copy", "reverse", "sort"])
 def test_string_tasks_are_what_their_names_say(task: str) -> None:
     (corpus,) = find_corpora([task], source_lang="qaa", target_lang="qab", fields=None)
-    pairs = list(read(corpus, ReadReport()))
-    assert pairs == list(read(corpus, ReadReport()))
+    pairs = list(read_pairs(corpus, ReadReport()))
+    assert pairs == list(read_pairs(corpus, ReadReport()))
     for source, target, _ in pairs:
         letters, answer = source.split(), target.split()
         assert {"copy": letters, "reverse": letters[::-1], "sort": sorted(letters)}[task] == answer

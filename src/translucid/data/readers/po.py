@@ -17,10 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from translucid.data.corpus.corpus import Corpus, Pair
-from translucid.data.corpus.encodings import not_utf8
-from translucid.data.corpus.lines import byte_lines
-from translucid.data.corpus.report import ReadReport, Skip
+from translucid.data.readers.corpus import Corpus, Pair, ReadReport, Skip, register_reader
+from translucid.data.readers.lines import invalid_utf8, read_byte_lines
 from translucid.errors import DataError, optional
 from translucid.text.languages import find_side, is_code
 
@@ -103,7 +101,7 @@ def _text_lines(corpus: Corpus, report: ReadReport) -> Iterator[str]:
     """Yield the lines of a catalogue, decoded as its header says; each string must be whole."""
     (path,) = corpus.paths
     charset = "utf-8"
-    for number, line in enumerate(byte_lines(path, report), start=1):
+    for number, line in enumerate(read_byte_lines(path, report), start=1):
         if number <= _HEADER_LINES and (named := _CHARSET.match(line)):
             charset = _known_charset(path, number, named[1].decode())
         try:
@@ -111,7 +109,7 @@ def _text_lines(corpus: Corpus, report: ReadReport) -> Iterator[str]:
         except UnicodeDecodeError as error:
             if charset != "utf-8":
                 raise _not_in_charset(path, number, error) from error
-            raise not_utf8(path, number, error, corpus.languages) from error
+            raise invalid_utf8(path, number, error, corpus.languages) from error
         stripped = text.strip()
         if _OPENS_STRING.match(stripped) and not _STRING.fullmatch(stripped):
             raise DataError(
@@ -220,3 +218,6 @@ def _form_of_one(plural_forms: str) -> int:
         return int(gettext.c2py(formula[1])(1))
     except (ValueError, ArithmeticError):
         return 0
+
+
+register_reader("po", read_po, extensions=("po", "pot"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from corpus_writers import corpus_of, read_all, save, skipped
 
-from translucid.data.corpus import Change, Example, Pair, ReadReport, Skip
+from translucid.data.readers import Change, Example, Pair, ReadReport, Skip
 from translucid.errors import DataError
 
 

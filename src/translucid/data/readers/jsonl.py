@@ -14,10 +14,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from translucid.data.corpus.corpus import Corpus, Pair
-from translucid.data.corpus.lines import text_lines
-from translucid.data.corpus.report import Change, ReadReport, Skip
-from translucid.data.corpus.rows import RowCheck
+from translucid.data.readers.corpus import Change, Corpus, Pair, ReadReport, Skip, register_reader
+from translucid.data.readers.lines import RowCheck, read_text_lines
 from translucid.errors import DataError
 from translucid.text.languages import find_sides
 
@@ -42,7 +40,7 @@ def read_jsonl(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
         remedy="Say which fields hold the two sentences: --fields SOURCE,TARGET "
         "(with dots for nested ones, such as translation.fr).",
     )
-    for number, line in enumerate(text_lines(path, corpus.languages, report), start=1):
+    for number, line in enumerate(read_text_lines(path, corpus.languages, report), start=1):
         if not line.strip():
             report.skip(Skip.BLANK_LINE, number, line)
             continue
@@ -57,7 +55,7 @@ def read_jsonl(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
         if "\\u" in line:
             source, target = (_whole(text, number, report) for text in (source, target))
         yield Pair(source, target, number)
-    check.settle()
+    check.finish()
 
 
 def _sentences(line: str, corpus: Corpus) -> tuple[str, str]:
@@ -119,3 +117,6 @@ def _refuse_array(path: Path, line: str) -> None:
             remedy=f"Convert it: jq -c '.[]' {path} > NEW.jsonl",
             line=1,
         )
+
+
+register_reader("jsonl", read_jsonl, extensions=("jsonl", "ndjson", "json"), has_fields=True)

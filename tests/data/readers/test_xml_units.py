@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from translucid.data.corpus.report import ReadReport
-from translucid.data.corpus.xml_units import MAX_UNIT_BYTES, XmlFile, inline_text
+from translucid.data.readers.corpus import ReadReport
+from translucid.data.readers.xml import MAX_UNIT_BYTES, XmlFile, inline_text
 from translucid.errors import DataError, MissingPackageError
 
 

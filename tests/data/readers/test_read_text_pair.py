@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from corpus_writers import read_all, save, text_corpus, write_text_pair
 
-from translucid.data.corpus import Pair, ReadReport, read
-from translucid.data.corpus.parting import MAX_SHIFT, find_parting, fit
+from translucid.data.readers import Pair, ReadReport, read_pairs
+from translucid.data.readers.lines import MAX_SHIFT, find_divergence, fit
 from translucid.errors import DataError
 
 
@@ -70,7 +70,7 @@ def test_pairs_before_the_end_were_given_first(paths: tuple[Path, Path]) -> None
     save(paths[1], "a\nb\nc\n")
     report = ReadReport()
     with pytest.raises(DataError):
-        for _ in read(text_corpus(*paths), report):
+        for _ in read_pairs(text_corpus(*paths), report):
             pass
     assert report.pairs == 2
 
@@ -98,8 +98,8 @@ def test_the_line_where_they_part_is_found(paths: tuple[Path, Path], lost: int, 
     assert error.line is not None
     assert abs(error.line - place) <= 3
     assert f"train.fr has 2,000 lines and train.en has {2000 - lost:,}" in error.problem
-    assert f"they seem to part near line {error.line:,}" in error.problem
-    assert "a line is missing in train.en, or one too many stands in train.fr" in error.remedy
+    assert f"they seem to diverge near line {error.line:,}" in error.problem
+    assert "a line is missing in train.en, or train.fr has one too many" in error.remedy
 
 
 def test_the_search_agrees_with_trying_every_line(paths: tuple[Path, Path]) -> None:
@@ -113,13 +113,13 @@ def test_the_search_agrees_with_trying_every_line(paths: tuple[Path, Path]) -> N
             fit(other, ones[i] if i < line - 1 else ones[i + 1]) for i, other in enumerate(others)
         )
 
-    assert find_parting(paths[1], paths[0], 1) == max(range(1, len(others) + 2), key=gain)
+    assert find_divergence(paths[1], paths[0], 1) == max(range(1, len(others) + 2), key=gain)
 
 
 def test_files_that_never_belonged_together_are_not_searched(paths: tuple[Path, Path]) -> None:
     save(paths[0], "a\n")
     save(paths[1], "a\n" * (MAX_SHIFT + 2))
-    assert find_parting(*paths, MAX_SHIFT + 1) is None
+    assert find_divergence(*paths, MAX_SHIFT + 1) is None
     assert "line 2 of train.en has no partner" in misaligned(paths).problem
 
 

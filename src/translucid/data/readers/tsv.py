@@ -19,10 +19,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from translucid.data.corpus.corpus import Corpus, Pair
-from translucid.data.corpus.lines import text_lines
-from translucid.data.corpus.report import ReadReport, Skip
-from translucid.data.corpus.rows import RowCheck
+from translucid.data.readers.corpus import Corpus, Pair, ReadReport, Skip, register_reader
+from translucid.data.readers.lines import RowCheck, read_text_lines
 from translucid.errors import DataError, InputError
 from translucid.text.languages import find_side, find_sides
 
@@ -37,7 +35,7 @@ def read_tsv(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
         "(numbers from 1, or names in the first line).",
     )
     columns = (0, 1)
-    for number, line in enumerate(text_lines(path, corpus.languages, report), start=1):
+    for number, line in enumerate(read_text_lines(path, corpus.languages, report), start=1):
         cells = line.split("\t")
         if number == 1:
             columns, header = _columns(corpus, cells)
@@ -56,7 +54,7 @@ def read_tsv(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
                 line,
                 detail=f"{len(cells)} of {max(columns) + 1} columns ({line[:60]!r})",
             )
-    check.settle()
+    check.finish()
 
 
 def _columns(corpus: Corpus, first: list[str]) -> tuple[tuple[int, int], bool]:
@@ -90,3 +88,6 @@ def _reversed_by_name(corpus: Corpus) -> bool:
     sides = [find_side(part, corpus.languages) for part in re.split(r"[._-]", corpus.paths[0].name)]
     neighbours = list(pairwise(sides))
     return (1, 0) in neighbours and (0, 1) not in neighbours
+
+
+register_reader("tsv", read_tsv, extensions=("tsv", "tab"), has_fields=True)

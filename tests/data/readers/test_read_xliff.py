@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from corpus_writers import corpus_of, read_all, save, skipped
 
-from translucid.data.corpus import Example, Pair, Skip
+from translucid.data.readers import Example, Pair, Skip
 from translucid.errors import DataError
 
 NAMESPACE = "urn:oasis:names:tc:xliff:document:"
