@@ -16,9 +16,8 @@ from torch.nn import functional as F
 from translucid.atomic import new_file
 from translucid.config import ModelConfig
 from translucid.data.augmentation import Sampling
-from translucid.data.batching import START, Batches
+from translucid.data.batches import START, Batches, examples_of
 from translucid.data.collate import Batch
-from translucid.data.examples import examples_of
 from translucid.data.loader import LoadedStep, Loader
 from translucid.data.shards import PreparedData
 from translucid.decoding.greedy import greedy

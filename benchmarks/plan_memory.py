@@ -25,16 +25,12 @@ from pathlib import Path
 
 import numpy as np
 
-from translucid.data.batching import Batches
-from translucid.data.examples import examples_of
+from translucid.data.batches import Batches, examples_of
 from translucid.data.loader import Loader
+from translucid.data.manifest import VERSION, CorpusEntry, Manifest, TokenizerEntry
 from translucid.data.shards import (
     TOKENIZER,
-    VERSION,
-    CorpusEntry,
-    Manifest,
     Record,
-    TokenizerEntry,
     merge_parts,
     open_data,
     write_manifest,

@@ -31,9 +31,8 @@ from torch.nn import functional as F
 from turns import take_turns
 
 from translucid.config import ModelConfig
-from translucid.data.batching import START, Batches
+from translucid.data.batches import START, Batches, examples_of
 from translucid.data.collate import Batch
-from translucid.data.examples import examples_of
 from translucid.data.loader import Loader
 from translucid.data.shards import open_data
 from translucid.machine import keep_freed_memory

@@ -55,7 +55,7 @@ def endpoints() -> tuple[list[str], list[str]]:
 def settings() -> list[str]:
     """Every key of the settings of a network, of training, preparing, searching and serving."""
     from translucid.config import ModelConfig
-    from translucid.data.preparation import PrepareConfig
+    from translucid.data.prepare import PrepareConfig
     from translucid.decoding.settings import SearchConfig
     from translucid.serving.settings import ServingConfig
     from translucid.training.settings import TrainingConfig

@@ -12,7 +12,7 @@ import pytest
 
 from translucid.cli.main import main
 from translucid.cli.prepare import spread
-from translucid.data.preparation import PrepareConfig
+from translucid.data.prepare import PrepareConfig
 from translucid.data.readers import built_in as lesson
 from translucid.data.shards import open_data
 

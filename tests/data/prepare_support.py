@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from translucid.data.preparation import Effort, Inputs, PrepareConfig, Prepared, prepare
+from translucid.data.prepare import Effort, Inputs, PrepareConfig, Prepared, prepare
 from translucid.data.readers import Corpus, find_corpora
 from translucid.data.shards import PreparedData, open_data
 from translucid.events import Emit, silent

@@ -11,8 +11,15 @@ import numpy as np
 import pytest
 
 from shard_folders import BOTH_WAYS, make_data, random_lengths, records_of_lengths
-from translucid.data.batching import START, Batches, Cursor, MicroBatch, share_of_rank
-from translucid.data.examples import Examples, examples_of
+from translucid.data.batches import (
+    START,
+    Batches,
+    Cursor,
+    Examples,
+    MicroBatch,
+    examples_of,
+    share_of_rank,
+)
 from translucid.data.shards import PreparedData
 from translucid.errors import DataError, InputError
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.data.checksum import is_known, sha256_of, wrong_content
+from translucid.data.download import is_known, sha256_of, wrong_content
 
 
 @dataclass(frozen=True)

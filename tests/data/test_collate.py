@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shard_folders import BOTH_WAYS, VOCABULARY, make_data, record
-from translucid.data.batching import MicroBatch
+from translucid.data.batches import Examples, MicroBatch, examples_of
 from translucid.data.collate import Batch, Rows, collate, stored_rows
-from translucid.data.examples import Examples, examples_of
 from translucid.errors import InputError
 
 IDS = st.lists(st.integers(1, VOCABULARY - 1), max_size=7)

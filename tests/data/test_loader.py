@@ -13,11 +13,11 @@ import torch
 
 from shard_folders import BOTH_WAYS, make_data, random_lengths, records_of_lengths
 from translucid.data.augmentation import Sampling
-from translucid.data.batching import START, Batches, Cursor
+from translucid.data.batches import START, Batches, Cursor, examples_of
 from translucid.data.collate import Batch
-from translucid.data.examples import examples_of
 from translucid.data.loader import LoadedStep, Loader
-from translucid.data.shards import Layout, PreparedData, Record
+from translucid.data.manifest import Layout
+from translucid.data.shards import PreparedData, Record
 from translucid.errors import InputError
 from translucid.text.tokenizer import load_tokenizer, train_tokenizer
 

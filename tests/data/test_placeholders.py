@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.data.preparation.placeholders import PlaceholderInserter, WordLexicon
+from translucid.data.prepare.placeholders import PlaceholderInserter, WordLexicon
 from translucid.text.placeholders import count_placeholders, is_intact
 from translucid.text.tokenizer import PLACEHOLDERS
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from translucid.data.prefetch import Prefetched
+from translucid.data.loader import Prefetched
 from translucid.errors import DataError
 
 
@@ -88,7 +88,7 @@ def test_a_forgotten_one_ends_its_thread() -> None:
 
 def test_the_program_ends_though_the_thread_waits() -> None:
     code = (
-        "from translucid.data.prefetch import Prefetched\n"
+        "from translucid.data.loader import Prefetched\n"
         "items = Prefetched(iter(int, 1), 2)\n"
         "print(next(items))"
     )

@@ -21,7 +21,7 @@ from prepare_support import (
 )
 
 from translucid.data.cleaning import CleaningConfig
-from translucid.data.preparation import Inputs, PrepareConfig
+from translucid.data.prepare import Inputs, PrepareConfig
 from translucid.data.shards import open_data
 from translucid.errors import BusyError, ConfigError, DataError, InputError
 from translucid.events import Event, Notice
@@ -255,7 +255,7 @@ def test_the_tokenizer_knows_nothing_of_pairs_that_a_split_holds_out(tmp_path: P
 def test_large_corpora_train_the_tokenizer_on_a_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from translucid.data.preparation import vocabulary
+    from translucid.data.prepare import tokenization as vocabulary
 
     pairs = [(f"le chat {chr(0x4E00 + i)}", f"the cat {i}") for i in range(400)]
     monkeypatch.setattr(vocabulary, "SAMPLE_PAIRS", 100)
@@ -270,7 +270,7 @@ def test_large_corpora_train_the_tokenizer_on_a_sample(
 
 
 def test_a_sample_is_bounded_in_pairs_and_in_text() -> None:
-    from translucid.data.preparation.vocabulary import sample_share
+    from translucid.data.prepare.tokenization import sample_share
 
     assert sample_share("bpe", 1_000_000, 200_000_000) == 1.0
     assert sample_share("bpe", 4_000_000, 10_000) == 0.25
@@ -326,7 +326,7 @@ def test_a_tokenizer_file_brings_no_languages(tmp_path: Path) -> None:
 
 
 def test_a_seventeenth_language_is_refused() -> None:
-    from translucid.data.preparation.vocabulary import assign_slots
+    from translucid.data.prepare.tokenization import assign_slots
 
     assert assign_slots({"fr": 0, "en": 2}, ("es", "de"))["de"] == 3
     full = {f"l{slot}": slot for slot in range(16)}
@@ -350,7 +350,7 @@ def test_a_vocabulary_that_the_text_cannot_fill_is_smaller_and_says_so(tmp_path:
 
 
 def test_the_vocabulary_grows_with_the_data() -> None:
-    from translucid.data.preparation.vocabulary import automatic_size
+    from translucid.data.prepare.tokenization import automatic_size
 
     sizes = [automatic_size("bpe", pairs) for pairs in (1_000, 150_000, 5_000_000, 50_000_000)]
     assert sizes == [4_000, 8_000, 16_000, 32_000]
@@ -359,8 +359,7 @@ def test_the_vocabulary_grows_with_the_data() -> None:
 
 
 def test_padding_is_measured_as_training_will_see_it(tmp_path: Path) -> None:
-    from translucid.data.batching import Batches
-    from translucid.data.examples import examples_of
+    from translucid.data.batches import Batches, examples_of
 
     config = CHARACTERS.replace(batch_tokens=300)
     data, report = prepare_pairs(tmp_path, sentences(200), config)
@@ -559,7 +558,7 @@ def test_a_move_that_was_cut_off_is_finished(
         raise Stop
 
     with monkeypatch.context() as patch:
-        patch.setattr("translucid.data.preparation.pipeline._publish", stop)
+        patch.setattr("translucid.data.prepare.pipeline._publish", stop)
         with pytest.raises(Stop):
             run(inputs_of(train), output, config)
     items = sorted((output / "unfinished" / "output").iterdir())

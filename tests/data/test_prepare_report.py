@@ -8,7 +8,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.data.report import MAX_EXAMPLES, Findings, PairExample
+from translucid.data.prepare.report import MAX_EXAMPLES, Findings, PairExample
 
 
 def findings(names: list[str], first: int = 0) -> Findings:

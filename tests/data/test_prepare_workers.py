@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from translucid.data.preparation.workers import Workers
+from translucid.data.prepare.workers import Workers
 from translucid.errors import DataError, TranslucidError
 from translucid.text.tokenizer import load_tokenizer
 
@@ -62,7 +62,7 @@ def test_ctrl_c_while_a_process_is_started_waits_until_it_knows_its_task(work: s
     program = f"""
 import os, signal, sys, threading
 from multiprocessing import resource_tracker, util
-from translucid.data.preparation.workers import Workers
+from translucid.data.prepare.workers import Workers
 
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 resource_tracker.ensure_running()

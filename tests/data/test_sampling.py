@@ -11,8 +11,7 @@ import pytest
 
 from shard_folders import make_data
 from translucid.data.augmentation import Sampling, sampled_rows
-from translucid.data.batching import Batches, MicroBatch
-from translucid.data.examples import examples_of
+from translucid.data.batches import Batches, MicroBatch, examples_of
 from translucid.data.shards import Record
 from translucid.text.tokenizer import Tokenizer, load_tokenizer, train_tokenizer
 

@@ -9,7 +9,7 @@ from types import FrameType
 import numpy as np
 import pytest
 
-from translucid.data.preparation.selection import Fate, Selection
+from translucid.data.prepare.selection import Fate, Selection
 
 
 def interrupted(action: Callable[[], object], *, at_call: int) -> bool:

@@ -19,11 +19,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shard_folders import make_data, manifest_of, random_lengths, record, records_of_lengths
+from translucid.data.manifest import VERSION, Layout, Manifest
 from translucid.data.shards import (
     TOKENIZER,
-    VERSION,
-    Layout,
-    Manifest,
     PreparedData,
     Record,
     measure,
@@ -172,8 +170,8 @@ def test_a_large_split_gives_its_pages_back_by_itself(
         return resident_file_pages() - before
 
     assert grown() > 10_000
-    monkeypatch.setattr("translucid.data.shards.reading._SMALL", 0)
-    monkeypatch.setattr("translucid.data.shards.reading._SENTENCES_BETWEEN_RELEASES", 7)
+    monkeypatch.setattr("translucid.data.shards._SMALL", 0)
+    monkeypatch.setattr("translucid.data.shards._SENTENCES_BETWEEN_RELEASES", 7)
     assert grown() < 5_000
 
 
@@ -189,8 +187,8 @@ def test_merged_parts_do_not_depend_on_where_they_were_cut(
     bounds = [0, *sorted(min(cut, len(records)) for cut in cuts), len(records)]
     parts = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("translucid.data.shards.writing._RECORDS_AT_A_TIME", block)
-        patch.setattr("translucid.data.shards.writing._OFFSETS_AT_A_TIME", block)
+        patch.setattr("translucid.data.shards._RECORDS_AT_A_TIME", block)
+        patch.setattr("translucid.data.shards._OFFSETS_AT_A_TIME", block)
         for number, (begin, end) in enumerate(itertools.pairwise(bounds)):
             parts.append(folder / f"{number}")
             write_part(parts[-1], records[begin:end], LAYOUT)

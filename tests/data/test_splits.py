@@ -11,16 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.data.splits import (
-    HASH,
-    Chosen,
-    HeldOutKeys,
-    Keys,
-    choose,
-    pair_hashes,
-    repeated,
-    sentence_hashes,
-)
+from translucid.data.prepare.selection import Chosen, HeldOutKeys, Keys, choose, repeated
+from translucid.data.prepare.workspace import HASH, pair_hashes, sentence_hashes
 from translucid.errors import InputError
 
 SMALL = st.integers(0, 30)

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shard_folders import BOTH_WAYS, ONE_WAY, make_data, random_lengths, records_of_lengths
-from translucid.data.batching import START, Batches, MicroBatch, Step, share_of_rank
-from translucid.data.examples import examples_of
+from translucid.data.batches import START, Batches, MicroBatch, Step, examples_of, share_of_rank
 from translucid.data.shards import PreparedData
 
 LENGTHS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=60)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from translucid.data.cleaning import Cleaner, CleaningConfig, Sides
-from translucid.data.preparation import Effort, Inputs, PrepareConfig, prepare
+from translucid.data.prepare import Effort, Inputs, PrepareConfig, prepare
 from translucid.data.readers import find_corpora
 from translucid.data.shards import PreparedData, open_data
 from translucid.events import silent

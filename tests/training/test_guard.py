@@ -12,7 +12,7 @@ import torch
 from same_runs import metrics
 from short_runs import make_trainer, toy_config, toy_data, toy_settings, train
 
-from translucid.data.examples import examples_of, longest
+from translucid.data.batches import examples_of, longest
 from translucid.data.shards import PreparedData
 from translucid.errors import InputError
 from translucid.events import Skipped, Trained

@@ -12,9 +12,8 @@ import torch
 from short_runs import toy_config, toy_data, toy_settings
 from torch import Tensor
 
-from translucid.data.batching import START, Batches
+from translucid.data.batches import START, Batches, examples_of
 from translucid.data.collate import Batch
-from translucid.data.examples import examples_of
 from translucid.data.loader import Loader
 from translucid.data.shards import PreparedData
 from translucid.training import side_by_side

@@ -91,7 +91,7 @@ def _minutes(seconds: float) -> str:
 def _prepared(console: Console, output: Path) -> PreparedData:
     """Write the lesson, and make of it what training reads; shards that are there are kept."""
     from translucid.cli.progress import shown
-    from translucid.data import preparation
+    from translucid.data import prepare as preparation
     from translucid.data.readers import find_corpora
     from translucid.data.readers.built_in import write_lesson
     from translucid.data.shards import open_data

@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from translucid.errors import InputError
 
 if TYPE_CHECKING:
-    from translucid.data.preparation import Inputs, PrepareConfig
+    from translucid.data.prepare import Inputs, PrepareConfig
     from translucid.data.readers import Corpus
 
 _SEVERAL = ("--dev", "--test")  # options that take several files: --dev dev.fr dev.en
@@ -234,7 +234,7 @@ def prepare(
       translucid prepare memory.tmx extra.tsv@2 --from fr --to en -o data --split 1000,1000 --both
     """
     from translucid.data.cleaning import CleaningConfig
-    from translucid.data.preparation import Inputs, PrepareConfig
+    from translucid.data.prepare import Inputs, PrepareConfig
 
     split_dev, split_test = (0, 0) if split is None else _two_counts(split)
     if tokenizer is not None and tokenizer_from is not None:
@@ -298,7 +298,7 @@ def _run(
 ) -> None:
     from translucid.cli.preparation_table import print_report
     from translucid.cli.progress import shown, stderr_console
-    from translucid.data import preparation
+    from translucid.data import prepare as preparation
     from translucid.machine import Machine
 
     for name, number in (("--workers", workers), ("--chunk-pairs", chunk_pairs)):

@@ -24,7 +24,7 @@ from translucid.cli.progress import stderr_console
 from translucid.cli.training_board import board
 from translucid.cli.training_display import AT_ONCE, STOPPING, Course, Plan, shown
 from translucid.config import ModelConfig
-from translucid.data.examples import examples_of, longest
+from translucid.data.batches import examples_of, longest
 from translucid.data.shards import PreparedData
 from translucid.events import Notice, Stopped, TrainingEvent
 from translucid.machine import Machine, keep_freed_memory

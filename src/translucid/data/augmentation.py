@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from translucid.data.batching import Batches, MicroBatch
+from translucid.data.batches import Batches, MicroBatch
 from translucid.data.collate import Rows
 from translucid.data.packing import Cells, cut
 from translucid.data.shuffle import derive

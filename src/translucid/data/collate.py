@@ -28,8 +28,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from translucid.data.batching import MicroBatch
-from translucid.data.examples import Examples
+from translucid.data.batches import Examples, MicroBatch
 from translucid.errors import InputError
 from translucid.text.tokenizer import BOS, EOS, PAD
 

@@ -7,6 +7,7 @@ here: the caller knows the sha256 of the whole.
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import re
 import ssl
@@ -16,7 +17,7 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 from urllib.parse import urlsplit
 
 from translucid import __version__
@@ -228,3 +229,44 @@ class _HttpsRedirects(urllib.request.HTTPRedirectHandler):
                 "  use --mirror DIR."
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+class Known(Protocol):
+    """Anything whose content is known beforehand."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+
+    @property
+    def sha256(self) -> str:
+        """The checksum of its content in hexadecimal."""
+
+
+def sha256_of(path: Path) -> str:
+    """Return the checksum of a file's content in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_known(path: Path, known: Known) -> bool:
+    """Whether the path holds a file with just the known content."""
+    return path.is_file() and path.stat().st_size == known.size and sha256_of(path) == known.sha256
+
+
+def wrong_content(path: Path, known: Known, *, origin: str, remedy: str) -> DataError:
+    """Return the error for a file at the path that is not the known one; ``origin`` is its source.
+
+    The file is read for the message, so this comes before deleting it.
+    """
+    return DataError(
+        origin,
+        f"this is not the known {known.name}:\n"
+        f"  expected sha256 {known.sha256} ({known.size:,} bytes)\n"
+        f"  actual   sha256 {sha256_of(path)} ({path.stat().st_size:,} bytes)",
+        remedy=remedy,
+    )

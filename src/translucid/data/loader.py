@@ -5,14 +5,17 @@ What comes, and in which order, is decided in `batching` alone and does not depe
 
 from __future__ import annotations
 
+import threading
+import weakref
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from types import TracebackType
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from translucid.data.augmentation import Sampling, sampled_rows
-from translucid.data.batching import Batches, Cursor, MicroBatch, share_of_rank
+from translucid.data.batches import Batches, Cursor, MicroBatch, share_of_rank
 from translucid.data.collate import Batch, collate, stored_rows
-from translucid.data.prefetch import Prefetched
 from translucid.errors import InputError
 
 
@@ -75,3 +78,99 @@ class Loader:
         for piece in pieces:
             tensors = collate(*piece, examples)
             yield tensors.pin() if self.pin else tensors
+
+
+T = TypeVar("T")
+
+
+class Prefetched(Iterator[T], Generic[T]):
+    """Gives the items of an iterator in their order, made by a thread up to `ahead` of them ahead.
+
+    An exception in the thread is raised here, at the place of the item that failed. The thread ends
+    with the ``with`` statement, with `close`, when nobody holds this object any more, and at exit.
+    """
+
+    def __init__(self, items: Iterator[T], ahead: int) -> None:
+        # The thread knows the channel but not this object, which can therefore be collected.
+        channel = _Channel[T](ahead)
+        thread = threading.Thread(target=channel.fill, args=(items,), name="prefetch", daemon=True)
+        thread.start()
+        self._channel = channel
+        self._close = weakref.finalize(self, _end, channel, thread)
+
+    def __next__(self) -> T:
+        return self._channel.get()
+
+    def close(self) -> None:
+        """End the thread, and wait for its end; what it has made ahead is dropped."""
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _end(channel: _Channel[T], thread: threading.Thread) -> None:
+    channel.close()
+    if thread is not threading.current_thread():  # where the thread itself collects the garbage
+        thread.join()
+
+
+class _Channel(Generic[T]):
+    """Items on their way from one thread to another, and how the sequence ended."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._items: deque[T] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._ended = False
+        self._error: BaseException | None = None
+
+    def fill(self, items: Iterator[T]) -> None:
+        """Put items in until they end or nobody wants more; runs in the thread."""
+        error = None
+        try:
+            for item in items:
+                if not self._put(item):
+                    break
+        except BaseException as caught:  # not handled here: the other thread raises it
+            error = caught
+        with self._changed:
+            self._ended, self._error = True, error
+            self._changed.notify_all()
+
+    def _put(self, item: T) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or len(self._items) < self._capacity)
+            if not self._closed:
+                self._items.append(item)
+                self._changed.notify_all()
+            return not self._closed
+
+    def get(self) -> T:
+        """Return the next item, waiting for it; StopIteration after the last or after `close`."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._items or self._ended or self._closed)
+            if self._items:
+                item = self._items.popleft()
+                self._changed.notify_all()
+                return item
+            error, self._error = self._error, None
+        if error is not None:
+            raise error
+        raise StopIteration
+
+    def close(self) -> None:
+        """Stop the sequence and drop what is on its way."""
+        with self._changed:
+            self._closed = True
+            self._items.clear()
+            self._changed.notify_all()

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from translucid.checkpoint.writing import write_file
+from translucid.data.batches import Examples, examples_of, longest
 from translucid.data.collate import Batch
-from translucid.data.examples import Examples, examples_of, longest
 from translucid.data.shards import PreparedData
 from translucid.errors import InputError, TranslucidError
 from translucid.model import Transformer

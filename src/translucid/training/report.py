@@ -11,7 +11,7 @@ from translucid import __version__
 from translucid.anatomy import anatomy
 from translucid.config import ModelConfig
 from translucid.data.known_corpora import KNOWN
-from translucid.data.shards import Manifest
+from translucid.data.manifest import Manifest
 from translucid.events import Trained, Validated
 from translucid.training.curve import Curves, Point
 from translucid.training.settings import TrainingConfig

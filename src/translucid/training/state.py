@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from pydantic import TypeAdapter, ValidationError
 
-from translucid.data.batching import START, Cursor
+from translucid.data.batches import START, Cursor
 from translucid.events import Trained
 from translucid.training.settings import Metric
 

@@ -29,9 +29,8 @@ from torch import Tensor
 
 from translucid.checkpoint.store import Checkpoint
 from translucid.data.augmentation import Sampling
-from translucid.data.batching import Batches
+from translucid.data.batches import Batches, examples_of
 from translucid.data.collate import Batch
-from translucid.data.examples import examples_of
 from translucid.data.loader import LoadedStep, Loader
 from translucid.data.shards import PreparedData
 from translucid.errors import DataError, InputError

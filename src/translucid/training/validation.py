@@ -17,8 +17,7 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from translucid.data.batching import Batches
-from translucid.data.examples import examples_of, longest
+from translucid.data.batches import Batches, examples_of, longest
 from translucid.data.loader import Loader
 from translucid.data.shards import PreparedData
 from translucid.decoding.greedy import greedy

@@ -12,8 +12,9 @@ from typing import Any
 
 from translucid.atomic import sync_folder
 from translucid.data.cleaning import Cleaner
-from translucid.data.preparation.builder import Build
-from translucid.data.preparation.settings import (
+from translucid.data.manifest import MANIFEST, Manifest
+from translucid.data.prepare.build import Build
+from translucid.data.prepare.config import (
     Inputs,
     PrepareConfig,
     check,
@@ -22,12 +23,11 @@ from translucid.data.preparation.settings import (
     job_of,
     stamps_of,
 )
-from translucid.data.preparation.summary import REPORT
-from translucid.data.preparation.vocabulary import assign_slots, check_target_pieces, find_base
-from translucid.data.preparation.workers import Workers
-from translucid.data.preparation.workspace import UNFINISHED, Workspace, read_json
-from translucid.data.shards import Manifest, open_data, write_manifest
-from translucid.data.shards.manifest import MANIFEST
+from translucid.data.prepare.report import REPORT
+from translucid.data.prepare.tokenization import assign_slots, check_target_pieces, find_base
+from translucid.data.prepare.workers import Workers
+from translucid.data.prepare.workspace import UNFINISHED, Workspace, read_json
+from translucid.data.shards import open_data, write_manifest
 from translucid.errors import DataError, InputError, TranslucidError
 from translucid.events import Emit, Notice
 from translucid.folder_lock import LOCK, locked

@@ -17,8 +17,8 @@
 
 from __future__ import annotations
 
-from translucid.data.preparation.pipeline import Effort, Prepared, prepare
-from translucid.data.preparation.settings import Inputs, PrepareConfig
+from translucid.data.prepare.config import Inputs, PrepareConfig
+from translucid.data.prepare.pipeline import Effort, Prepared, prepare
 
 CHUNK_PAIRS = 20_000
 

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from translucid.data.preparation.chunks import load_chunk, load_pair_hashes
-from translucid.data.preparation.selection import Fate, Selection, have_fate
-from translucid.data.preparation.settings import PrepareConfig
-from translucid.data.preparation.workers import Workers
-from translucid.data.preparation.workspace import Workspace, read_json, write_json
-from translucid.data.shards import open_data
-from translucid.data.shuffle import scramble
+from translucid.data.cleaning import Reason
+from translucid.data.manifest import Layout
+from translucid.data.prepare.config import PrepareConfig
+from translucid.data.prepare.placeholders import PlaceholderInserter, WordLexicon
+from translucid.data.prepare.report import Findings, PairExample
+from translucid.data.prepare.selection import Fate, Row, SampledPairs, Selection, have_fate
+from translucid.data.prepare.workers import Workers
+from translucid.data.prepare.workspace import (
+    Workspace,
+    drafted_file,
+    load_chunk,
+    read_json,
+    unique_draft,
+    write_json,
+)
+from translucid.data.shards import Record, open_data, write_part
 from translucid.errors import InputError
 from translucid.events import Emit, Notice, Progress
 from translucid.text.sentencepiece import SentencePieceTokenizer
-from translucid.text.tokenizer import TAG_SLOTS, Tokenizers, load_tokenizer, train_tokenizer
+from translucid.text.tokenizer import TAG_SLOTS, UNK, Tokenizers, load_tokenizer, train_tokenizer
 
 # A vocabulary does not get better with more text than this, but training it would need more memory:
 # BPE takes about 4 bytes for a byte of text and unigram 24, so that neither needs more than 1 GB.
 SAMPLE_PAIRS = 1_000_000
 SAMPLE_BYTES = {"bpe": 200_000_000, "unigram": 40_000_000, "word": 200_000_000, "char": 200_000_000}
-_SAMPLE_KEY = 1  # an order of pairs that has nothing to do with the one a split uses
 
 # Up to so many training pairs: so many pieces.
 _SUBWORD_SIZES = ((20_000, 4_000), (1_000_000, 8_000), (10_000_000, 16_000))
@@ -105,35 +116,6 @@ def automatic_size(kind: str, pairs: int) -> int:
         if pairs <= limit:
             return size
     return _LARGEST_SUBWORD_SIZE
-
-
-@dataclass(frozen=True)
-class SampledPairs:
-    """The training pairs of a selection, or a share of them chosen by hash.
-
-    It knows where they are on the disk, and so can be sent to another process.
-    """
-
-    chunks: tuple[Path, ...]
-    starts: tuple[int, ...]
-    selection: Path
-    share: float
-
-    @classmethod
-    def of(cls, selection: Selection, work: Workspace, share: float) -> SampledPairs:
-        """Return a share of the training pairs; of 1 or more, all."""
-        chunks = tuple(chunk.path for chunk in selection.chunks)
-        return cls(chunks, tuple(selection.starts), work.selection, share)
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        fates = np.load(self.selection, mmap_mode="r")
-        limit = np.uint64(min(int(self.share * 2.0**64), (1 << 64) - 1))
-        for path, start in zip(self.chunks, self.starts, strict=True):
-            hashes = scramble(load_pair_hashes(path), 64, _SAMPLE_KEY)
-            chosen = have_fate(fates[start : start + len(hashes)], Fate.TRAIN) & (hashes <= limit)
-            chunk = load_chunk(path)
-            for index in np.flatnonzero(chosen).tolist():
-                yield chunk.sources[index], chunk.targets[index]
 
 
 @dataclass(frozen=True)
@@ -231,3 +213,145 @@ def _with_capitals(pairs: SampledPairs, share: float) -> Iterator[str]:
         if due >= 1:
             due -= 1
             yield from (sentence.upper() for sentence in pair)
+
+
+_ROWS_AT_A_TIME = 2_000
+
+
+@dataclass
+class EncodingReport:
+    """What encoding found: pairs with too many tokens, and unknown tokens of each language."""
+
+    findings: Findings = field(default_factory=Findings)
+    unknown: dict[str, int] = field(default_factory=dict)
+
+    def merge(self, later: EncodingReport) -> None:
+        """Add what was found in a part that comes later."""
+        self.findings.merge(later.findings)
+        for lang, count in later.unknown.items():
+            self.unknown[lang] = self.unknown.get(lang, 0) + count
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values, from which `from_json` makes the same report."""
+        return {"findings": self.findings.to_json(), "unknown": self.unknown}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> EncodingReport:
+        """Read what `to_json` returned."""
+        return cls(Findings.from_json(values["findings"]), values["unknown"])
+
+
+@dataclass(frozen=True)
+class EncodingJob:
+    """What encoding depends on beside the pairs; `max_tokens` is 0 where any number will do.
+
+    Targets are encoded with the first `target_pieces` of the vocabulary. With a `lexicon`, training
+    pairs get placeholders, a share of them (`placeholders`) synthetic ones.
+    """
+
+    tokenizer: Path
+    fingerprint: str
+    target_pieces: int
+    layout: Layout
+    max_tokens: int
+    lexicon: Path | None
+    placeholders: float
+
+
+def encoded(
+    rows: Iterable[Row], tokenizers: Tokenizers, job: EncodingJob, report: EncodingReport
+) -> Iterator[Record]:
+    """Yield the rows with their tokens; what is too long goes to the report instead."""
+    source_lang, target_lang = job.layout.languages
+    of_sources, of_targets = tokenizers
+    remaining = iter(rows)
+    while block := list(itertools.islice(remaining, _ROWS_AT_A_TIME)):
+        sources = of_sources.encode_batch([row.source for row in block])
+        targets = of_targets.encode_batch([row.target for row in block])
+        for row, source, target in zip(block, sources, targets, strict=True):
+            if job.max_tokens and max(len(source), len(target)) > job.max_tokens:
+                example = PairExample.of(row.corpus, row.line, (row.source, row.target), None)
+                report.findings.add(Reason.TOO_MANY_TOKENS, example)
+                continue
+            for lang, ids in ((source_lang, source), (target_lang, target)):
+                report.unknown[lang] = report.unknown.get(lang, 0) + ids.count(UNK)
+            yield Record(row.source, row.target, source, target, row.corpus, row.line)
+
+
+@dataclass(frozen=True)
+class _EncodingTask:
+    job: EncodingJob
+    chunk: Path
+    start: int
+    selection: Path
+    part: Path
+    drafts: Path
+
+
+def encode_training(
+    selection: Selection, job: EncodingJob, work: Workspace, *, workers: Workers, emit: Emit
+) -> tuple[list[Path], EncodingReport]:
+    """Write the shards of every chunk's training pairs, where an earlier run has not done it."""
+    parts = [work.part(number) for number in range(len(selection.chunks))]
+    tasks = [
+        _EncodingTask(job, chunk.path, start, work.selection, part, work.drafts)
+        for chunk, start, part in zip(selection.chunks, selection.starts, parts, strict=True)
+    ]
+    total = selection.count(Fate.TRAIN)
+    report = EncodingReport()
+    done = 0
+    emit(Progress("encoding", 0, total, "pairs"))
+    for number, found in enumerate(workers.in_order(_encode, tasks)):
+        report.merge(EncodingReport.from_json(found))
+        done += int(np.count_nonzero(have_fate(selection.of_chunk(number), Fate.TRAIN)))
+        emit(Progress("encoding", done, total, "pairs"))
+    return parts, report
+
+
+def _encode(task: _EncodingTask) -> dict[str, Any]:
+    """Encode one chunk, unless that was done; the folder of shards, which comes last, tells."""
+    report_path = task.part.with_suffix(".json")
+    if not task.part.is_dir():
+        report = EncodingReport()
+        job = task.job
+        tokenizers = _tokenizers(job.tokenizer, job.fingerprint, job.target_pieces)
+        draft = unique_draft(task.drafts)
+        write_part(draft, encoded(_rows(task), tokenizers, job, report), job.layout)
+        with drafted_file(task.drafts, report_path) as file:
+            file.write(json.dumps(report.to_json()).encode())
+        draft.rename(task.part)
+    values: dict[str, Any] = read_json(report_path)
+    return values
+
+
+def _rows(task: _EncodingTask) -> Iterator[Row]:
+    chunk = load_chunk(task.chunk)
+    fates = np.load(task.selection, mmap_mode="r")
+    job = task.job
+    insert: Callable[[tuple[str, str]], tuple[str, str]] = _unchanged
+    if job.lexicon is not None:
+        lexicon = _lexicon(job.lexicon, job.fingerprint)
+        insert = PlaceholderInserter.of(lexicon, job.placeholders, job.layout.languages)
+    here = fates[task.start : task.start + len(chunk.sources)]
+    for index in np.flatnonzero(have_fate(here, Fate.TRAIN)).tolist():
+        pair = insert((chunk.sources[index], chunk.targets[index]))
+        yield Row(*pair, chunk.corpus, int(chunk.lines[index]))
+
+
+def _unchanged(pair: tuple[str, str]) -> tuple[str, str]:
+    return pair
+
+
+@functools.lru_cache(maxsize=1)
+def _lexicon(path: Path, fingerprint: str) -> WordLexicon:
+    """Load the lexicon once per process; the fingerprint tells two jobs of one path apart."""
+    del fingerprint
+    return WordLexicon.load(path)
+
+
+@functools.lru_cache(maxsize=1)
+def _tokenizers(path: Path, fingerprint: str, target_pieces: int) -> Tokenizers:
+    """Load the tokenizer once a process; the fingerprint tells two files of one path apart."""
+    tokenizer = load_tokenizer(path)
+    assert tokenizer.fingerprint == fingerprint, "the tokenizer changed while it was in use"
+    return tokenizer, tokenizer.within(target_pieces)

@@ -12,11 +12,17 @@ from typing import Any
 import numpy as np
 
 from translucid.data.cleaning import Cleaner, CleaningConfig, Sides
-from translucid.data.preparation.chunks import Chunk, ChunkSummary, summarize
-from translucid.data.preparation.workers import Workers
-from translucid.data.preparation.workspace import Workspace, read_json, write_json
+from translucid.data.prepare.report import Findings, PairExample
+from translucid.data.prepare.workers import Workers
+from translucid.data.prepare.workspace import (
+    Chunk,
+    ChunkSummary,
+    Workspace,
+    read_json,
+    summarize,
+    write_json,
+)
 from translucid.data.readers import Corpus, Pair, ReadReport, read_pairs
-from translucid.data.report import Findings, PairExample
 from translucid.events import Emit, Progress
 
 CHUNK_CHARACTERS = 4_000_000  # a chunk of very long lines ends before it has all its pairs
@@ -32,7 +38,7 @@ class CleaningJob:
 
 
 @dataclass(frozen=True)
-class _Task:
+class _CleaningTask:
     job: CleaningJob
     path: Path
     corpus: int
@@ -108,7 +114,7 @@ def _tasks(
     job: CleaningJob,
     work: Workspace,
     chunk_pairs: int,
-) -> Iterator[_Task]:
+) -> Iterator[_CleaningTask]:
     """Read everything; a chunk that is on disk from an earlier run becomes an empty task."""
     numbers = itertools.count()
     for index, (corpus, report) in enumerate(zip(corpora, reports, strict=True)):
@@ -118,7 +124,7 @@ def _tasks(
             sources, targets, lines = (
                 map(list, zip(*missing, strict=True)) if missing else ([],) * 3
             )
-            yield _Task(job, path, index, sources, targets, lines)
+            yield _CleaningTask(job, path, index, sources, targets, lines)
 
 
 def _chunked(pairs: Iterator[Pair], chunk_pairs: int) -> Iterator[list[Pair]]:
@@ -135,7 +141,7 @@ def _chunked(pairs: Iterator[Pair], chunk_pairs: int) -> Iterator[list[Pair]]:
         yield chunk
 
 
-def _clean(task: _Task) -> int:
+def _clean(task: _CleaningTask) -> int:
     """Clean one chunk and write it, unless it is there; return how many pairs were read for it."""
     if task.path.is_file():
         return summarize(task.path)[0].read

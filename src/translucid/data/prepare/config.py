@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from translucid import __version__
 from translucid.config import Config, Share
-from translucid.data.checksum import sha256_of
 from translucid.data.cleaning import CleaningConfig
+from translucid.data.download import sha256_of
 from translucid.data.readers import Corpus
 from translucid.errors import DataError, InputError
-from translucid.text.tokenizer import FIRST_PIECE, MAX_VOCAB_SIZE, get_tokenizer_kind
+from translucid.text.tokenizer import FIRST_PIECE, MAX_VOCAB_SIZE, tokenizer_kinds
 
 Count = Annotated[int, Field(ge=0)]
 _WORK_VERSION = 1  # of the files in the work folder
@@ -73,8 +74,11 @@ class PrepareConfig(Config):
 
     @field_validator("tokenizer")
     @classmethod
-    def _is_known_kind(cls, kind: str) -> str:
-        get_tokenizer_kind(kind)
+    def _check_kind(cls, kind: str) -> str:
+        if kind not in tokenizer_kinds():
+            *names, last = map(repr, tokenizer_kinds())
+            expected = f"{', '.join(names)} or {last}"
+            raise PydanticCustomError("literal_error", "unknown kind", {"expected": expected})
         return kind
 
 

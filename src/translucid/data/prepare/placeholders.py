@@ -28,10 +28,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from translucid.data.preparation.selection import Fate, Selection
-from translucid.data.preparation.vocabulary import SampledPairs
-from translucid.data.preparation.workers import Workers
-from translucid.data.preparation.workspace import Workspace, unique_draft
+from translucid.data.prepare.selection import Fate, SampledPairs, Selection
+from translucid.data.prepare.workers import Workers
+from translucid.data.prepare.workspace import Workspace, unique_draft
 from translucid.events import Emit, Progress
 from translucid.text.normalization import plain_typography, strip_accents
 from translucid.text.placeholders import placeholder_of

@@ -9,46 +9,46 @@ from typing import Any
 
 import numpy as np
 
-from translucid.data.batching import Batches
+from translucid.data.batches import Batches, blocks, examples_of, longest
 from translucid.data.cleaning import REASON_TITLES, Cleaner, Reason
-from translucid.data.examples import blocks, examples_of, longest
-from translucid.data.preparation.cleaned import CleanedCorpora, clean_corpora
-from translucid.data.preparation.encoded import (
-    EncodingJob,
-    EncodingReport,
-    encode_training,
-    encoded,
-)
-from translucid.data.preparation.held_out import HeldOut, Row, SetName, keys_of, read_held_out
-from translucid.data.preparation.placeholders import make_lexicon
-from translucid.data.preparation.selection import (
-    Fate,
-    Selection,
-    SplitRequest,
-    removed,
-    rows_of,
-    select,
-)
-from translucid.data.preparation.settings import Inputs, PrepareConfig, stamps_of
-from translucid.data.preparation.summary import Facts, build_report, paths_of
-from translucid.data.preparation.vocabulary import Base, assign_slots, make_tokenizer
-from translucid.data.preparation.workers import Workers
-from translucid.data.preparation.workspace import Workspace, drafted_file, write_json
-from translucid.data.readers import Corpus
-from translucid.data.report import Findings
-from translucid.data.shards import (
-    TOKENIZER,
+from translucid.data.manifest import (
     VERSION,
     CorpusEntry,
     Layout,
     Manifest,
-    PreparedData,
     SplitEntry,
     TokenizerEntry,
-    merge_parts,
-    write_part,
 )
-from translucid.data.splits import sentence_hashes
+from translucid.data.prepare.clean import CleanedCorpora, clean_corpora
+from translucid.data.prepare.config import Inputs, PrepareConfig, stamps_of
+from translucid.data.prepare.placeholders import make_lexicon
+from translucid.data.prepare.report import Facts, Findings, build_report, paths_of
+from translucid.data.prepare.selection import (
+    Fate,
+    HeldOut,
+    Row,
+    Selection,
+    SetName,
+    SplitRequest,
+    keys_of,
+    read_held_out,
+    removed,
+    rows_of,
+    select,
+)
+from translucid.data.prepare.tokenization import (
+    Base,
+    EncodingJob,
+    EncodingReport,
+    assign_slots,
+    encode_training,
+    encoded,
+    make_tokenizer,
+)
+from translucid.data.prepare.workers import Workers
+from translucid.data.prepare.workspace import Workspace, drafted_file, sentence_hashes, write_json
+from translucid.data.readers import Corpus
+from translucid.data.shards import TOKENIZER, PreparedData, merge_parts, write_part
 from translucid.errors import DataError
 from translucid.events import Emit, Notice
 from translucid.text.tokenizer import Tokenizer, Tokenizers, load_tokenizer
