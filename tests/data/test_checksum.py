@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.data.download import is_known, sha256_of, wrong_content
+from translucid.data.download import compute_sha256, is_known, wrong_content
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def test_a_file_is_known_exactly_if_it_has_the_known_bytes(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "checked"
     path.write_bytes(there)
-    assert sha256_of(path) == hashlib.sha256(there).hexdigest()
+    assert compute_sha256(path) == hashlib.sha256(there).hexdigest()
     assert is_known(path, known(meant)) == (meant == there)
     assert is_known(path, known(there))
 

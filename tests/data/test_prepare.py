@@ -326,13 +326,13 @@ def test_a_tokenizer_file_brings_no_languages(tmp_path: Path) -> None:
 
 
 def test_a_seventeenth_language_is_refused() -> None:
-    from translucid.data.prepare.tokenization import assign_slots
+    from translucid.data.prepare.tokenization import assign_tag_slots
 
-    assert assign_slots({"fr": 0, "en": 2}, ("es", "de"))["de"] == 3
+    assert assign_tag_slots({"fr": 0, "en": 2}, ("es", "de"))["de"] == 3
     full = {f"l{slot}": slot for slot in range(16)}
-    assert assign_slots(full, ("l3",)) == full
+    assert assign_tag_slots(full, ("l3",)) == full
     with pytest.raises(InputError, match="no tag left for 'es': one tokenizer serves at most 16"):
-        assign_slots(full, ("es", "l1"))
+        assign_tag_slots(full, ("es", "l1"))
 
 
 # ---- vocabulary size ----------------------------------------------------------------------------
@@ -350,12 +350,12 @@ def test_a_vocabulary_that_the_text_cannot_fill_is_smaller_and_says_so(tmp_path:
 
 
 def test_the_vocabulary_grows_with_the_data() -> None:
-    from translucid.data.prepare.tokenization import automatic_size
+    from translucid.data.prepare.tokenization import default_vocab_size
 
-    sizes = [automatic_size("bpe", pairs) for pairs in (1_000, 150_000, 5_000_000, 50_000_000)]
+    sizes = [default_vocab_size("bpe", pairs) for pairs in (1_000, 150_000, 5_000_000, 50_000_000)]
     assert sizes == [4_000, 8_000, 16_000, 32_000]
-    assert automatic_size("word", 1_000) == 32_000
-    assert automatic_size("char", 1_000) == 4_000
+    assert default_vocab_size("word", 1_000) == 32_000
+    assert default_vocab_size("char", 1_000) == 4_000
 
 
 def test_padding_is_measured_as_training_will_see_it(tmp_path: Path) -> None:
@@ -442,22 +442,22 @@ def test_a_split_that_is_too_large_leaves_nothing_behind(tmp_path: Path) -> None
 
 def test_the_same_again_does_nothing_and_other_data_is_not_overwritten(tmp_path: Path) -> None:
     train, output = write_pairs(tmp_path, "train", sentences(30)), tmp_path / "data"
-    assert not run(inputs_of(train), output, CHARACTERS).already
+    assert not run(inputs_of(train), output, CHARACTERS).was_complete
     before = {path: path.stat().st_mtime_ns for path in output.rglob("*")}
     again = run(inputs_of(train), output, CHARACTERS)
-    assert again.already
+    assert again.was_complete
     assert again.report["read"]["pairs"] == 30
     assert {path: path.stat().st_mtime_ns for path in output.rglob("*")} == before
 
     other = CHARACTERS.replace(seed=7, cleaning=CleaningConfig(max_ratio=9.0))
     with pytest.raises(
         InputError,
-        match=r"prepared otherwise: seed \(there 0, now 7\), cleaning.max_ratio \(there 4.0, now "
+        match=r"prepared differently: seed \(there 0, now 7\), cleaning.max_ratio \(there 4.0, now "
         r"9.0\). Give another folder with -o, or --force",
     ):
         run(inputs_of(train), output, other)
     assert {path: path.stat().st_mtime_ns for path in output.rglob("*")} == before
-    assert not run(inputs_of(train), output, other, force=True).already
+    assert not run(inputs_of(train), output, other, force=True).was_complete
     assert open_data(output).manifest.settings["seed"] == 7
 
 
@@ -492,7 +492,7 @@ def test_a_manifest_that_cannot_be_read_is_not_overwritten(tmp_path: Path, conte
     data, _ = prepare_pairs(tmp_path, sentences(30))
     (data.folder / "manifest.json").write_bytes(content)
     with pytest.raises(
-        InputError, match=r"(?s)holds data that cannot be read. Give another.*--force"
+        InputError, match=r"(?s)has data that cannot be read. Give another.*--force"
     ):
         prepare_pairs(tmp_path, sentences(30))
 
@@ -500,7 +500,7 @@ def test_a_manifest_that_cannot_be_read_is_not_overwritten(tmp_path: Path, conte
 def test_a_folder_of_other_things_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "thesis.tex").write_text("x")
-    with pytest.raises(InputError, match=r"holds other files \(thesis.tex…\) and no prepared data"):
+    with pytest.raises(InputError, match=r"has other files \(thesis.tex…\) and no prepared data"):
         prepare_pairs(tmp_path, sentences(30))
     assert list(files(tmp_path / "data")) == ["thesis.tex"]
     with pytest.raises(InputError, match=r"train.fr is a file; give a folder"):

@@ -247,7 +247,7 @@ class Known(Protocol):
         """The checksum of its content in hexadecimal."""
 
 
-def sha256_of(path: Path) -> str:
+def compute_sha256(path: Path) -> str:
     """Return the checksum of a file's content in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -255,7 +255,11 @@ def sha256_of(path: Path) -> str:
 
 def is_known(path: Path, known: Known) -> bool:
     """Whether the path holds a file with just the known content."""
-    return path.is_file() and path.stat().st_size == known.size and sha256_of(path) == known.sha256
+    return (
+        path.is_file()
+        and path.stat().st_size == known.size
+        and compute_sha256(path) == known.sha256
+    )
 
 
 def wrong_content(path: Path, known: Known, *, origin: str, remedy: str) -> DataError:
@@ -267,6 +271,6 @@ def wrong_content(path: Path, known: Known, *, origin: str, remedy: str) -> Data
         origin,
         f"this is not the known {known.name}:\n"
         f"  expected sha256 {known.sha256} ({known.size:,} bytes)\n"
-        f"  actual   sha256 {sha256_of(path)} ({path.stat().st_size:,} bytes)",
+        f"  actual   sha256 {compute_sha256(path)} ({path.stat().st_size:,} bytes)",
         remedy=remedy,
     )

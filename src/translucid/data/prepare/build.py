@@ -11,6 +11,7 @@ import numpy as np
 
 from translucid.data.batches import Batches, blocks, examples_of, longest
 from translucid.data.cleaning import REASON_TITLES, Cleaner, Reason
+from translucid.data.download import compute_sha256
 from translucid.data.manifest import (
     VERSION,
     CorpusEntry,
@@ -20,7 +21,7 @@ from translucid.data.manifest import (
     TokenizerEntry,
 )
 from translucid.data.prepare.clean import CleanedCorpora, clean_corpora
-from translucid.data.prepare.config import Inputs, PrepareConfig, stamps_of
+from translucid.data.prepare.config import Inputs, PrepareConfig, stamp_files
 from translucid.data.prepare.placeholders import make_lexicon
 from translucid.data.prepare.report import Facts, Findings, build_report, paths_of
 from translucid.data.prepare.selection import (
@@ -37,12 +38,13 @@ from translucid.data.prepare.selection import (
     select,
 )
 from translucid.data.prepare.tokenization import (
-    Base,
+    BaseTokenizer,
     EncodingJob,
     EncodingReport,
-    assign_slots,
+    assign_tag_slots,
     encode_training,
     encoded,
+    load_base,
     make_tokenizer,
 )
 from translucid.data.prepare.workers import Workers
@@ -51,7 +53,7 @@ from translucid.data.readers import Corpus
 from translucid.data.shards import TOKENIZER, PreparedData, merge_parts, write_part
 from translucid.errors import DataError
 from translucid.events import Emit, Notice
-from translucid.text.tokenizer import Tokenizer, Tokenizers, load_tokenizer
+from translucid.text.tokenizer import Tokenizer, Tokenizers
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Build:
 
     inputs: Inputs
     config: PrepareConfig
-    base: Base | None
+    base: BaseTokenizer | None
     settings: Mapping[str, Any]
     stamps: Mapping[Path, tuple[int, int]]
     work: Workspace
@@ -159,7 +161,14 @@ class Build:
                 emit=self.emit,
             )
         else:
-            tokenizer = load_tokenizer(self.base.tokenizer)
+            tokenizer = load_base(self.base, placeholders=self.config.placeholders > 0)
+            if tokenizer.fingerprint != compute_sha256(self.base.tokenizer):
+                self.emit(
+                    Notice(
+                        f"note: {self.base.tokenizer} was trained by another program. Its pieces "
+                        "are kept; their ids change, and its normalisation is not applied."
+                    )
+                )
             size = self.base.target_pieces if self.config.target_pieces_only else None
             tokenizers = tokenizer, tokenizer.within(size or tokenizer.vocab_size)
         tokenizers[0].save(self.work.output / TOKENIZER)
@@ -235,7 +244,7 @@ class Build:
             version=VERSION,
             source_lang=source,
             target_lang=target,
-            languages=assign_slots(base_languages, (source, target)),
+            languages=assign_tag_slots(base_languages, (source, target)),
             directions=((source, target), (target, source))
             if self.config.both
             else ((source, target),),
@@ -311,7 +320,7 @@ def _shared(dev: HeldOut, test: HeldOut) -> int:
 
 
 def _refuse_changed(corpora: Iterable[Corpus], before: Mapping[Path, tuple[int, int]]) -> None:
-    for path, stamp in stamps_of(corpora).items():
+    for path, stamp in stamp_files(corpora).items():
         if stamp != before[path]:
             raise DataError(
                 path,

@@ -81,7 +81,7 @@ def clean_corpora(
         job = CleaningJob(config, corpora[0].languages, work.drafts)
         tasks = _tasks(corpora, reports, job, work, chunk_pairs)
         chunks = read_pairs = 0
-        for pairs in workers.in_order(_clean, tasks):
+        for pairs in workers.map_in_order(_clean, tasks):
             chunks += 1
             read_pairs += pairs
             emit(_progress(corpora, reports, read_pairs))

@@ -1,4 +1,4 @@
-"""What a preparation is asked to do, and the record of it that decides what may be reused."""
+"""Settings and inputs of a preparation, and the record of them that decides what may be reused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
@@ -19,8 +19,8 @@ from pydantic_core import PydanticCustomError
 from translucid import __version__
 from translucid.config import Config, Share
 from translucid.data.cleaning import CleaningConfig
-from translucid.data.download import sha256_of
-from translucid.data.readers import Corpus
+from translucid.data.download import compute_sha256
+from translucid.data.readers import Corpus, find_corpora
 from translucid.errors import DataError, InputError
 from translucid.text.tokenizer import FIRST_PIECE, MAX_VOCAB_SIZE, tokenizer_kinds
 
@@ -40,17 +40,17 @@ class PrepareConfig(Config):
         default=None,
         ge=FIRST_PIECE + 2,
         le=MAX_VOCAB_SIZE,
-        description="most pieces; None: by the size of the data",
+        description="maximum number of pieces; None: by the size of the data",
     )
     split_dev: Count = Field(default=0, description="pairs to hold out from the corpora for dev")
     split_test: Count = Field(default=0, description="pairs to hold out from the corpora for test")
     target_pieces_only: bool = Field(
-        default=False, description="let the network write only pieces that target text has"
+        default=False, description="let the network write only pieces that occur in target text"
     )
     placeholders: Share = Field(
         default=0.1,
         description="share of training pairs that get placeholders for what is not translated, "
-        "with bpe or unigram; 0: the model knows none",
+        "with bpe or unigram; 0: no placeholders",
     )
     capitals: Share = Field(
         default=0.0,
@@ -84,9 +84,9 @@ class PrepareConfig(Config):
 
 @dataclass(frozen=True)
 class Inputs:
-    """The corpora to prepare, and the data folder or file whose tokenizer is to be taken over.
+    """The corpora to prepare, and the data folder or file whose tokenizer to use.
 
-    The built-in lesson among `dev` or `test` stands for its own dev or test set.
+    The built-in lesson in `dev` or `test` means its own dev or test set.
     """
 
     train: tuple[Corpus, ...]
@@ -105,8 +105,57 @@ class Inputs:
         return (*self.train, *self.dev, *self.test)
 
 
-def check(inputs: Inputs, config: PrepareConfig) -> None:
-    """Refuse what cannot be meant."""
+Files: TypeAlias = str | Path | Sequence[str | Path]
+
+
+def make_config(*, split: tuple[int, int] | None, **settings: Any) -> PrepareConfig:
+    """Make the config of flat settings, those of `PrepareConfig` and of `CleaningConfig`."""
+    if settings.get("tokenizer", "") is None:
+        del settings["tokenizer"]
+    cleaning = {
+        name: settings.pop(name) for name in CleaningConfig.model_fields if name in settings
+    }
+    if split is not None:
+        settings["split_dev"], settings["split_test"] = split
+    if cleaning:
+        settings["cleaning"] = CleaningConfig(**cleaning)
+    return PrepareConfig(**settings)
+
+
+def find_inputs(
+    files: Files,
+    *,
+    dev: Files,
+    test: Files,
+    languages: tuple[str, str],
+    fields: tuple[str, str] | None,
+    tokenizer_from: Path | None,
+    config: PrepareConfig,
+) -> Inputs:
+    """Find the corpora that file names mean (see `translucid.data.readers.find_corpora`).
+
+    If there is only the lesson to train on, its own dev and test sets are used, unless others are
+    given or to be split off: they combine words as training never does.
+    """
+
+    def find(names: Files) -> tuple[Corpus, ...]:
+        listed = [names] if isinstance(names, str | Path) else names
+        source, target = languages
+        arguments = [str(name) for name in listed]
+        return tuple(find_corpora(arguments, source_lang=source, target_lang=target, fields=fields))
+
+    train = find(files)
+    lesson = train if all(corpus.format == "lesson" for corpus in train) else ()
+    return Inputs(
+        train=train,
+        dev=find(dev) if dev else () if config.split_dev else lesson,
+        test=find(test) if test else () if config.split_test else lesson,
+        tokenizer_from=tokenizer_from,
+    )
+
+
+def check_request(inputs: Inputs, config: PrepareConfig) -> None:
+    """Refuse inputs and settings that contradict each other."""
     for lang in inputs.languages:
         if not re.fullmatch("[A-Za-z0-9_-]+", lang):
             raise InputError(
@@ -139,21 +188,23 @@ def check(inputs: Inputs, config: PrepareConfig) -> None:
         )
 
 
-def describe(inputs: Inputs, config: PrepareConfig, tokenizer: Path | None) -> dict[str, Any]:
-    """Return the settings that go into the manifest: all that the result depends on.
+def describe_settings(
+    inputs: Inputs, config: PrepareConfig, tokenizer: Path | None
+) -> dict[str, Any]:
+    """Return the settings that go into the manifest: everything that the result depends on.
 
-    Files are known by their content, so a changed file is never taken for the same one.
+    Files are identified by their content, so a changed file is never taken for the same one.
     """
     settings = {
         "source_lang": inputs.languages[0],
         "target_lang": inputs.languages[1],
-        "train": [_corpus(corpus) for corpus in inputs.train],
-        "dev": [_corpus(corpus) for corpus in inputs.dev],
-        "test": [_corpus(corpus) for corpus in inputs.test],
-        "tokenizer_from": None if tokenizer is None else sha256_of(tokenizer),
+        "train": [_describe_corpus(corpus) for corpus in inputs.train],
+        "dev": [_describe_corpus(corpus) for corpus in inputs.dev],
+        "test": [_describe_corpus(corpus) for corpus in inputs.test],
+        "tokenizer_from": None if tokenizer is None else compute_sha256(tokenizer),
         **config.model_dump(mode="json"),
     }
-    # Data from before there were these settings is the same data.
+    # Data that was prepared before these settings existed is the same data.
     for name in ("target_pieces_only", "placeholders", "capitals"):
         if not settings[name]:
             del settings[name]
@@ -163,7 +214,7 @@ def describe(inputs: Inputs, config: PrepareConfig, tokenizer: Path | None) -> d
     return plain
 
 
-def _corpus(corpus: Corpus) -> dict[str, Any]:
+def _describe_corpus(corpus: Corpus) -> dict[str, Any]:
     content = {"made_by": f"translucid {__version__}"} if not corpus.paths else {}
     return {
         **content,
@@ -176,7 +227,7 @@ def _corpus(corpus: Corpus) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _unreadable_is_bad_data(path: Path) -> Iterator[None]:
+def _explain_unreadable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -188,22 +239,22 @@ def _unreadable_is_bad_data(path: Path) -> Iterator[None]:
 
 
 def _checksum(path: Path) -> str:
-    with _unreadable_is_bad_data(path):
-        return sha256_of(path)
+    with _explain_unreadable(path):
+        return compute_sha256(path)
 
 
-def stamps_of(corpora: Iterable[Corpus]) -> dict[Path, tuple[int, int]]:
-    """Return size and time of every file, by which a change in the meantime is noticed."""
+def stamp_files(corpora: Iterable[Corpus]) -> dict[Path, tuple[int, int]]:
+    """Return size and time of every file, to notice changes while it is being read."""
     stamps = {}
     for path in {path for corpus in corpora for path in corpus.paths}:
-        with _unreadable_is_bad_data(path):
+        with _explain_unreadable(path):
             status = path.stat()
         stamps[path] = (status.st_size, status.st_mtime_ns)
     return stamps
 
 
-def job_of(settings: Mapping[str, Any], chunk_pairs: int) -> dict[str, Any]:
-    """Return what unfinished work depends on: the settings and the programs that do it."""
+def describe_job(settings: Mapping[str, Any], chunk_pairs: int) -> dict[str, Any]:
+    """Return what unfinished work depends on: the settings and the versions of the programs."""
     return {
         "work_version": _WORK_VERSION,
         "translucid": __version__,
@@ -222,15 +273,15 @@ def _version(package: str) -> str | None:
         return None
 
 
-def differences(there: Mapping[str, Any], now: Mapping[str, Any]) -> Sequence[str]:
-    """Name the settings in which two preparations differ, with both values where they are short."""
+def find_differences(there: Mapping[str, Any], now: Mapping[str, Any]) -> Sequence[str]:
+    """Name the settings in which two preparations differ, with both values if they are short."""
     found = []
     for name in [*now, *(name for name in there if name not in now)]:
         old, new = there.get(name), now.get(name)
         if old == new:
             continue
         if isinstance(old, dict) and isinstance(new, dict):
-            found += [f"{name}.{inner}" for inner in differences(old, new)]
+            found += [f"{name}.{inner}" for inner in find_differences(old, new)]
         elif isinstance(old, list) or isinstance(new, list):
             found.append(f"{name} (other files, content or weights)")
         else:

@@ -347,7 +347,7 @@ def make_lexicon(selection: Selection, work: Workspace, *, workers: Workers, emi
     if not work.lexicon.is_file():
         emit(Progress("learning which words belong together", 0, None, "words"))
         pairs = SampledPairs.of(selection, work, LEXICON_PAIRS / selection.count(Fate.TRAIN))
-        workers.apart(_make_lexicon, (pairs, work.lexicon, work.drafts))
+        workers.run_in_process(_make_lexicon, (pairs, work.lexicon, work.drafts))
 
 
 def _make_lexicon(task: tuple[SampledPairs, Path, Path]) -> None:

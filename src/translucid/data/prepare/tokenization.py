@@ -31,12 +31,25 @@ from translucid.data.shards import Record, open_data, write_part
 from translucid.errors import InputError
 from translucid.events import Emit, Notice, Progress
 from translucid.text.sentencepiece import SentencePieceTokenizer
-from translucid.text.tokenizer import TAG_SLOTS, UNK, Tokenizers, load_tokenizer, train_tokenizer
+from translucid.text.sentencepiece_model import convert_model
+from translucid.text.tokenizer import (
+    TAG_SLOTS,
+    UNK,
+    BrokenFileError,
+    Tokenizer,
+    Tokenizers,
+    get_tokenizer_kind,
+    load_tokenizer,
+    read_tokenizer_file,
+    train_tokenizer,
+    unusable_tokenizer,
+)
 
 # A vocabulary does not get better with more text than this, but training it would need more memory:
 # BPE takes about 4 bytes for a byte of text and unigram 24, so that neither needs more than 1 GB.
 SAMPLE_PAIRS = 1_000_000
-SAMPLE_BYTES = {"bpe": 200_000_000, "unigram": 40_000_000, "word": 200_000_000, "char": 200_000_000}
+SAMPLE_BYTES = 200_000_000
+UNIGRAM_SAMPLE_BYTES = 40_000_000
 
 # Up to so many training pairs: so many pieces.
 _SUBWORD_SIZES = ((20_000, 4_000), (1_000_000, 8_000), (10_000_000, 16_000))
@@ -44,11 +57,11 @@ _LARGEST_SUBWORD_SIZE = 32_000
 _WORD_SIZE = 32_000
 _CHARACTER_SIZE = 4_000
 _SENTENCES_AT_A_TIME = 2_000
-SUBWORDS = ("bpe", "unigram")  # kinds whose vocabularies can have placeholders
+SUBWORDS = ("bpe", "unigram")
 
 
 @dataclass(frozen=True)
-class Base:
+class BaseTokenizer:
     """The tokenizer to take over, and the tag slots and tagging that belong to it.
 
     `lowercase`: it was learned from text in lower case. `target_pieces`: that many of its pieces,
@@ -63,12 +76,12 @@ class Base:
     target_pieces: int | None = None
 
 
-def find_base(path: Path) -> Base:
+def find_base(path: Path) -> BaseTokenizer:
     """Find the tokenizer of a prepared data folder, or take the path for a tokenizer itself."""
     if path.is_dir():
         data = open_data(path)
         manifest = data.manifest
-        return Base(
+        return BaseTokenizer(
             data.tokenizer_path,
             manifest.languages,
             manifest.tagged,
@@ -76,11 +89,26 @@ def find_base(path: Path) -> Base:
             manifest.target_lang,
             manifest.tokenizer.target_pieces,
         )
-    load_tokenizer(path)
-    return Base(path, {}, tagged=False, lowercase=False)
+    base = BaseTokenizer(path, {}, tagged=False, lowercase=False)
+    load_base(base, placeholders=False)
+    return base
 
 
-def check_target_pieces(base: Base, target_lang: str) -> None:
+def load_base(base: BaseTokenizer, *, placeholders: bool) -> Tokenizer:
+    """Load the tokenizer to take over; a SentencePiece model of another program is converted.
+
+    With `placeholders`, a converted one has a piece for each placeholder.
+    """
+    data = read_tokenizer_file(base.tokenizer)
+    if data.startswith(b"{"):
+        return load_tokenizer(base.tokenizer)
+    try:
+        return SentencePieceTokenizer(convert_model(data, placeholders=placeholders))
+    except BrokenFileError as error:
+        raise unusable_tokenizer(base.tokenizer, error) from error
+
+
+def check_target_pieces(base: BaseTokenizer, target_lang: str) -> None:
     """Refuse to let a network write target pieces only where the base does not tell them."""
     if base.target_pieces is None or base.target_lang != target_lang:
         raise InputError(
@@ -90,7 +118,7 @@ def check_target_pieces(base: Base, target_lang: str) -> None:
         )
 
 
-def assign_slots(known: Mapping[str, int], languages: Sequence[str]) -> dict[str, int]:
+def assign_tag_slots(known: Mapping[str, int], languages: Sequence[str]) -> dict[str, int]:
     """Give each new language the next free tag slot; the ones that are known keep theirs."""
     slots = dict(known)
     for lang in languages:
@@ -106,12 +134,12 @@ def assign_slots(known: Mapping[str, int], languages: Sequence[str]) -> dict[str
     return slots
 
 
-def automatic_size(kind: str, pairs: int) -> int:
+def default_vocab_size(kind: str, pairs: int) -> int:
     """Return a sensible vocabulary size for a tokenizer of this kind and so many training pairs."""
-    if kind == "word":
-        return _WORD_SIZE
     if kind == "char":
         return _CHARACTER_SIZE
+    if kind not in SUBWORDS:
+        return _WORD_SIZE
     for limit, size in _SUBWORD_SIZES:
         if pairs <= limit:
             return size
@@ -133,7 +161,8 @@ class _Training:
 
 def sample_share(kind: str, pairs: int, text_bytes: int) -> float:
     """Return the share of the training pairs that a tokenizer of this kind learns from."""
-    return min(1.0, SAMPLE_PAIRS / max(1, pairs), SAMPLE_BYTES[kind] / max(1, text_bytes))
+    most = UNIGRAM_SAMPLE_BYTES if kind == "unigram" else SAMPLE_BYTES
+    return min(1.0, SAMPLE_PAIRS / max(1, pairs), most / max(1, text_bytes))
 
 
 def make_tokenizer(
@@ -150,7 +179,7 @@ def make_tokenizer(
     """
     pairs = selection.count(Fate.TRAIN)
     kind, vocab_size, target_first = config.tokenizer, config.vocab_size, config.target_pieces_only
-    size = vocab_size or automatic_size(kind, pairs)
+    size = vocab_size or default_vocab_size(kind, pairs)
     if not work.tokenizer.is_file():
         emit(Progress("learning the vocabulary", 0, None, "pieces"))
         training = _Training(
@@ -161,12 +190,12 @@ def make_tokenizer(
                 work,
                 sample_share(kind, pairs, sum(chunk.text_bytes for chunk in selection.chunks)),
             ),
-            placeholders=config.placeholders > 0 and kind in SUBWORDS,
+            placeholders=config.placeholders > 0 and get_tokenizer_kind(kind).can_have_placeholders,
             capitals=config.capitals,
             path=work.tokenizer,
             target_pieces=work.target_pieces if target_first else None,
         )
-        workers.apart(_train, training)
+        workers.run_in_process(_train, training)
     tokenizer = load_tokenizer(work.tokenizer)
     emit(Progress("learning the vocabulary", tokenizer.vocab_size, tokenizer.vocab_size, "pieces"))
     if tokenizer.vocab_size < size and (vocab_size or kind in SUBWORDS):
@@ -301,7 +330,7 @@ def encode_training(
     report = EncodingReport()
     done = 0
     emit(Progress("encoding", 0, total, "pairs"))
-    for number, found in enumerate(workers.in_order(_encode, tasks)):
+    for number, found in enumerate(workers.map_in_order(_encode, tasks)):
         report.merge(EncodingReport.from_json(found))
         done += int(np.count_nonzero(have_fate(selection.of_chunk(number), Fate.TRAIN)))
         emit(Progress("encoding", done, total, "pairs"))

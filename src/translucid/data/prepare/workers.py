@@ -1,7 +1,7 @@
 """Work in several processes: results in order, bounded memory, and no process left behind.
 
-A worker that is killed, by the system for want of memory or by a person, ends the job with an
-error instead of a wait without end. When the main process is killed, its workers end themselves.
+If a worker is killed, by the system for lack of memory or by a person, the job ends with an error
+instead of waiting forever. When the main process is killed, its workers end themselves.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
@@ -21,11 +21,16 @@ from types import TracebackType
 from typing import TypeVar
 
 from translucid.errors import TranslucidError
+from translucid.text.tokenizer import (
+    TokenizerKind,
+    register_tokenizer,
+    registered_tokenizers,
+)
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-# "fork" would copy the threads' locks of a progress display in whatever state they are.
+# "fork" would copy the locks of a progress display's threads in whatever state they are.
 _CONTEXT = multiprocessing.get_context("spawn")
 _DIED = (
     "a worker process was killed from outside; often the system does that when memory runs out.\n"
@@ -35,9 +40,9 @@ _DIED = (
 
 
 class Workers:
-    """Some processes that are started when they are first needed and end with the block.
+    """Processes that are started when they are first needed and end with the block.
 
-    With one worker there are no other processes: all happens in this one.
+    With one worker there are no other processes: everything happens in this one.
     """
 
     def __init__(self, count: int) -> None:
@@ -56,13 +61,13 @@ class Workers:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def in_order(
+    def map_in_order(
         self, function: Callable[[Task], Result], tasks: Iterable[Task]
     ) -> Iterator[Result]:
         """Yield ``function(task)`` of every task, in the order of the tasks.
 
-        No more tasks are taken than keep the workers busy, so that memory does not grow with
-        their number. A single task is done in this process.
+        Only as many tasks are taken as keep the workers busy, so memory does not grow with their
+        number. A single task is done in this process.
         """
         remaining = iter(tasks)
         ahead = list(itertools.islice(remaining, 2))
@@ -83,22 +88,27 @@ class Workers:
     def _submit(self, function: Callable[[Task], Result], task: Task) -> Future[Result]:
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
-                self._count, mp_context=_CONTEXT, initializer=_become_worker
+                self._count,
+                mp_context=_CONTEXT,
+                initializer=_become_worker,
+                initargs=(registered_tokenizers(),),
             )
-        with _new_processes_deaf():
+        with _start_without_ctrl_c():
             return self._pool.submit(function, task)
 
-    def apart(self, function: Callable[[Task], Result], task: Task) -> Result:
-        """Return ``function(task)``, computed in a process of its own.
+    def run_in_process(self, function: Callable[[Task], Result], task: Task) -> Result:
+        """Return ``function(task)``, computed in a separate process.
 
-        It can be stopped at any moment, also inside a library that does not listen to signals,
-        and gives its memory back when it is done.
+        It can be stopped at any moment, even inside a library that ignores signals, and gives its
+        memory back when it is done.
         """
         if self._count == 1:
             return function(task)
         receiver, sender = _CONTEXT.Pipe(duplex=False)
-        process = _CONTEXT.Process(target=_answer, args=(sender, function, task), daemon=True)
-        with _new_processes_deaf():
+        process = _CONTEXT.Process(
+            target=_run, args=(sender, function, task, registered_tokenizers()), daemon=True
+        )
+        with _start_without_ctrl_c():
             process.start()
         sender.close()
         try:
@@ -116,12 +126,12 @@ class Workers:
 
 
 @contextlib.contextmanager
-def _new_processes_deaf() -> Iterator[None]:
-    """Let processes that start in this block not hear Ctrl-C before they can ignore it.
+def _start_without_ctrl_c() -> Iterator[None]:
+    """Keep Ctrl-C from processes that start in this block until they can ignore it.
 
-    They inherit what this thread blocks. This process itself hears it at the end of the block.
+    They inherit what this thread blocks. This process itself gets it at the end of the block.
     """
-    with _ctrl_c_later():
+    with _delay_ctrl_c():
         if not hasattr(signal, "pthread_sigmask"):
             yield
             return
@@ -133,12 +143,12 @@ def _new_processes_deaf() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _ctrl_c_later() -> Iterator[None]:
-    """Have a Ctrl-C wait until the block is over.
+def _delay_ctrl_c() -> Iterator[None]:
+    """Delay a Ctrl-C until the end of the block.
 
     Blocking the signal in this thread is not enough: another thread, such as that of a progress
-    display, receives it then, and Python still raises it here, where a new process waits to be
-    told what to do.
+    display, would receive it, and Python would still raise it here, where a new process waits for
+    its task.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # an interrupt is raised in the main thread alone
@@ -153,8 +163,13 @@ def _ctrl_c_later() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
-def _answer(sender: Connection, function: Callable[[Task], Result], task: Task) -> None:
-    _become_worker()
+def _run(
+    sender: Connection,
+    function: Callable[[Task], Result],
+    task: Task,
+    tokenizers: Mapping[str, TokenizerKind],
+) -> None:
+    _become_worker(tokenizers)
     try:
         answer: tuple[bool, object] = (True, function(task))
     except (TranslucidError, OSError) as error:
@@ -162,10 +177,12 @@ def _answer(sender: Connection, function: Callable[[Task], Result], task: Task) 
     sender.send(answer)
 
 
-def _become_worker() -> None:
-    """Leave Ctrl-C to the main process, and end when that one is gone."""
+def _become_worker(tokenizers: Mapping[str, TokenizerKind]) -> None:
+    """Leave Ctrl-C to the main process, end with it, and know its kinds of tokenizers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    for kind, entry in tokenizers.items():
+        register_tokenizer(kind, **vars(entry))
 
 
 def _end_with_parent() -> None:
