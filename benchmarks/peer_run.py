@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from translucid.atomic import new_file
 from translucid.config import ModelConfig
 from translucid.data.augmentation import Sampling
-from translucid.data.batches import START, Batches, examples_of
+from translucid.data.batches import START, Batches, load_examples
 from translucid.data.collate import Batch
 from translucid.data.loader import LoadedStep, Loader
 from translucid.data.shards import PreparedData
@@ -65,7 +65,7 @@ class PeerRun:
         return self.seconds / 60
 
     def loader(self) -> Loader:
-        settings, examples = self.settings, examples_of(self.data, "train")
+        settings, examples = self.settings, load_examples(self.data, "train")
         batches = Batches(examples, settings.micro_batch_tokens, settings.seed)
         strength, typed = settings.subword_sampling, settings.typed_source
         sampling = None

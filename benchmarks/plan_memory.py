@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from translucid.data.batches import Batches, examples_of
+from translucid.data.batches import Batches, load_examples
 from translucid.data.loader import Loader
 from translucid.data.manifest import VERSION, CorpusEntry, Manifest, TokenizerEntry
 from translucid.data.shards import (
@@ -80,7 +80,7 @@ def peak() -> float:
 def measure(folder: Path, max_tokens: int, most: int | None) -> dict[str, float]:
     start, before = time.perf_counter(), peak()
     data = open_data(folder)
-    batches = Batches(examples_of(data, "train"), max_tokens=max_tokens, seed=1)
+    batches = Batches(load_examples(data, "train"), max_tokens=max_tokens, seed=1)
     opened = time.perf_counter()
     epoch = batches.epoch(0)
     planned, planning_peak = time.perf_counter(), peak()

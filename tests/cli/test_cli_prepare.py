@@ -199,7 +199,7 @@ def test_target_pieces_are_told_and_taken_over(prepare, tmp_path: Path) -> None:
     turned = (*reversed(train), "--from", "en", "--to", "fr", "--tokenizer-from", "first")
     refused = prepare(*turned, "-o", "turned", only, tokenizer=None)
     assert refused.code == 2
-    assert "does not tell which pieces text in 'fr' has: take the tokenizer of" in refused.err
+    assert "does not know which pieces text in 'fr' has: take the tokenizer of" in refused.err
     refused = prepare(*train, *LANGUAGES, "-o", "both", only, "--both", tokenizer=None)
     assert refused.code == 2
     assert "--both trains both directions, so all pieces are written" in refused.err

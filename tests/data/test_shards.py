@@ -95,10 +95,10 @@ def test_what_was_written_is_read_back(
         assert split.tokens("fr", pair).tolist() == written.source_ids
         assert split.tokens("en", pair).tolist() == written.target_ids
         assert split.origin(pair) == (written.corpus, written.line)
-    assert split.lengths_of("fr", np.arange(len(split))).tolist() == [
+    assert split.lengths("fr", np.arange(len(split))).tolist() == [
         len(r.source_ids) for r in records
     ]
-    assert split.lengths_of("en", np.arange(len(split))).tolist() == [
+    assert split.lengths("en", np.arange(len(split))).tolist() == [
         len(r.target_ids) for r in records
     ]
 
@@ -108,8 +108,8 @@ def test_several_rows_are_the_single_rows_in_the_order_asked_for(data: PreparedD
     pairs = np.array([2, 0, 2, 1])
     tokens, lengths = split.rows("fr", pairs)
     assert tokens.tolist() == [i for pair in pairs for i in split.tokens("fr", pair).tolist()]
-    assert lengths.tolist() == split.lengths_of("fr", pairs).tolist() == [5, 3, 5, 0]
-    assert split.corpus_of(pairs).tolist() == [0, 0, 0, 0]
+    assert lengths.tolist() == split.lengths("fr", pairs).tolist() == [5, 3, 5, 0]
+    assert split.corpora(pairs).tolist() == [0, 0, 0, 0]
     nothing, none = split.rows("fr", pairs[:0])
     assert nothing.tolist() == none.tolist() == []
 
@@ -117,7 +117,7 @@ def test_several_rows_are_the_single_rows_in_the_order_asked_for(data: PreparedD
 def test_an_empty_split_has_length_zero(tmp_path: Path) -> None:
     split = make_data(tmp_path / "DATA", []).split("train")
     assert len(split) == 0
-    assert split.lengths_of("fr", np.arange(len(split))).tolist() == []
+    assert split.lengths("fr", np.arange(len(split))).tolist() == []
     split.release()
 
 

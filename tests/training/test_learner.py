@@ -11,7 +11,7 @@ import torch
 from short_runs import toy_config, toy_settings
 from torch import Tensor, nn
 
-from translucid.data.batches import START, Batches, examples_of
+from translucid.data.batches import START, Batches, load_examples
 from translucid.data.collate import Batch
 from translucid.data.loader import Loader
 from translucid.data.shards import PreparedData
@@ -24,7 +24,7 @@ CPU = torch.device("cpu")
 
 
 def micro_batches(data: PreparedData, count: int) -> list[Batch]:
-    batches = Batches(examples_of(data, "train"), max_tokens=64, seed=4)
+    batches = Batches(load_examples(data, "train"), max_tokens=64, seed=4)
     loader = Loader(batches, sampling=None, ahead=1, pin=False)
     with loader.steps(START, per_step=count, rank=0, world=1) as steps:
         return list(next(steps).batches)

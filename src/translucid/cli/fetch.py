@@ -48,11 +48,11 @@ def fetch(
     checked and not fetched again.
     """
     from translucid.cli.progress import shown, stderr_console
-    from translucid.data.download import Patience
+    from translucid.data.download import RetryPolicy
     from translucid.data.fetch import (
         cache_folder,
+        find_mirror,
         known_corpus,
-        mirror_folder,
         prepare_command,
     )
     from translucid.data.fetch import fetch as fetch_corpus
@@ -68,8 +68,8 @@ def fetch(
         folder = fetch_corpus(
             corpus,
             into=cache_folder() if output is None else output,
-            mirror=None if mirror is None else mirror_folder(mirror),
-            patience=Patience(timeout=30.0, attempts=5, pause=1.0),
+            mirror=None if mirror is None else find_mirror(mirror),
+            patience=RetryPolicy(timeout=30.0, attempts=5, pause=1.0),
             emit=emit,
         )
     typer.echo(f"next:  {prepare_command(corpus, folder)}", err=True)

@@ -24,7 +24,7 @@ from translucid.cli.progress import stderr_console
 from translucid.cli.training_board import board
 from translucid.cli.training_display import AT_ONCE, STOPPING, Course, Plan, shown
 from translucid.config import ModelConfig
-from translucid.data.batches import examples_of, longest
+from translucid.data.batches import load_examples, longest_example
 from translucid.data.shards import PreparedData
 from translucid.events import Notice, Stopped, TrainingEvent
 from translucid.machine import Machine, keep_freed_memory
@@ -123,7 +123,7 @@ class Session:
         said = "micro_batch_tokens" in training.model_fields_set
         if not self.fit_memory and place.world == 1 and (allowed == 1 or said):
             return training
-        needed = longest(examples_of(self.data, "train"))
+        needed = longest_example(load_examples(self.data, "train"))
         at_a_time = training.micro_batch_tokens
         if self.fit_memory:
             threads = threads_for(training.batch_tokens, allowed)

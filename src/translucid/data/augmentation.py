@@ -25,14 +25,14 @@ import numpy as np
 
 from translucid.data.batches import Batches, MicroBatch
 from translucid.data.collate import Rows
-from translucid.data.packing import Cells, cut
-from translucid.data.shuffle import derive
+from translucid.data.packing import LengthGroups, cut_into_batches
+from translucid.data.shuffle import derive_seed
 from translucid.text.normalization import plain_typography, strip_accents
 from translucid.text.tokenizer import Tokenizer
 
 # What numbers are drawn for: `batching` draws for 0 to 2.
 _SAMPLING, _TYPING, _CASING, _ACCENTS = 3, 4, 5, 6
-_LOTS = 2**63  # `derive` gives one of these numbers
+_LOTS = 2**63  # `derive_seed` gives one of these numbers
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Sampling:
     plain_typography: bool = False
 
 
-def sampled_rows(
+def sample_rows(
     batch: MicroBatch, batches: Batches, sampling: Sampling
 ) -> Iterator[tuple[MicroBatch, Rows, Rows]]:
     """Yield a micro-batch with sampled tokens: in one piece, or in several within the budget.
@@ -70,12 +70,16 @@ def sampled_rows(
     source = np.array([len(row) for row in sources]) + 1 + tagged
     target = np.array([len(row) for row in targets]) + 1
     order = np.argsort(np.maximum(source, target), kind="stable")
-    cells = Cells(source[order], target[order], np.ones_like(order))
-    ends = np.cumsum(cut(cells, batches.max_tokens).rows)
+    groups = LengthGroups(source[order], target[order], np.ones_like(order))
+    ends = np.cumsum(cut_into_batches(groups, batches.max_tokens).rows)
     for piece in np.split(order, ends[:-1]):
         piece = np.sort(piece)
         part = replace(batch, pairs=batch.pairs[piece], directions=batch.directions[piece])
-        yield part, Rows.of([sources[r] for r in piece]), Rows.of([targets[r] for r in piece])
+        yield (
+            part,
+            Rows.from_lists([sources[r] for r in piece]),
+            Rows.from_lists([targets[r] for r in piece]),
+        )
 
 
 def _sampled_side(
@@ -94,7 +98,7 @@ def _sampled_side(
         text = _noisy(written, side, sampling, (batches.seed, batch.epoch), place)
         tokens = stored = examples.split.tokens(lang, pair).tolist()
         if sampling.strength:
-            seed = derive(batches.seed, batch.epoch, _SAMPLING, *place, side)
+            seed = derive_seed(batches.seed, batch.epoch, _SAMPLING, *place, side)
             tokens = tokenizer.sample(text, seed=seed, strength=sampling.strength)
         elif text != written:
             tokens = tokenizer.encode(text)
@@ -112,7 +116,7 @@ def _noisy(
         """Return a number where the lot falls on this row, None where it does not."""
         if not share:
             return None
-        drawn = derive(*epoch, purpose, *place)
+        drawn = derive_seed(*epoch, purpose, *place)
         return drawn if drawn < share * _LOTS else None
 
     if side == 0:
@@ -120,7 +124,7 @@ def _noisy(
             text = strip_accents(text)
         form = lot(_TYPING, sampling.typed)
         if form is not None:
-            text = as_typed(text, form % FORMS)
+            text = add_typing_noise(text, form % FORMS)
             text = plain_typography(text) if sampling.plain_typography else text
     case = lot(_CASING, sampling.casing)
     if case is None:
@@ -133,12 +137,12 @@ FORMS = 7  # all that is not "none of the three"
 _MARKS = ".!?…。！？"
 
 
-def as_typed(text: str, form: int) -> str:
+def add_typing_noise(text: str, form: int) -> str:
     """Return a sentence in one of seven forms.
 
     The bits of 1 + `form` say which: 1 lower case, 2 no mark at the end, 4 curly apostrophes.
 
-    >>> [as_typed("Où est l'eau ?", form) for form in (0, 1, 2, 6)]
+    >>> [add_typing_noise("Où est l'eau ?", form) for form in (0, 1, 2, 6)]
     ["où est l'eau ?", "Où est l'eau", "où est l'eau", 'où est l’eau']
 
     A sentence that is nothing but marks keeps them.

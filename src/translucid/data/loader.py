@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Generic, NamedTuple, Self, TypeVar
 
-from translucid.data.augmentation import Sampling, sampled_rows
-from translucid.data.batches import Batches, Cursor, MicroBatch, share_of_rank
-from translucid.data.collate import Batch, collate, stored_rows
+from translucid.data.augmentation import Sampling, sample_rows
+from translucid.data.batches import Batches, Cursor, MicroBatch, select_rank
+from translucid.data.collate import Batch, collate, load_rows
 from translucid.errors import InputError
 
 
@@ -47,20 +47,20 @@ class Loader:
 
     def steps(
         self, cursor: Cursor, *, per_step: int, rank: int, world: int
-    ) -> Prefetched[LoadedStep]:
+    ) -> Prefetcher[LoadedStep]:
         """Give the steps from a cursor on, without end, as process `rank` of `world` sees them.
 
         To be used in a ``with`` statement, which ends the thread.
         """
-        return Prefetched(self._steps(cursor, per_step, rank, world), self.ahead)
+        return Prefetcher(self._steps(cursor, per_step, rank, world), self.ahead)
 
-    def epoch(self, number: int) -> Prefetched[Batch]:
+    def epoch(self, number: int) -> Prefetcher[Batch]:
         """Give the batches of one epoch, as validation wants them."""
-        return Prefetched(self._epoch(number), self.ahead)
+        return Prefetcher(self._epoch(number), self.ahead)
 
     def _steps(self, cursor: Cursor, per_step: int, rank: int, world: int) -> Iterator[LoadedStep]:
         for step in self.batches.steps(cursor, per_step):
-            mine = share_of_rank(step.batches, rank=rank, world=world)
+            mine = select_rank(step.batches, rank=rank, world=world)
             yield LoadedStep(tuple(b for batch in mine for b in self._load(batch)), step.after)
 
     def _epoch(self, number: int) -> Iterator[Batch]:
@@ -72,9 +72,9 @@ class Loader:
         """Yield the tensors of a micro-batch, in one piece or, with sampling, in several."""
         examples = self.batches.examples
         if self.sampling is None:
-            pieces = iter([(batch, *stored_rows(batch, examples))])
+            pieces = iter([(batch, *load_rows(batch, examples))])
         else:
-            pieces = sampled_rows(batch, self.batches, self.sampling)
+            pieces = sample_rows(batch, self.batches, self.sampling)
         for piece in pieces:
             tensors = collate(*piece, examples)
             yield tensors.pin() if self.pin else tensors
@@ -83,7 +83,7 @@ class Loader:
 T = TypeVar("T")
 
 
-class Prefetched(Iterator[T], Generic[T]):
+class Prefetcher(Iterator[T], Generic[T]):
     """Gives the items of an iterator in their order, made by a thread up to `ahead` of them ahead.
 
     An exception in the thread is raised here, at the place of the item that failed. The thread ends

@@ -70,7 +70,7 @@ def open_data(folder: Path) -> PreparedData:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise DataError(path, f"not valid UTF-8: {error}", remedy=AGAIN) from error
+        raise DataError(path, f"not valid UTF-8: {error}", remedy=PREPARE_AGAIN) from error
     manifest = Manifest.from_json(text, path)
     for name, entry in manifest.splits.items():
         check_sizes(folder / name, entry, manifest.layout)
@@ -124,7 +124,7 @@ class Split:
         self._have_read(1)
         return self._map(f"{lang}.text", np.dtype("u1"))[begin:end].tobytes().decode()
 
-    def lengths_of(self, lang: str, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    def lengths(self, lang: str, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of tokens of some sentences of one side."""
         offsets = self._index(lang, "offsets")
         return (offsets[pairs + 1] - offsets[pairs]).astype(np.int64)
@@ -151,7 +151,7 @@ class Split:
         corpus, line = self._map("origin", ORIGIN)[pair]
         return Origin(int(corpus), int(line))
 
-    def corpus_of(self, pairs: NDArray[np.int64]) -> NDArray[np.uint32]:
+    def corpora(self, pairs: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Return the corpus numbers of some pairs."""
         corpora: NDArray[np.uint32] = self._map("origin", ORIGIN)["corpus"][pairs]
         return corpora
@@ -354,7 +354,7 @@ def _concatenate_offsets(sources: Sequence[Path], target: Path) -> None:
 TOKENIZER = "tokenizer.model"
 OFFSET = np.dtype("<u8")
 ORIGIN = np.dtype([("corpus", "<u4"), ("line", "<u4")])
-AGAIN = "The folder is damaged or was copied in part. Run `translucid prepare` again."
+PREPARE_AGAIN = "The folder is damaged or was copied in part. Run `translucid prepare` again."
 
 
 def measure(folder: Path, layout: Layout) -> SplitEntry:
@@ -391,7 +391,7 @@ def check_sizes(folder: Path, entry: SplitEntry, layout: Layout) -> None:
             raise DataError(
                 folder / name,
                 f"the file has {actual:,} bytes instead of {size:,}",
-                remedy=AGAIN,
+                remedy=PREPARE_AGAIN,
             )
     for lang in layout.languages:
         ends = {"offsets": entry.tokens[lang], "text_offsets": entry.text_bytes[lang]}
@@ -400,14 +400,14 @@ def check_sizes(folder: Path, entry: SplitEntry, layout: Layout) -> None:
                 raise DataError(
                     folder / f"{lang}.{kind}",
                     f"the last offset is {last:,} instead of {end:,}",
-                    remedy=AGAIN,
+                    remedy=PREPARE_AGAIN,
                 )
 
 
 def file_size(path: Path) -> int:
     """Return the size of a file that must be there."""
     if not path.is_file():
-        raise DataError(path, "the file is missing", remedy=AGAIN)
+        raise DataError(path, "the file is missing", remedy=PREPARE_AGAIN)
     return path.stat().st_size
 
 
@@ -417,7 +417,7 @@ def _last_offset(path: Path) -> int:
         raise DataError(
             path,
             f"the file has {size:,} bytes, which is no whole number of 8-byte offsets",
-            remedy=AGAIN,
+            remedy=PREPARE_AGAIN,
         )
     with path.open("rb") as file:
         file.seek(-OFFSET.itemsize, os.SEEK_END)

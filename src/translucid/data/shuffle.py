@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 _ROUNDS = 4
 
 
-def derive(*numbers: int) -> int:
+def derive_seed(*numbers: int) -> int:
     """Return a 63-bit number that depends on all the numbers given and on their order."""
     packed = struct.pack(f"<{len(numbers)}q", *numbers)
     return int.from_bytes(hashlib.blake2b(packed, digest_size=8).digest(), "little") >> 1
@@ -55,4 +55,4 @@ def _mask_and_fold(bits: int) -> tuple[np.uint64, np.uint64]:
 
 
 def _constants(key: int) -> list[tuple[int, int]]:
-    return [(derive(key, step, 0), derive(key, step, 1) | 1) for step in range(_ROUNDS)]
+    return [(derive_seed(key, step, 0), derive_seed(key, step, 1) | 1) for step in range(_ROUNDS)]

@@ -115,7 +115,7 @@ def _is_letter(character: str) -> bool:
     return character.isalnum() and character < "\u2e80"
 
 
-def without_spans(text: str, spans: Iterable[Span]) -> str:
+def remove_spans(text: str, spans: Iterable[Span]) -> str:
     """Return what is left of a text between its spans."""
     return "".join(" " if c in _PLACEHOLDERS else c for c in mask(text, spans))
 
@@ -124,7 +124,7 @@ def mask(text: str, spans: Iterable[Span], start: int = 0, end: int | None = Non
     """Return text[start:end], the first placeholder of its family standing for each span in it."""
     pieces: list[str] = []
     for span in spans:
-        pieces += [text[start : span.start], placeholder_of(span.family, 0)]
+        pieces += [text[start : span.start], get_placeholder(span.family, 0)]
         start = span.end
     return "".join([*pieces, text[start:end]])
 
@@ -140,7 +140,7 @@ def can_protect(masked: str) -> bool:
     counts = dict.fromkeys(PLACEHOLDER_FAMILIES, 0)
     opened = 0
     for character in filter(_PLACEHOLDERS.__contains__, masked):
-        family, _ = family_of_placeholder(character)
+        family, _ = parse_placeholder(character)
         opened += family == "open"
         if family == "close":
             family = "close" if opened else "mark"
@@ -171,18 +171,18 @@ def protect(masked: str, spans: Sequence[Span]) -> Protected | None:
         slot = slots[span.pair] if family == "close" else used[family]
         used[family] += 1
         slots[span.pair] = slot
-        numbered.append((placeholder_of(family, slot), span))
+        numbered.append((get_placeholder(family, slot), span))
     marks = iter(numbered)
     text = "".join(next(marks)[0] if c in _PLACEHOLDERS else c for c in masked)
     return Protected(text, tuple(numbered))
 
 
-def placeholder_of(family: Family, slot: int) -> str:
+def get_placeholder(family: Family, slot: int) -> str:
     """Return the character of a placeholder."""
     return PLACEHOLDERS[PLACEHOLDER_FAMILIES.index(family) * FAMILY_SIZE + slot]
 
 
-def family_of_placeholder(placeholder: str) -> tuple[Family, int]:
+def parse_placeholder(placeholder: str) -> tuple[Family, int]:
     """Return family and number of a placeholder's character."""
     family, slot = divmod(PLACEHOLDERS.index(placeholder), FAMILY_SIZE)
     families: tuple[Family, ...] = get_args(Family)
@@ -195,9 +195,9 @@ def is_intact(source: str, translation: str) -> bool:
     found = [character for character in translation if character in _PLACEHOLDERS]
     if sorted(wanted) != sorted(found):
         return False
-    paired = {slot for family, slot in map(family_of_placeholder, found) if family == "close"}
+    paired = {slot for family, slot in map(parse_placeholder, found) if family == "close"}
     opened: list[int] = []
-    for family, slot in map(family_of_placeholder, found):
+    for family, slot in map(parse_placeholder, found):
         if family == "open" and slot in paired:
             opened.append(slot)
         elif family == "close" and (not opened or opened.pop() != slot):

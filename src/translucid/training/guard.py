@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from translucid.checkpoint.writing import write_file
-from translucid.data.batches import Examples, examples_of, longest
+from translucid.data.batches import Examples, load_examples, longest_example
 from translucid.data.collate import Batch
 from translucid.data.shards import PreparedData
 from translucid.errors import InputError, TranslucidError
@@ -32,7 +32,7 @@ def refuse_unfit(model: Transformer, data: PreparedData) -> None:
             )
     if config.positions == "learned":
         read = [name for name in ("train", "dev") if name in data.manifest.splits]
-        most = max(longest(examples_of(data, name)) for name in read)
+        most = max(longest_example(load_examples(data, name)) for name in read)
         if most > config.max_positions:
             raise InputError(
                 f"the longest sentence of {data.folder} has {most:,} tokens, and the network "

@@ -14,7 +14,7 @@ import torch
 
 from translucid.config import ModelConfig
 from translucid.data.collate import Batch
-from translucid.data.shuffle import derive
+from translucid.data.shuffle import derive_seed
 from translucid.model import Transformer
 
 _WEIGHTS, _DROPOUT = 16, 17  # what numbers are drawn for: `data` draws for smaller ones
@@ -24,7 +24,7 @@ def seed_of(seed: int, step: int, batch: Batch) -> int:
     """Return the seed of a micro-batch of a step, a pure function of the arguments."""
     rows = batch.examples.astype("<i8").tobytes() + batch.directions.astype("<i8").tobytes()
     digest = hashlib.blake2b(rows, digest_size=7).digest()
-    return derive(seed, _DROPOUT, step, int.from_bytes(digest, "little"))
+    return derive_seed(seed, _DROPOUT, step, int.from_bytes(digest, "little"))
 
 
 def set_randomness(seed: int, step: int, batch: Batch) -> None:
@@ -39,5 +39,5 @@ def generator_of(seed: int, step: int, batch: Batch) -> torch.Generator:
 
 def initial_model(config: ModelConfig, seed: int) -> Transformer:
     """Return a network with its first weights, which `seed` decides."""
-    torch.manual_seed(derive(seed, _WEIGHTS))
+    torch.manual_seed(derive_seed(seed, _WEIGHTS))
     return Transformer(config)

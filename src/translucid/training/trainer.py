@@ -29,7 +29,7 @@ from torch import Tensor
 
 from translucid.checkpoint.store import Checkpoint
 from translucid.data.augmentation import Sampling
-from translucid.data.batches import Batches, examples_of
+from translucid.data.batches import Batches, load_examples
 from translucid.data.collate import Batch
 from translucid.data.loader import LoadedStep, Loader
 from translucid.data.shards import PreparedData
@@ -121,7 +121,7 @@ class Trainer:
         self._bf16 = bf16
         self._resume = resume
         self._command = command
-        self._examples = examples_of(data, "train")
+        self._examples = load_examples(data, "train")
         self._batches = Batches(self._examples, settings.micro_batch_tokens, settings.seed)
         self._output = ModelOutput(model.config, settings, data, self.run)
         self._stop_requested = False  # on this process

@@ -17,7 +17,7 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from translucid.data.batches import Batches, examples_of, longest
+from translucid.data.batches import Batches, load_examples, longest_example
 from translucid.data.loader import Loader
 from translucid.data.shards import PreparedData
 from translucid.decoding.greedy import greedy
@@ -137,8 +137,8 @@ def evaluating(model: Transformer) -> Iterator[None]:
 @torch.no_grad()
 def dev_loss(model: Transformer, data: PreparedData, max_tokens: int) -> float:
     """Return the mean loss a token over the dev set, without label smoothing."""
-    examples = examples_of(data, "dev")
-    batches = Batches(examples, max(max_tokens, longest(examples)), seed=0)
+    examples = load_examples(data, "dev")
+    batches = Batches(examples, max(max_tokens, longest_example(examples)), seed=0)
     device = next(model.parameters()).device
     objective = Objective(model, label_smoothing=0.0, agreement=0.0)
     total, tokens = 0.0, 0

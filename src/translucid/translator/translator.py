@@ -16,7 +16,7 @@ from translucid.decoding.stepper import Hypothesis
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
 from translucid.text.normalization import lowercase, nfc
-from translucid.text.placeholders import without_spans
+from translucid.text.placeholders import remove_spans
 from translucid.text.spans import span_finder
 from translucid.text.tokenizer import Tokenizer, Tokenizers
 from translucid.translator.alignment import soft_alignments
@@ -353,7 +353,7 @@ class Translator:
             return None
         letters = itertools.chain.from_iterable(f"{text} " for text in texts)
         beginning = nfc("".join(itertools.islice(letters, CHARACTERS_TO_KNOW)))
-        prose = without_spans(beginning, span_finder().find(beginning))
+        prose = remove_spans(beginning, span_finder().find(beginning))
         tokens = self.tokenizer.encode(prose)
         return self.source_languages.language_of(tokens, sources)
 

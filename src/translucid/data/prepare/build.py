@@ -1,4 +1,4 @@
-"""The stages of a preparation, one after another, up to an output that is ready to be moved."""
+"""The stages of a preparation, in order, up to an output that is ready to be moved."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from translucid.data.batches import Batches, blocks, examples_of, longest
+from translucid.data.batches import Batches, iterate_blocks, load_examples, longest_example
 from translucid.data.cleaning import REASON_TITLES, Cleaner, Reason
 from translucid.data.download import compute_sha256
 from translucid.data.manifest import (
@@ -22,19 +22,19 @@ from translucid.data.manifest import (
 )
 from translucid.data.prepare.clean import CleanedCorpora, clean_corpora
 from translucid.data.prepare.config import Inputs, PrepareConfig, stamp_files
-from translucid.data.prepare.placeholders import make_lexicon
-from translucid.data.prepare.report import Facts, Findings, build_report, paths_of
+from translucid.data.prepare.placeholders import learn_lexicon
+from translucid.data.prepare.report import PairTallies, Results, build_report, list_paths
 from translucid.data.prepare.selection import (
-    Fate,
-    HeldOut,
-    Row,
+    CleanedPair,
+    HeldOutSet,
+    PairStatus,
     Selection,
     SetName,
     SplitRequest,
-    keys_of,
+    count_removed,
+    hash_held_out,
+    load_pairs,
     read_held_out,
-    removed,
-    rows_of,
     select,
 )
 from translucid.data.prepare.tokenization import (
@@ -42,13 +42,13 @@ from translucid.data.prepare.tokenization import (
     EncodingJob,
     EncodingReport,
     assign_tag_slots,
+    encode_pairs,
     encode_training,
-    encoded,
+    learn_tokenizers,
     load_base,
-    make_tokenizer,
 )
 from translucid.data.prepare.workers import Workers
-from translucid.data.prepare.workspace import Workspace, drafted_file, sentence_hashes, write_json
+from translucid.data.prepare.workspace import Workspace, draft_file, sentence_hashes, write_json
 from translucid.data.readers import Corpus
 from translucid.data.shards import TOKENIZER, PreparedData, merge_parts, write_part
 from translucid.errors import DataError
@@ -58,7 +58,7 @@ from translucid.text.tokenizer import Tokenizer, Tokenizers
 
 @dataclass(frozen=True)
 class Build:
-    """All that the stages need to know."""
+    """A preparation: everything that its stages need."""
 
     inputs: Inputs
     config: PrepareConfig
@@ -71,8 +71,8 @@ class Build:
     emit: Emit
 
     def run(self) -> None:
-        """Go through all stages; what an earlier run has finished is taken as it is."""
-        given = self._given()
+        """Run all stages, reusing what an earlier run has finished."""
+        given = self._read_held_out_sets()
         cleaned = clean_corpora(
             self.inputs.train,
             self.config.cleaning,
@@ -81,29 +81,29 @@ class Build:
             workers=self.workers,
             emit=self.emit,
         )
-        _refuse_changed(self.inputs.corpora, self.stamps)
+        _check_unchanged(self.inputs.corpora, self.stamps)
         selection = self._select(cleaned, given)
-        tokenizers = self._tokenizers(selection)
-        splits, encoding = self._shards(selection, given, tokenizers)
-        manifest = self._manifest(tokenizers, splits)
-        facts = Facts(
+        tokenizers = self._make_tokenizers(selection)
+        splits, encoding = self._write_shards(selection, given, tokenizers)
+        manifest = self._make_manifest(tokenizers, splits)
+        results = Results(
             inputs=self.inputs,
             cleaning=self.config.cleaning,
             manifest=manifest,
             cleaned=cleaned,
-            selected=removed(selection),
+            selected=count_removed(selection),
             given=given,
             encoding=encoding,
-            padding=self._padding(manifest),
+            padding=self._measure_padding(manifest),
         )
-        write_json(self.work.output / "report.json", build_report(facts, self.work.output))
+        write_json(self.work.output / "report.json", build_report(results, self.work.output))
         write_json(self.work.finished, {"manifest": manifest.to_json()})
 
-    def _given(self) -> dict[str, HeldOut]:
+    def _read_held_out_sets(self) -> dict[str, HeldOutSet]:
         """Read the dev and test sets that were given as files."""
         cleaner = Cleaner(self.config.cleaning, *self.inputs.languages)
         first = len(self.inputs.train)
-        given: dict[str, HeldOut] = {}
+        given: dict[str, HeldOutSet] = {}
         sets: dict[SetName, tuple[Corpus, ...]] = {
             "dev": self.inputs.dev,
             "test": self.inputs.test,
@@ -112,10 +112,10 @@ class Build:
             if corpora:
                 given[name] = read_held_out(name, corpora, first, cleaner)
                 first += len(corpora)
-                for notice in _about(name, given[name], corpora):
+                for notice in _describe_problems(name, given[name], corpora):
                     self.emit(Notice(notice))
         if {"dev", "test"} <= given.keys():
-            shared = _shared(given["dev"], given["test"])
+            shared = _count_shared(given["dev"], given["test"])
             if shared:
                 self.emit(
                     Notice(
@@ -125,17 +125,17 @@ class Build:
                 )
         return given
 
-    def _select(self, cleaned: CleanedCorpora, given: Mapping[str, HeldOut]) -> Selection:
+    def _select(self, cleaned: CleanedCorpora, given: Mapping[str, HeldOutSet]) -> Selection:
         selection = select(
             cleaned.chunks,
-            keys_of(row for held in given.values() for row in held.rows),
+            hash_held_out(row for held in given.values() for row in held.rows),
             SplitRequest(self.config.split_dev, self.config.split_test, self.config.seed),
             drop_duplicates=self.config.cleaning.drop_duplicates,
         )
-        if not selection.count(Fate.TRAIN):
-            counts = Findings()
-            counts.merge(cleaned.findings)
-            counts.merge(removed(selection))
+        if not selection.count(PairStatus.TRAIN):
+            counts = PairTallies()
+            counts.merge(cleaned.tallies)
+            counts.merge(count_removed(selection))
             reasons = [
                 f"{REASON_TITLES[r]}: {counts.count(r):,}" for r in Reason if counts.count(r)
             ]
@@ -146,14 +146,14 @@ class Build:
                 remedy="Check the files and languages, or switch off the filter that is wrong for "
                 "this data (see `translucid prepare --help`).",
             )
-        with drafted_file(self.work.drafts, self.work.selection) as file:
-            np.save(file, selection.fates)
+        with draft_file(self.work.drafts, self.work.selection) as file:
+            np.save(file, selection.statuses)
         return selection
 
-    def _tokenizers(self, selection: Selection) -> Tokenizers:
-        """Return the tokenizer of sources and that of targets, which may have fewer pieces."""
+    def _make_tokenizers(self, selection: Selection) -> Tokenizers:
+        """Return the tokenizers of sources and of targets, which may have fewer pieces."""
         if self.base is None:
-            tokenizers = make_tokenizer(
+            tokenizers = learn_tokenizers(
                 selection,
                 self.work,
                 config=self.config,
@@ -174,18 +174,18 @@ class Build:
         tokenizers[0].save(self.work.output / TOKENIZER)
         return tokenizers
 
-    def _shards(
-        self, selection: Selection, given: Mapping[str, HeldOut], tokenizers: Tokenizers
+    def _write_shards(
+        self, selection: Selection, given: Mapping[str, HeldOutSet], tokenizers: Tokenizers
     ) -> tuple[dict[str, SplitEntry], dict[str, EncodingReport]]:
-        """Write all splits; only training pairs are held to the limit of tokens."""
-        output, (tokenizer, of_targets) = self.work.output, tokenizers
+        """Write all splits; the limit of tokens applies only to training pairs."""
+        output, (tokenizer, target_tokenizer) = self.work.output, tokenizers
         share = self._placeholder_share(tokenizer)
         if share:
-            make_lexicon(selection, self.work, workers=self.workers, emit=self.emit)
+            learn_lexicon(selection, self.work, workers=self.workers, emit=self.emit)
         job = EncodingJob(
             tokenizer=output / TOKENIZER,
             fingerprint=tokenizer.fingerprint,
-            target_pieces=of_targets.vocab_size,
+            target_pieces=target_tokenizer.vocab_size,
             layout=Layout(self.inputs.languages, tokenizer.vocab_size),
             max_tokens=self.config.cleaning.max_tokens,
             lexicon=self.work.lexicon if share else None,
@@ -198,19 +198,19 @@ class Build:
         if not splits["train"].pairs:
             raise DataError(
                 self.inputs.train[0].name,
-                f"no pair is left to train on: all {selection.count(Fate.TRAIN):,} have a side of "
-                f"more than {job.max_tokens:,} tokens",
+                f"no pair is left to train on: all {selection.count(PairStatus.TRAIN):,} have "
+                f"a side of more than {job.max_tokens:,} tokens",
                 remedy="Raise --max-tokens, or give a larger vocabulary.",
             )
         reports = {"train": report}
-        for name, rows in self._held_out_rows(selection, given).items():
+        for name, rows in self._held_out_pairs(selection, given).items():
             reports[name] = EncodingReport()
-            records = encoded(rows, tokenizers, replace(job, max_tokens=0), reports[name])
+            records = encode_pairs(rows, tokenizers, replace(job, max_tokens=0), reports[name])
             splits[name] = write_part(output / name, records, job.layout)
         return splits, reports
 
     def _placeholder_share(self, tokenizer: Tokenizer) -> float:
-        """Return the share of pairs that get placeholders: none where the vocabulary has none."""
+        """Return the share of pairs that get placeholders, 0 if the vocabulary has none."""
         share = self.config.placeholders
         if share and self.base is not None and not tokenizer.has_placeholders:
             self.emit(
@@ -221,23 +221,23 @@ class Build:
             )
         return share if tokenizer.has_placeholders else 0.0
 
-    def _held_out_rows(
-        self, selection: Selection, given: Mapping[str, HeldOut]
-    ) -> dict[str, list[Row]]:
+    def _held_out_pairs(
+        self, selection: Selection, given: Mapping[str, HeldOutSet]
+    ) -> dict[str, list[CleanedPair]]:
         rows = {}
-        for name, fate, wanted in (
-            ("dev", Fate.DEV, self.config.split_dev),
-            ("test", Fate.TEST, self.config.split_test),
+        for name, status, wanted in (
+            ("dev", PairStatus.DEV, self.config.split_dev),
+            ("test", PairStatus.TEST, self.config.split_test),
         ):
             if name in given:
                 rows[name] = given[name].rows
             elif wanted:
-                rows[name] = rows_of(selection, fate)
+                rows[name] = load_pairs(selection, status)
         return rows
 
-    def _manifest(self, tokenizers: Tokenizers, splits: dict[str, SplitEntry]) -> Manifest:
+    def _make_manifest(self, tokenizers: Tokenizers, splits: dict[str, SplitEntry]) -> Manifest:
         source, target = self.inputs.languages
-        tokenizer, of_targets = tokenizers
+        tokenizer, target_tokenizer = tokenizers
         base_languages = {} if self.base is None else self.base.languages
         base_tagged = self.base is not None and self.base.tagged
         manifest = Manifest(
@@ -253,27 +253,27 @@ class Build:
                 tokenizer.kind,
                 tokenizer.vocab_size,
                 tokenizer.fingerprint,
-                of_targets.vocab_size if self.config.target_pieces_only else None,
+                target_tokenizer.vocab_size if self.config.target_pieces_only else None,
             ),
             corpora=tuple(
-                CorpusEntry(paths_of(corpus), corpus.weight, 0) for corpus in self.inputs.corpora
+                CorpusEntry(list_paths(corpus), corpus.weight, 0) for corpus in self.inputs.corpora
             ),
             splits=splits,
             settings=dict(self.settings),
             lowercase=self.config.cleaning.lowercase,
             plain_typography=self.config.cleaning.plain_typography,
         )
-        counts = _pairs_by_corpus(PreparedData(self.work.output, manifest))
+        counts = _count_by_corpus(PreparedData(self.work.output, manifest))
         entries = zip(manifest.corpora, counts, strict=True)
         return replace(
             manifest, corpora=tuple(replace(entry, pairs=count) for entry, count in entries)
         )
 
-    def _padding(self, manifest: Manifest) -> float | None:
-        """Measure the padding share of the first epoch; None where a pair exceeds the batch."""
-        examples = examples_of(PreparedData(self.work.output, manifest), "train")
+    def _measure_padding(self, manifest: Manifest) -> float | None:
+        """Measure the share of padding in the first epoch; None if a pair exceeds the batch."""
+        examples = load_examples(PreparedData(self.work.output, manifest), "train")
         budget = self.config.batch_tokens
-        if longest(examples) > budget:
+        if longest_example(examples) > budget:
             self.emit(
                 Notice(
                     f"note: the longest pair does not fit into a batch of {budget:,} tokens, so "
@@ -284,20 +284,20 @@ class Build:
         return Batches(examples, budget, seed=0).epoch(0).padding_share
 
 
-def _pairs_by_corpus(data: PreparedData) -> list[int]:
-    """Count, over all splits, the pairs that came from each corpus."""
+def _count_by_corpus(data: PreparedData) -> list[int]:
+    """Count the pairs of each corpus, over all splits."""
     counts = np.zeros(len(data.manifest.corpora), np.int64)
     for name in data.manifest.splits:
         split = data.split(name)
-        for pairs in blocks(split, len(split)):
-            counts += np.bincount(split.corpus_of(pairs), minlength=len(counts))
+        for pairs in iterate_blocks(split, len(split)):
+            counts += np.bincount(split.corpora(pairs), minlength=len(counts))
     return [int(count) for count in counts]
 
 
-def _about(name: str, held: HeldOut, corpora: tuple[Corpus, ...]) -> list[str]:
-    """Return what a person should know of a given set."""
+def _describe_problems(name: str, held: HeldOutSet, corpora: tuple[Corpus, ...]) -> list[str]:
+    """Return what a user should know about a given set."""
     notices = []
-    if empty := held.findings.by_name.get(Reason.EMPTY):
+    if empty := held.tallies.by_name.get(Reason.EMPTY):
         lines = ", ".join(str(example.line) for example in empty.examples[:5])
         more = ", …" if empty.pairs > 5 else ""
         notices.append(
@@ -313,13 +313,13 @@ def _about(name: str, held: HeldOut, corpora: tuple[Corpus, ...]) -> list[str]:
     return notices
 
 
-def _shared(dev: HeldOut, test: HeldOut) -> int:
+def _count_shared(dev: HeldOutSet, test: HeldOutSet) -> int:
     sources = sentence_hashes(row.source for row in dev.rows)
     targets = sentence_hashes(row.target for row in dev.rows)
-    return int(keys_of(test.rows).share_a_sentence(sources, targets).sum())
+    return int(hash_held_out(test.rows).find_shared(sources, targets).sum())
 
 
-def _refuse_changed(corpora: Iterable[Corpus], before: Mapping[Path, tuple[int, int]]) -> None:
+def _check_unchanged(corpora: Iterable[Corpus], before: Mapping[Path, tuple[int, int]]) -> None:
     for path, stamp in stamp_files(corpora).items():
         if stamp != before[path]:
             raise DataError(

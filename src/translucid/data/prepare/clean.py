@@ -12,25 +12,25 @@ from typing import Any
 import numpy as np
 
 from translucid.data.cleaning import Cleaner, CleaningConfig, Sides
-from translucid.data.prepare.report import Findings, PairExample
+from translucid.data.prepare.report import PairExample, PairTallies
 from translucid.data.prepare.workers import Workers
 from translucid.data.prepare.workspace import (
     Chunk,
     ChunkSummary,
     Workspace,
     read_json,
-    summarize,
+    summarize_chunk,
     write_json,
 )
 from translucid.data.readers import Corpus, Pair, ReadReport, read_pairs
 from translucid.events import Emit, Progress
 
-CHUNK_CHARACTERS = 4_000_000  # a chunk of very long lines ends before it has all its pairs
+CHUNK_CHARACTERS = 4_000_000  # a chunk of very long lines has fewer pairs
 
 
 @dataclass(frozen=True)
 class CleaningJob:
-    """What cleaning a chunk depends on beside its pairs."""
+    """What cleaning a chunk depends on, apart from its pairs."""
 
     config: CleaningConfig
     languages: tuple[str, str]
@@ -49,15 +49,15 @@ class _CleaningTask:
 
 @dataclass(frozen=True)
 class CleanedCorpora:
-    """All chunks in the order of the corpora, what was found in them, and what readers reported."""
+    """All chunks in the order of the corpora, their tallies, and the readers' reports."""
 
     chunks: list[ChunkSummary]
-    findings: Findings
+    tallies: PairTallies
     read_reports: list[dict[str, Any]]
 
     @property
     def pairs(self) -> int:
-        """The number of pairs that are left."""
+        """The number of remaining pairs."""
         return sum(chunk.pairs for chunk in self.chunks)
 
     @property
@@ -75,11 +75,11 @@ def clean_corpora(
     workers: Workers,
     emit: Emit,
 ) -> CleanedCorpora:
-    """Read and clean all corpora into chunks, or find that this was done before."""
+    """Read and clean all corpora into chunks, unless that was done before."""
     if not work.all_cleaned.is_file():
         reports = [ReadReport() for _ in corpora]
         job = CleaningJob(config, corpora[0].languages, work.drafts)
-        tasks = _tasks(corpora, reports, job, work, chunk_pairs)
+        tasks = _make_tasks(corpora, reports, job, work, chunk_pairs)
         chunks = read_pairs = 0
         for pairs in workers.map_in_order(_clean, tasks):
             chunks += 1
@@ -91,16 +91,16 @@ def clean_corpora(
             {"chunks": chunks, "read": [report.to_json() for report in reports]},
         )
     done = read_json(work.all_cleaned)
-    summaries, findings = [], Findings()
+    summaries, tallies = [], PairTallies()
     for number in range(done["chunks"]):
-        summary, found = summarize(work.chunk(number))
+        summary, found = summarize_chunk(work.chunk(number))
         summaries.append(summary)
-        findings.merge(found)
-    return CleanedCorpora(summaries, findings, done["read"])
+        tallies.merge(found)
+    return CleanedCorpora(summaries, tallies, done["read"])
 
 
 def _progress(corpora: Sequence[Corpus], reports: Sequence[ReadReport], done: int) -> Progress:
-    """Estimate the total from the bytes that reading has taken so far; the lesson has none."""
+    """Estimate the total from the bytes read so far; the lesson has none."""
     size = sum(corpus.size() for corpus in corpora)
     taken = sum(report.bytes_read for report in reports)
     taken_pairs = sum(report.pairs for report in reports)
@@ -108,17 +108,17 @@ def _progress(corpora: Sequence[Corpus], reports: Sequence[ReadReport], done: in
     return Progress("cleaning", done, total, "pairs")
 
 
-def _tasks(
+def _make_tasks(
     corpora: Sequence[Corpus],
     reports: Sequence[ReadReport],
     job: CleaningJob,
     work: Workspace,
     chunk_pairs: int,
 ) -> Iterator[_CleaningTask]:
-    """Read everything; a chunk that is on disk from an earlier run becomes an empty task."""
+    """Read everything; a chunk that is on disk already becomes an empty task."""
     numbers = itertools.count()
     for index, (corpus, report) in enumerate(zip(corpora, reports, strict=True)):
-        for pairs in _chunked(read_pairs(corpus, report), chunk_pairs):
+        for pairs in _cut_into_chunks(read_pairs(corpus, report), chunk_pairs):
             path = work.chunk(next(numbers))
             missing = [] if path.is_file() else pairs
             sources, targets, lines = (
@@ -127,8 +127,8 @@ def _tasks(
             yield _CleaningTask(job, path, index, sources, targets, lines)
 
 
-def _chunked(pairs: Iterator[Pair], chunk_pairs: int) -> Iterator[list[Pair]]:
-    """Cut pairs into chunks by number and size, in a way that depends on the pairs alone."""
+def _cut_into_chunks(pairs: Iterator[Pair], chunk_pairs: int) -> Iterator[list[Pair]]:
+    """Cut pairs into chunks by number and size, depending only on the pairs."""
     chunk: list[Pair] = []
     characters = 0
     for pair in pairs:
@@ -142,29 +142,29 @@ def _chunked(pairs: Iterator[Pair], chunk_pairs: int) -> Iterator[list[Pair]]:
 
 
 def _clean(task: _CleaningTask) -> int:
-    """Clean one chunk and write it, unless it is there; return how many pairs were read for it."""
+    """Clean one chunk and write it, unless it is there; return how many pairs it was read from."""
     if task.path.is_file():
-        return summarize(task.path)[0].read
+        return summarize_chunk(task.path)[0].read
     cleaner = _cleaner(task.job.config, task.job.languages)
     kept: list[tuple[Sides, int]] = []
-    findings = Findings()
+    tallies = PairTallies()
     for source, target, line in zip(task.sources, task.targets, task.lines, strict=True):
         sides = Sides(source, target)
         cleaned = cleaner.clean(sides)
         for repair in cleaned.repairs:
-            example = PairExample.of(task.corpus, line, sides, cleaned.sides)
-            findings.add(repair, example)
+            example = PairExample.from_pair(task.corpus, line, sides, cleaned.sides)
+            tallies.add(repair, example)
         if cleaned.reason is None:
             kept.append((cleaned.sides, line))
         else:
-            findings.add(cleaned.reason, PairExample.of(task.corpus, line, sides, None))
+            tallies.add(cleaned.reason, PairExample.from_pair(task.corpus, line, sides, None))
     chunk = Chunk(
         corpus=task.corpus,
         read=len(task.sources),
         sources=[sides.source for sides, _ in kept],
         targets=[sides.target for sides, _ in kept],
         lines=np.array([line for _, line in kept], np.uint32),
-        findings=findings,
+        tallies=tallies,
     )
     chunk.save(task.path, task.job.drafts)
     return chunk.read
@@ -172,5 +172,5 @@ def _clean(task: _CleaningTask) -> int:
 
 @functools.lru_cache(maxsize=1)
 def _cleaner(config: CleaningConfig, languages: tuple[str, str]) -> Cleaner:
-    """Build the steps once a process: some of them load a model."""
+    """Make the cleaner once per process: some steps load a model."""
     return Cleaner(config, *languages)

@@ -1,8 +1,8 @@
-"""Placeholders in training pairs, so that a network learns to carry them to their place.
+"""Placeholders in training pairs, so that a network learns where to put them.
 
-A span that stands on both sides, such as an address, becomes a placeholder wherever it is: that is
-how the translator will hand it over (`translucid.text.spans`). But most corpora have few of them.
-So a share of the pairs gets placeholders that nobody wrote::
+A span that occurs on both sides, such as a URL, becomes a placeholder, as in the translator
+(`translucid.text.spans`). But most corpora have few of them. So a share of the pairs gets synthetic
+placeholders::
 
     words   Tom habite à Boston.      ⟨word3⟩ habite à ⟨word6⟩.     names, numbers and cognates
             Tom lives in Boston.      ⟨word3⟩ lives in ⟨word6⟩.
@@ -11,9 +11,9 @@ So a share of the pairs gets placeholders that nobody wrote::
     marks   Merci, au revoir          Merci, ⟨mark5⟩ au revoir       where what precedes translates
             Thanks, goodbye           Thanks, ⟨mark5⟩ goodbye        what precedes
 
-Which words translate each other, a lexical model of the training pairs tells. Numbers of
-placeholders are drawn by lot, so that all of them are learned alike. Everything is a function of
-the pair alone.
+A word alignment model of the training pairs says which words translate each other. The numbers of
+placeholders are random, so that all of them are learned alike. Everything is a function of the pair
+only.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from translucid.data.prepare.selection import Fate, SampledPairs, Selection
+from translucid.data.prepare.selection import PairStatus, SampledPairs, Selection
 from translucid.data.prepare.workers import Workers
-from translucid.data.prepare.workspace import Workspace, unique_draft
+from translucid.data.prepare.workspace import Workspace, draft_path
 from translucid.events import Emit, Progress
 from translucid.text.normalization import plain_typography, strip_accents
-from translucid.text.placeholders import placeholder_of
+from translucid.text.placeholders import get_placeholder
 from translucid.text.spans import Family, Span, SpanFinder
 from translucid.text.tokenizer import FAMILY_SIZE
 from translucid.text.word_alignment import Lexicon, WordTable, train_lexicon
 
-LEXICON_PAIRS = 60_000  # a lexical model learns from no more pairs than this,
-_LEXICON_WORDS = 20  # of which neither side has more words than this
+LEXICON_PAIRS = 60_000  # to learn word alignment from, at most
+_LEXICON_WORDS = 20  # on each side of such a pair, at most
 _WORD = re.compile(r"\w+(?:[-']\w+)*|[^\w\s]")
-_COGNATE = 4  # letters that words begin with in both languages
+_COGNATE = 4  # common first letters of words in both languages
 
 Texts = tuple[str, str]
 Link = tuple[int, int]
 
 
 class Word(NamedTuple):
-    """A word or mark of a text and its place, [start, end)."""
+    """A word or punctuation mark of a text and its offsets [start, end)."""
 
     text: str
     start: int
@@ -56,7 +56,7 @@ class Word(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """What to put in the place [start, end) of one side of a pair."""
+    """What replaces the text [start, end) of one side of a pair."""
 
     side: int
     start: int
@@ -66,7 +66,7 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True)
 class WordLexicon:
-    """A lexical model of words, each of which has a number; case does not count."""
+    """A word alignment model of numbered words; case does not count."""
 
     numbers: dict[str, int]
     lexicon: Lexicon
@@ -77,7 +77,7 @@ class WordLexicon:
         numbers: dict[str, int] = {}
         sides: tuple[list[list[int]], list[list[int]]] = ([], [])
         for pair in pairs:
-            words = [[word.text.lower() for word in words_of(text)] for text in pair]
+            words = [[word.text.lower() for word in split_words(text)] for text in pair]
             if all(0 < len(one) <= _LEXICON_WORDS for one in words):
                 for side, one in zip(sides, words, strict=True):
                     side.append([numbers.setdefault(word, len(numbers)) for word in one])
@@ -86,7 +86,7 @@ class WordLexicon:
         return cls(numbers, train_lexicon(*sides))
 
     def links(self, source: Sequence[Word], target: Sequence[Word]) -> list[Link]:
-        """Return the places of words that surely translate each other."""
+        """Return the positions of words that surely translate each other."""
         unknown = len(self.numbers)
         numbers = (
             [self.numbers.get(word.text.lower(), unknown) for word in words]
@@ -120,14 +120,14 @@ class WordLexicon:
 
 @dataclass(frozen=True)
 class PlaceholderInserter:
-    """Puts placeholders into pairs; `share` of those without spans gets some that nobody wrote."""
+    """Put placeholders into pairs; a `share` of those without spans gets synthetic ones."""
 
     lexicon: WordLexicon
     share: float
     finders: tuple[SpanFinder, SpanFinder]
 
     @classmethod
-    def of(
+    def for_languages(
         cls, lexicon: WordLexicon, share: float, languages: tuple[str, str]
     ) -> PlaceholderInserter:
         """Return the inserter for pairs of two languages."""
@@ -140,12 +140,12 @@ class PlaceholderInserter:
         digest = hashlib.blake2b("\n".join(pair).encode(), digest_size=8).digest()
         draw = random.Random(digest)  # noqa: S311 - no secret
         chosen = draw.random() < self.share
-        edits = self._spans(pair, draw)
+        edits = self._replace_spans(pair, draw)
         if not edits and chosen:
-            edits = self._invented(pair, draw)
-        return _edited(pair, edits)
+            edits = self._invent_placeholders(pair, draw)
+        return _apply_edits(pair, edits)
 
-    def _spans(self, pair: Texts, draw: random.Random) -> list[Edit]:
+    def _replace_spans(self, pair: Texts, draw: random.Random) -> list[Edit]:
         """Replace the spans of a pair if both sides have the same ones."""
         source, target = (
             finder.find(text) for finder, text in zip(self.finders, pair, strict=True)
@@ -163,16 +163,16 @@ class PlaceholderInserter:
             if slot is None:
                 return []
             numbers[here.pair] = slot
-            placeholder = placeholder_of(here.family, slot)
+            placeholder = get_placeholder(here.family, slot)
             edits += [
                 Edit(0, here.start, here.end, placeholder),
                 Edit(1, there.start, there.end, placeholder),
             ]
         return edits
 
-    def _invented(self, pair: Texts, draw: random.Random) -> list[Edit]:
-        """Invent placeholders of one family, or of another where the pair does not offer it."""
-        words = words_of(pair[0]), words_of(pair[1])
+    def _invent_placeholders(self, pair: Texts, draw: random.Random) -> list[Edit]:
+        """Invent placeholders of one family, or of another if the pair does not allow it."""
+        words = split_words(pair[0]), split_words(pair[1])
         if not all(words):
             return []
         links = self.lexicon.links(*words)
@@ -183,13 +183,13 @@ class PlaceholderInserter:
         return []
 
 
-def words_of(text: str) -> list[Word]:
-    """Return the words and marks of a text."""
+def split_words(text: str) -> list[Word]:
+    """Return the words and punctuation marks of a text."""
     return [Word(match[0], *match.span()) for match in _WORD.finditer(text)]
 
 
 class _Slots:
-    """Numbers of placeholders in an order drawn by lot; None when all are taken."""
+    """Numbers of placeholders in random order; None when all are taken."""
 
     def __init__(self, draw: random.Random) -> None:
         self._draw = draw
@@ -201,7 +201,7 @@ class _Slots:
 
 
 def _key(span: Span) -> tuple[Family, str]:
-    """Return what a span is in any language."""
+    """Return what a span has in common in all languages."""
     return span.family, plain_typography(span.text) if span.kind == "amount" else span.text
 
 
@@ -209,7 +209,7 @@ Words = tuple[list[Word], list[Word]]
 
 
 def _words(words: Words, links: Sequence[Link], draw: random.Random) -> list[Edit]:
-    """Replace one to three words that stand on both sides, or begin alike and are linked."""
+    """Replace one to three words that occur on both sides, or begin alike and are linked."""
     places: tuple[dict[str, list[int]], dict[str, list[int]]] = ({}, {})
     for listed, where in zip(words, places, strict=True):
         for place, word in enumerate(listed):
@@ -222,7 +222,7 @@ def _words(words: Words, links: Sequence[Link], draw: random.Random) -> list[Edi
         and len(places[0][text]) == len(places[1].get(text, ())) == 1
     ]
     alike = [link for link in links if _are_cognates(words[0][link[0]], words[1][link[1]])]
-    candidates = _disjoint(draw.sample(same, len(same)) + draw.sample(alike, len(alike)))
+    candidates = _keep_disjoint(draw.sample(same, len(same)) + draw.sample(alike, len(alike)))
     if not same:
         candidates = candidates[:1]
     slots = _Slots(draw)
@@ -232,7 +232,7 @@ def _words(words: Words, links: Sequence[Link], draw: random.Random) -> list[Edi
         assert slot is not None, "there are more than three placeholders"
         for number, (listed, place) in enumerate(zip(words, link, strict=True)):
             word = listed[place]
-            edits.append(Edit(number, word.start, word.end, placeholder_of("word", slot)))
+            edits.append(Edit(number, word.start, word.end, get_placeholder("word", slot)))
     return edits
 
 
@@ -242,7 +242,7 @@ def _are_cognates(source: Word, target: Word) -> bool:
     return same and all(len(text) > _COGNATE and text.isalpha() for text in texts)
 
 
-def _disjoint(links: Iterable[Link]) -> list[Link]:
+def _keep_disjoint(links: Iterable[Link]) -> list[Link]:
     """Return links without those that share a word with an earlier one."""
     seen: tuple[set[int], set[int]] = (set(), set())
     kept = []
@@ -254,7 +254,7 @@ def _disjoint(links: Iterable[Link]) -> list[Link]:
     return kept
 
 
-Ranges = tuple[tuple[int, int], tuple[int, int]]  # of places of words on both sides, ends included
+Ranges = tuple[tuple[int, int], tuple[int, int]]  # positions of words on both sides, ends included
 
 
 def _pairs(words: Words, links: Sequence[Link], draw: random.Random) -> list[Edit]:
@@ -262,7 +262,7 @@ def _pairs(words: Words, links: Sequence[Link], draw: random.Random) -> list[Edi
     chosen: list[Ranges] = []
     for _ in range(draw.choice((1, 1, 2))):
         found = _phrase(links, draw)
-        if found and all(_nests(found, other) for other in chosen):
+        if found and all(_is_nested(found, other) for other in chosen):
             chosen.append(found)
     slots = _Slots(draw)
     edits: list[Edit] = []
@@ -271,13 +271,13 @@ def _pairs(words: Words, links: Sequence[Link], draw: random.Random) -> list[Edi
         assert slot is not None, "there are more than two placeholders"
         for side, (first, last) in enumerate(found):
             start, end = words[side][first].start, words[side][last].end
-            edits.append(Edit(side, start, start, placeholder_of("open", slot)))
-            edits.insert(0, Edit(side, end, end, placeholder_of("close", slot)))
+            edits.append(Edit(side, start, start, get_placeholder("open", slot)))
+            edits.insert(0, Edit(side, end, end, get_placeholder("close", slot)))
     return edits
 
 
 def _phrase(links: Sequence[Link], draw: random.Random) -> Ranges | None:
-    """Return places whose words are linked with each other and with no others; try a few times."""
+    """Return ranges whose words are linked only with each other; try a few times."""
     if not links:
         return None
     for _ in range(8):
@@ -292,8 +292,8 @@ def _phrase(links: Sequence[Link], draw: random.Random) -> Ranges | None:
     return None
 
 
-def _nests(one: Ranges, other: Ranges) -> bool:
-    """Tell whether two phrases lie apart on both sides, or one inside the other on both."""
+def _is_nested(one: Ranges, other: Ranges) -> bool:
+    """Return whether two phrases are apart on both sides, or one inside the other on both."""
     each = [_relation(a, b) for a, b in zip(one, other, strict=True)]
     return each[0] is not None and each[0] == each[1]
 
@@ -309,7 +309,7 @@ def _relation(one: tuple[int, int], other: tuple[int, int]) -> str | None:
 
 
 def _marks(words: Words, links: Sequence[Link], draw: random.Random) -> list[Edit]:
-    """Put a mark where what precedes it on one side translates what precedes it on the other."""
+    """Put a mark where the words before it translate each other on both sides."""
     borders = [
         (source, target)
         for source, target in links
@@ -317,7 +317,7 @@ def _marks(words: Words, links: Sequence[Link], draw: random.Random) -> list[Edi
     ]
     slot = _Slots(draw).next("mark")
     assert slot is not None, "there is a placeholder"
-    placeholder = placeholder_of("mark", slot)
+    placeholder = get_placeholder("mark", slot)
     if borders and draw.random() < 0.5:
         border = draw.choice(borders)
         ends = [side[place].end for side, place in zip(words, border, strict=True)]
@@ -327,8 +327,8 @@ def _marks(words: Words, links: Sequence[Link], draw: random.Random) -> list[Edi
     return [Edit(side, ends[side], ends[side], form.format(placeholder)) for side in (0, 1)]
 
 
-def _edited(pair: Texts, edits: Sequence[Edit]) -> Texts:
-    """Return a pair with its edits made; of several at one place, the first one comes first."""
+def _apply_edits(pair: Texts, edits: Sequence[Edit]) -> Texts:
+    """Return a pair with its edits applied, several at one position in their order."""
     texts = []
     for side, text in enumerate(pair):
         mine = [edit for edit in edits if edit.side == side]
@@ -342,16 +342,18 @@ def _edited(pair: Texts, edits: Sequence[Edit]) -> Texts:
     return texts[0], texts[1]
 
 
-def make_lexicon(selection: Selection, work: Workspace, *, workers: Workers, emit: Emit) -> None:
+def learn_lexicon(selection: Selection, work: Workspace, *, workers: Workers, emit: Emit) -> None:
     """Learn which words translate each other from training pairs, unless that was done."""
     if not work.lexicon.is_file():
-        emit(Progress("learning which words belong together", 0, None, "words"))
-        pairs = SampledPairs.of(selection, work, LEXICON_PAIRS / selection.count(Fate.TRAIN))
-        workers.run_in_process(_make_lexicon, (pairs, work.lexicon, work.drafts))
+        emit(Progress("learning word alignment", 0, None, "words"))
+        pairs = SampledPairs.from_selection(
+            selection, work, LEXICON_PAIRS / selection.count(PairStatus.TRAIN)
+        )
+        workers.run_in_process(_learn_lexicon, (pairs, work.lexicon, work.drafts))
 
 
-def _make_lexicon(task: tuple[SampledPairs, Path, Path]) -> None:
+def _learn_lexicon(task: tuple[SampledPairs, Path, Path]) -> None:
     pairs, path, drafts = task
-    draft = unique_draft(drafts)
+    draft = draft_path(drafts)
     WordLexicon.train(pairs).save(draft)
     draft.replace(path)

@@ -12,7 +12,7 @@ from translucid.data.cleaning import (
     REPAIR_TITLES,
     CleaningConfig,
     Reason,
-    switched_on,
+    enabled_steps,
 )
 from translucid.data.manifest import Manifest
 from translucid.data.readers import Corpus
@@ -20,7 +20,7 @@ from translucid.data.readers import Corpus
 if TYPE_CHECKING:
     from translucid.data.prepare.clean import CleanedCorpora
     from translucid.data.prepare.config import Inputs
-    from translucid.data.prepare.selection import HeldOut
+    from translucid.data.prepare.selection import HeldOutSet
     from translucid.data.prepare.tokenization import EncodingReport
 
 REPORT = "report.json"
@@ -28,52 +28,52 @@ REPORT_VERSION = 1
 
 
 @dataclass(frozen=True)
-class Facts:
-    """All that a preparation has found out."""
+class Results:
+    """All results of a preparation."""
 
     inputs: Inputs
     cleaning: CleaningConfig
     manifest: Manifest
     cleaned: CleanedCorpora
-    selected: Findings
-    given: Mapping[str, HeldOut]
+    selected: PairTallies
+    given: Mapping[str, HeldOutSet]
     encoding: Mapping[str, EncodingReport]
     padding: float | None
 
 
-def paths_of(corpus: Corpus) -> tuple[str, ...]:
-    """Return the files of a corpus as people know them; the lesson goes by its name."""
+def list_paths(corpus: Corpus) -> tuple[str, ...]:
+    """Return the files of a corpus, or its name if it has none."""
     return tuple(map(str, corpus.paths)) or (corpus.name,)
 
 
-def build_report(facts: Facts, output: Path) -> dict[str, Any]:
+def build_report(results: Results, output: Path) -> dict[str, Any]:
     """Return the content of report.json.
 
-    It holds nothing that differs between two runs on the same data, such as times, so that it can
-    be compared like all other files.
+    It contains nothing that differs between two runs on the same data, such as times, so that it
+    can be compared like all other files.
     """
-    findings = Findings()
-    for found in (facts.cleaned.findings, facts.selected, facts.encoding["train"].findings):
-        findings.merge(found)
-    names = [corpus.name for corpus in facts.inputs.corpora]
-    read = facts.cleaned.read
-    manifest = facts.manifest
+    tallies = PairTallies()
+    for found in (results.cleaned.tallies, results.selected, results.encoding["train"].tallies):
+        tallies.merge(found)
+    names = [corpus.name for corpus in results.inputs.corpora]
+    read = results.cleaned.read
+    manifest = results.manifest
     return {
         "version": REPORT_VERSION,
         "source_lang": manifest.source_lang,
         "target_lang": manifest.target_lang,
         "read": {
             "pairs": read,
-            "corpora": _describe_corpora(facts.inputs.train, facts.cleaned.read_reports),
+            "corpora": _describe_corpora(results.inputs.train, results.cleaned.read_reports),
         },
-        "repaired": _with_switch(findings.described(REPAIR_TITLES, read, names), facts.cleaning),
-        "removed": _with_switch(findings.described(REASON_TITLES, read, names), facts.cleaning),
+        "repaired": _with_switch(tallies.describe(REPAIR_TITLES, read, names), results.cleaning),
+        "removed": _with_switch(tallies.describe(REASON_TITLES, read, names), results.cleaning),
         "held_out": {
-            name: _describe_held_out(facts, name, names)
+            name: _describe_held_out(results, name, names)
             for name in manifest.splits
             if name != "train"
         },
-        "splits": {name: _describe_split(facts, name) for name in manifest.splits},
+        "splits": {name: _describe_split(results, name) for name in manifest.splits},
         "tokenizer": {
             "kind": manifest.tokenizer.kind,
             "vocab_size": manifest.tokenizer.vocab_size,
@@ -81,7 +81,7 @@ def build_report(facts: Facts, output: Path) -> dict[str, Any]:
         },
         "padding": {
             "batch_tokens": manifest.settings["batch_tokens"],
-            "share": None if facts.padding is None else round(facts.padding, 6),
+            "share": None if results.padding is None else round(results.padding, 6),
         },
         "bytes_on_disk": sum(
             path.stat().st_size
@@ -92,8 +92,8 @@ def build_report(facts: Facts, output: Path) -> dict[str, Any]:
 
 
 def _with_switch(entries: list[dict[str, Any]], cleaning: CleaningConfig) -> list[dict[str, Any]]:
-    """Say of each repair and filter whether it was on, which a count of 0 does not tell."""
-    on = {str(name): value for name, value in switched_on(cleaning).items()}
+    """Add to each repair and filter whether it was on, which a count of 0 does not show."""
+    on = {str(name): value for name, value in enabled_steps(cleaning).items()}
     return [{**entry, "on": on[entry["name"]]} for entry in entries]
 
 
@@ -102,7 +102,7 @@ def _describe_corpora(
 ) -> list[dict[str, Any]]:
     return [
         {
-            "files": list(paths_of(corpus)),
+            "files": list(list_paths(corpus)),
             "format": corpus.format,
             "weight": corpus.weight,
             **report,
@@ -111,32 +111,32 @@ def _describe_corpora(
     ]
 
 
-def _describe_held_out(facts: Facts, name: str, names: list[str]) -> dict[str, Any]:
-    """Describe a held-out set: where it is from, and for a given one what was found in it."""
-    if name not in facts.given:
+def _describe_held_out(results: Results, name: str, names: list[str]) -> dict[str, Any]:
+    """Describe a held-out set: where it is from, and what was repaired in a given one."""
+    if name not in results.given:
         return {"from": "split", "corpora": [], "repaired": [], "kept_although": []}
-    held = facts.given[name]
-    corpora = facts.inputs.dev if name == "dev" else facts.inputs.test
+    held = results.given[name]
+    corpora = results.inputs.dev if name == "dev" else results.inputs.test
     empty = {Reason.EMPTY: REASON_TITLES[Reason.EMPTY]}
     return {
         "from": "files",
         "corpora": _describe_corpora(corpora, held.read_reports),
         "repaired": [
             entry
-            for entry in held.findings.described(REPAIR_TITLES, len(held.rows), names)
+            for entry in held.tallies.describe(REPAIR_TITLES, len(held.rows), names)
             if entry["pairs"]
         ],
-        "kept_although": held.findings.described(empty, len(held.rows), names),
+        "kept_although": held.tallies.describe(empty, len(held.rows), names),
     }
 
 
-def _describe_split(facts: Facts, name: str) -> dict[str, Any]:
-    entry = facts.manifest.splits[name]
+def _describe_split(results: Results, name: str) -> dict[str, Any]:
+    entry = results.manifest.splits[name]
     return {
         "pairs": entry.pairs,
         "tokens": entry.tokens,
         "unknown_tokens": {
-            lang: facts.encoding[name].unknown.get(lang, 0) for lang in entry.tokens
+            lang: results.encoding[name].unknown.get(lang, 0) for lang in entry.tokens
         },
     }
 
@@ -147,7 +147,7 @@ MAX_EXAMPLE_CHARACTERS = 300
 
 @dataclass(frozen=True)
 class PairExample:
-    """One pair that something happened to: where it stands, how it read, what became of it."""
+    """One pair that was repaired or removed: its corpus, line and text, and the repaired text."""
 
     corpus: int
     line: int
@@ -156,16 +156,16 @@ class PairExample:
     became: tuple[str, str] | None
 
     @classmethod
-    def of(
+    def from_pair(
         cls, corpus: int, line: int, sides: tuple[str, str], became: tuple[str, str] | None
     ) -> PairExample:
-        """Make an example; long texts are cut, with an ellipsis where they are."""
+        """Make an example; long texts are cut, with an ellipsis."""
         after = None if became is None else (_cut(became[0]), _cut(became[1]))
         return cls(corpus, line, _cut(sides[0]), _cut(sides[1]), after)
 
 
 def _cut(text: str) -> str:
-    # Half of a surrogate pair, which a JSON file can hold and no other file, is shown as U+FFFD.
+    # Half of a surrogate pair, which only a JSON file can contain, is shown as U+FFFD.
     text = (
         text[: MAX_EXAMPLE_CHARACTERS + 1]
         .encode("utf-16-le", "surrogatepass")
@@ -175,57 +175,57 @@ def _cut(text: str) -> str:
 
 
 @dataclass
-class Finding:
-    """How many pairs something happened to, and the first of them."""
+class PairTally:
+    """How many pairs a repair or filter concerned, and the first of them."""
 
     pairs: int = 0
     examples: list[PairExample] = field(default_factory=list)
 
 
 @dataclass
-class Findings:
-    """What happened to pairs, by name of the repair or reason.
+class PairTallies:
+    """What was repaired and removed, by repair or reason.
 
-    Findings of the parts of a corpus, merged in order, are those of the whole corpus: the examples
-    are its first ones however it was cut.
+    Those of the parts of a corpus, merged in order, are those of the whole corpus: the examples are
+    its first ones, however it was cut.
     """
 
-    by_name: dict[str, Finding] = field(default_factory=dict)
+    by_name: dict[str, PairTally] = field(default_factory=dict)
 
     def add(self, name: str, example: PairExample) -> None:
         """Count one more pair."""
-        finding = self.by_name.setdefault(name, Finding())
-        finding.pairs += 1
-        if len(finding.examples) < MAX_EXAMPLES:
-            finding.examples.append(example)
+        tally = self.by_name.setdefault(name, PairTally())
+        tally.pairs += 1
+        if len(tally.examples) < MAX_EXAMPLES:
+            tally.examples.append(example)
 
-    def merge(self, later: Findings) -> None:
-        """Add what was found in a part that comes after all parts added so far."""
+    def merge(self, later: PairTallies) -> None:
+        """Add the tallies of the next part."""
         for name, other in later.by_name.items():
-            finding = self.by_name.setdefault(name, Finding())
-            finding.pairs += other.pairs
-            room = MAX_EXAMPLES - len(finding.examples)
-            finding.examples.extend(other.examples[:room])
+            tally = self.by_name.setdefault(name, PairTally())
+            tally.pairs += other.pairs
+            room = MAX_EXAMPLES - len(tally.examples)
+            tally.examples.extend(other.examples[:room])
 
     def count(self, name: str) -> int:
-        """Return how many pairs something happened to."""
+        """Return how many pairs a repair or filter concerned."""
         return self.by_name[name].pairs if name in self.by_name else 0
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values, from which `from_json` makes the same findings."""
-        return {name: asdict(finding) for name, finding in self.by_name.items()}
+        """Return plain values for `from_json`."""
+        return {name: asdict(tally) for name, tally in self.by_name.items()}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Findings:
+    def from_json(cls, values: Mapping[str, Any]) -> PairTallies:
         """Read what `to_json` returned."""
         return cls(
             {
-                name: Finding(finding["pairs"], [_example(e) for e in finding["examples"]])
-                for name, finding in values.items()
+                name: PairTally(tally["pairs"], [_example(e) for e in tally["examples"]])
+                for name, tally in values.items()
             }
         )
 
-    def described(
+    def describe(
         self, titles: Mapping[Any, str], total: int, names: Sequence[str]
     ) -> list[dict[str, Any]]:
         """Return the entries of report.json: counts, shares of `total`, examples with their file.
@@ -234,14 +234,14 @@ class Findings:
         """
         entries = []
         for name, title in titles.items():
-            finding = self.by_name.get(name, Finding())
+            tally = self.by_name.get(name, PairTally())
             entries.append(
                 {
                     "name": str(name),
                     "title": title,
-                    "pairs": finding.pairs,
-                    "share": round(finding.pairs / total, 6) if total else 0.0,
-                    "examples": [_shown(example, names) for example in finding.examples],
+                    "pairs": tally.pairs,
+                    "share": round(tally.pairs / total, 6) if total else 0.0,
+                    "examples": [_shown(example, names) for example in tally.examples],
                 }
             )
         return entries

@@ -1,4 +1,4 @@
-"""Stage 3: the tokenizer, learned from training text alone, and the languages' tag slots."""
+"""Stages 3 and 4: the tokenizer, learned only from training text, and the tokens of all pairs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,21 @@ from translucid.data.cleaning import Reason
 from translucid.data.manifest import Layout
 from translucid.data.prepare.config import PrepareConfig
 from translucid.data.prepare.placeholders import PlaceholderInserter, WordLexicon
-from translucid.data.prepare.report import Findings, PairExample
-from translucid.data.prepare.selection import Fate, Row, SampledPairs, Selection, have_fate
+from translucid.data.prepare.report import PairExample, PairTallies
+from translucid.data.prepare.selection import (
+    CleanedPair,
+    PairStatus,
+    SampledPairs,
+    Selection,
+    has_status,
+)
 from translucid.data.prepare.workers import Workers
 from translucid.data.prepare.workspace import (
     Workspace,
-    drafted_file,
+    draft_file,
+    draft_path,
     load_chunk,
     read_json,
-    unique_draft,
     write_json,
 )
 from translucid.data.shards import Record, open_data, write_part
@@ -45,13 +51,13 @@ from translucid.text.tokenizer import (
     unusable_tokenizer,
 )
 
-# A vocabulary does not get better with more text than this, but training it would need more memory:
-# BPE takes about 4 bytes for a byte of text and unigram 24, so that neither needs more than 1 GB.
+# More text than this does not improve a vocabulary, but needs more memory: BPE takes about 4 bytes
+# per byte of text and unigram 24, so neither needs more than 1 GB.
 SAMPLE_PAIRS = 1_000_000
 SAMPLE_BYTES = 200_000_000
 UNIGRAM_SAMPLE_BYTES = 40_000_000
 
-# Up to so many training pairs: so many pieces.
+# (training pairs, pieces): the vocabulary size for up to that many pairs
 _SUBWORD_SIZES = ((20_000, 4_000), (1_000_000, 8_000), (10_000_000, 16_000))
 _LARGEST_SUBWORD_SIZE = 32_000
 _WORD_SIZE = 32_000
@@ -62,10 +68,10 @@ SUBWORDS = ("bpe", "unigram")
 
 @dataclass(frozen=True)
 class BaseTokenizer:
-    """The tokenizer to take over, and the tag slots and tagging that belong to it.
+    """A tokenizer to take over, with the language tags that belong to it.
 
-    `lowercase`: it was learned from text in lower case. `target_pieces`: that many of its pieces,
-    the first ones, are those of text in `target_lang`; None where it was not ordered so.
+    `lowercase`: it was learned from text in lower case. `target_pieces`: its first pieces, that
+    many, are those of text in `target_lang`; None if they are not ordered like this.
     """
 
     tokenizer: Path
@@ -77,7 +83,7 @@ class BaseTokenizer:
 
 
 def find_base(path: Path) -> BaseTokenizer:
-    """Find the tokenizer of a prepared data folder, or take the path for a tokenizer itself."""
+    """Find the tokenizer of a data folder, or at the path itself if it is a file."""
     if path.is_dir():
         data = open_data(path)
         manifest = data.manifest
@@ -109,17 +115,17 @@ def load_base(base: BaseTokenizer, *, placeholders: bool) -> Tokenizer:
 
 
 def check_target_pieces(base: BaseTokenizer, target_lang: str) -> None:
-    """Refuse to let a network write target pieces only where the base does not tell them."""
+    """Refuse `target_pieces_only` if the base tokenizer does not know the target's pieces."""
     if base.target_pieces is None or base.target_lang != target_lang:
         raise InputError(
-            f"{base.tokenizer} does not tell which pieces text in {target_lang!r} has: take the "
+            f"{base.tokenizer} does not know which pieces text in {target_lang!r} has: take the "
             f"tokenizer of a data folder that was prepared --to {target_lang} with "
             "--target-pieces-only, or leave the option out here"
         )
 
 
 def assign_tag_slots(known: Mapping[str, int], languages: Sequence[str]) -> dict[str, int]:
-    """Give each new language the next free tag slot; the ones that are known keep theirs."""
+    """Give each new language the next free tag slot; known ones keep theirs."""
     slots = dict(known)
     for lang in languages:
         if lang not in slots:
@@ -135,7 +141,7 @@ def assign_tag_slots(known: Mapping[str, int], languages: Sequence[str]) -> dict
 
 
 def default_vocab_size(kind: str, pairs: int) -> int:
-    """Return a sensible vocabulary size for a tokenizer of this kind and so many training pairs."""
+    """Return a sensible vocabulary size for a kind of tokenizer and a number of training pairs."""
     if kind == "char":
         return _CHARACTER_SIZE
     if kind not in SUBWORDS:
@@ -148,7 +154,7 @@ def default_vocab_size(kind: str, pairs: int) -> int:
 
 @dataclass(frozen=True)
 class _Training:
-    """All that training depends on, in a form that can be sent to another process."""
+    """What training a tokenizer depends on, in a form that can be sent to another process."""
 
     kind: str
     vocab_size: int
@@ -165,7 +171,7 @@ def sample_share(kind: str, pairs: int, text_bytes: int) -> float:
     return min(1.0, SAMPLE_PAIRS / max(1, pairs), most / max(1, text_bytes))
 
 
-def make_tokenizer(
+def learn_tokenizers(
     selection: Selection,
     work: Workspace,
     *,
@@ -173,11 +179,11 @@ def make_tokenizer(
     workers: Workers,
     emit: Emit,
 ) -> Tokenizers:
-    """Learn the tokenizer from the training pairs of the selection, or find that this was done.
+    """Learn the tokenizer from the training pairs of the selection, unless that was done.
 
-    Return it as sources need it, and as targets do; they differ with `target_pieces_only`.
+    Return the tokenizers of sources and targets, which differ with `target_pieces_only`.
     """
-    pairs = selection.count(Fate.TRAIN)
+    pairs = selection.count(PairStatus.TRAIN)
     kind, vocab_size, target_first = config.tokenizer, config.vocab_size, config.target_pieces_only
     size = vocab_size or default_vocab_size(kind, pairs)
     if not work.tokenizer.is_file():
@@ -185,7 +191,7 @@ def make_tokenizer(
         training = _Training(
             kind=kind,
             vocab_size=size,
-            pairs=SampledPairs.of(
+            pairs=SampledPairs.from_selection(
                 selection,
                 work,
                 sample_share(kind, pairs, sum(chunk.text_bytes for chunk in selection.chunks)),
@@ -201,7 +207,7 @@ def make_tokenizer(
     if tokenizer.vocab_size < size and (vocab_size or kind in SUBWORDS):
         emit(
             Notice(
-                f"note: the training text offers {tokenizer.vocab_size:,} pieces only; the "
+                f"note: the training text has only {tokenizer.vocab_size:,} pieces; the "
                 f"vocabulary has these instead of {size:,}."
             )
         )
@@ -210,8 +216,8 @@ def make_tokenizer(
 
 
 def _train(training: _Training) -> None:
-    """Learn the vocabulary; the tokenizer's file, which comes last, tells that all is done."""
-    sentences = _with_capitals(training.pairs, training.capitals)
+    """Learn the vocabulary; the tokenizer's file is written last and marks completion."""
+    sentences = _add_capitals(training.pairs, training.capitals)
     path = training.path if training.target_pieces is None else training.path.with_suffix(".first")
     tokenizer = train_tokenizer(
         sentences,
@@ -233,8 +239,8 @@ def _batches(sentences: Iterator[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _with_capitals(pairs: SampledPairs, share: float) -> Iterator[str]:
-    """Yield the sentences of all pairs, and a share of the pairs in capitals too."""
+def _add_capitals(pairs: SampledPairs, share: float) -> Iterator[str]:
+    """Yield the sentences of all pairs, and of a share of the pairs also in capitals."""
     due = 0.0
     for pair in pairs:
         yield from pair
@@ -249,30 +255,30 @@ _ROWS_AT_A_TIME = 2_000
 
 @dataclass
 class EncodingReport:
-    """What encoding found: pairs with too many tokens, and unknown tokens of each language."""
+    """Pairs with too many tokens, and the number of unknown tokens of each language."""
 
-    findings: Findings = field(default_factory=Findings)
+    tallies: PairTallies = field(default_factory=PairTallies)
     unknown: dict[str, int] = field(default_factory=dict)
 
     def merge(self, later: EncodingReport) -> None:
-        """Add what was found in a part that comes later."""
-        self.findings.merge(later.findings)
+        """Add the report of the next part."""
+        self.tallies.merge(later.tallies)
         for lang, count in later.unknown.items():
             self.unknown[lang] = self.unknown.get(lang, 0) + count
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values, from which `from_json` makes the same report."""
-        return {"findings": self.findings.to_json(), "unknown": self.unknown}
+        """Return plain values for `from_json`."""
+        return {"findings": self.tallies.to_json(), "unknown": self.unknown}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> EncodingReport:
         """Read what `to_json` returned."""
-        return cls(Findings.from_json(values["findings"]), values["unknown"])
+        return cls(PairTallies.from_json(values["findings"]), values["unknown"])
 
 
 @dataclass(frozen=True)
 class EncodingJob:
-    """What encoding depends on beside the pairs; `max_tokens` is 0 where any number will do.
+    """What encoding depends on, apart from the pairs; `max_tokens` 0 means no limit.
 
     Targets are encoded with the first `target_pieces` of the vocabulary. With a `lexicon`, training
     pairs get placeholders, a share of them (`placeholders`) synthetic ones.
@@ -287,20 +293,22 @@ class EncodingJob:
     placeholders: float
 
 
-def encoded(
-    rows: Iterable[Row], tokenizers: Tokenizers, job: EncodingJob, report: EncodingReport
+def encode_pairs(
+    rows: Iterable[CleanedPair], tokenizers: Tokenizers, job: EncodingJob, report: EncodingReport
 ) -> Iterator[Record]:
-    """Yield the rows with their tokens; what is too long goes to the report instead."""
+    """Yield the pairs with their tokens; those that are too long are counted in the report."""
     source_lang, target_lang = job.layout.languages
-    of_sources, of_targets = tokenizers
+    source_tokenizer, target_tokenizer = tokenizers
     remaining = iter(rows)
     while block := list(itertools.islice(remaining, _ROWS_AT_A_TIME)):
-        sources = of_sources.encode_batch([row.source for row in block])
-        targets = of_targets.encode_batch([row.target for row in block])
+        sources = source_tokenizer.encode_batch([row.source for row in block])
+        targets = target_tokenizer.encode_batch([row.target for row in block])
         for row, source, target in zip(block, sources, targets, strict=True):
             if job.max_tokens and max(len(source), len(target)) > job.max_tokens:
-                example = PairExample.of(row.corpus, row.line, (row.source, row.target), None)
-                report.findings.add(Reason.TOO_MANY_TOKENS, example)
+                example = PairExample.from_pair(
+                    row.corpus, row.line, (row.source, row.target), None
+                )
+                report.tallies.add(Reason.TOO_MANY_TOKENS, example)
                 continue
             for lang, ids in ((source_lang, source), (target_lang, target)):
                 report.unknown[lang] = report.unknown.get(lang, 0) + ids.count(UNK)
@@ -320,51 +328,51 @@ class _EncodingTask:
 def encode_training(
     selection: Selection, job: EncodingJob, work: Workspace, *, workers: Workers, emit: Emit
 ) -> tuple[list[Path], EncodingReport]:
-    """Write the shards of every chunk's training pairs, where an earlier run has not done it."""
+    """Write the shards of every chunk's training pairs, unless an earlier run has done it."""
     parts = [work.part(number) for number in range(len(selection.chunks))]
     tasks = [
         _EncodingTask(job, chunk.path, start, work.selection, part, work.drafts)
         for chunk, start, part in zip(selection.chunks, selection.starts, parts, strict=True)
     ]
-    total = selection.count(Fate.TRAIN)
+    total = selection.count(PairStatus.TRAIN)
     report = EncodingReport()
     done = 0
     emit(Progress("encoding", 0, total, "pairs"))
     for number, found in enumerate(workers.map_in_order(_encode, tasks)):
         report.merge(EncodingReport.from_json(found))
-        done += int(np.count_nonzero(have_fate(selection.of_chunk(number), Fate.TRAIN)))
+        done += int(np.count_nonzero(has_status(selection.of_chunk(number), PairStatus.TRAIN)))
         emit(Progress("encoding", done, total, "pairs"))
     return parts, report
 
 
 def _encode(task: _EncodingTask) -> dict[str, Any]:
-    """Encode one chunk, unless that was done; the folder of shards, which comes last, tells."""
+    """Encode one chunk, unless that was done; the folder of shards is written last."""
     report_path = task.part.with_suffix(".json")
     if not task.part.is_dir():
         report = EncodingReport()
         job = task.job
         tokenizers = _tokenizers(job.tokenizer, job.fingerprint, job.target_pieces)
-        draft = unique_draft(task.drafts)
-        write_part(draft, encoded(_rows(task), tokenizers, job, report), job.layout)
-        with drafted_file(task.drafts, report_path) as file:
+        draft = draft_path(task.drafts)
+        write_part(draft, encode_pairs(_rows(task), tokenizers, job, report), job.layout)
+        with draft_file(task.drafts, report_path) as file:
             file.write(json.dumps(report.to_json()).encode())
         draft.rename(task.part)
     values: dict[str, Any] = read_json(report_path)
     return values
 
 
-def _rows(task: _EncodingTask) -> Iterator[Row]:
+def _rows(task: _EncodingTask) -> Iterator[CleanedPair]:
     chunk = load_chunk(task.chunk)
-    fates = np.load(task.selection, mmap_mode="r")
+    statuses = np.load(task.selection, mmap_mode="r")
     job = task.job
     insert: Callable[[tuple[str, str]], tuple[str, str]] = _unchanged
     if job.lexicon is not None:
         lexicon = _lexicon(job.lexicon, job.fingerprint)
-        insert = PlaceholderInserter.of(lexicon, job.placeholders, job.layout.languages)
-    here = fates[task.start : task.start + len(chunk.sources)]
-    for index in np.flatnonzero(have_fate(here, Fate.TRAIN)).tolist():
+        insert = PlaceholderInserter.for_languages(lexicon, job.placeholders, job.layout.languages)
+    here = statuses[task.start : task.start + len(chunk.sources)]
+    for index in np.flatnonzero(has_status(here, PairStatus.TRAIN)).tolist():
         pair = insert((chunk.sources[index], chunk.targets[index]))
-        yield Row(*pair, chunk.corpus, int(chunk.lines[index]))
+        yield CleanedPair(*pair, chunk.corpus, int(chunk.lines[index]))
 
 
 def _unchanged(pair: tuple[str, str]) -> tuple[str, str]:
@@ -373,14 +381,14 @@ def _unchanged(pair: tuple[str, str]) -> tuple[str, str]:
 
 @functools.lru_cache(maxsize=1)
 def _lexicon(path: Path, fingerprint: str) -> WordLexicon:
-    """Load the lexicon once per process; the fingerprint tells two jobs of one path apart."""
+    """Load the lexicon once per process; the fingerprint distinguishes jobs with the same path."""
     del fingerprint
     return WordLexicon.load(path)
 
 
 @functools.lru_cache(maxsize=1)
 def _tokenizers(path: Path, fingerprint: str, target_pieces: int) -> Tokenizers:
-    """Load the tokenizer once a process; the fingerprint tells two files of one path apart."""
+    """Load the tokenizer once per process; the fingerprint distinguishes files of one path."""
     tokenizer = load_tokenizer(path)
     assert tokenizer.fingerprint == fingerprint, "the tokenizer changed while it was in use"
     return tokenizer, tokenizer.within(target_pieces)

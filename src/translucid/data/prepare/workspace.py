@@ -1,24 +1,24 @@
-"""The folder ``DATA/unfinished``: what a preparation has done so far, so that it can go on.
+"""The folder ``DATA/unfinished``: what a preparation has done so far, so that it can continue.
 
 ::
 
-    DATA/unfinished/README.txt        what this is, for whoever finds it
+    DATA/unfinished/README.txt        what this is, for people who find it
     DATA/unfinished/job.json          which inputs and settings it is for
     DATA/unfinished/drafts/           files being written; they count only once renamed
-    DATA/unfinished/cleaned/00000.npz chunks of cleaned pairs with their hashes (see chunks)
+    DATA/unfinished/cleaned/00000.npz chunks of cleaned pairs with their hashes
     DATA/unfinished/cleaned.json      all chunks are there
     DATA/unfinished/selection.npy     for each cleaned pair: training, dev, test, or why not
-    DATA/unfinished/tokenizer.first   the vocabulary in the order in which it was learned, and
-    DATA/unfinished/target_pieces.json  how many pieces target text has, where that is asked
+    DATA/unfinished/tokenizer.first   the vocabulary in the order in which it was learned
+    DATA/unfinished/target_pieces.json  the number of pieces in target text, if it matters
     DATA/unfinished/tokenizer.model   the vocabulary
     DATA/unfinished/lexicon.npz       which words translate each other, for placeholders
     DATA/unfinished/encoded/00000/    training pairs of a chunk as shards
     DATA/unfinished/output/           what will be moved into DATA
-    DATA/unfinished/finished.json     the output is whole and can be moved; the coming manifest
+    DATA/unfinished/finished.json     the output is complete and can be moved; its manifest
 
-A file or folder has its final name only when it is whole and on the disk, and its content depends
-on inputs and settings alone. So whatever was killed at whatever moment, going on gives the same
-bytes as a run that was never stopped.
+A file or folder gets its final name only when it is complete and on disk, and its content depends
+only on inputs and settings. So a run that was killed at any moment, and continued, gives the same
+bytes as one that was never stopped.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translucid.atomic import new_file, sync_folder, synced
-from translucid.data.prepare.report import Findings
+from translucid.data.prepare.report import PairTallies
 from translucid.text.normalization import comparison_key
 
 UNFINISHED = "unfinished"
 _README = """\
 Preparation of this data was not finished, or is still running.
 
-Run the same `translucid prepare` command again and it goes on where it was stopped; or delete the
-folder. Nothing reads this data before it is complete, which the file manifest.json says.
+Run the same `translucid prepare` command again and it continues where it was stopped; or delete
+the folder. Nothing reads this data before it is complete, which the file manifest.json says.
 """
 _numbers = itertools.count()
 
@@ -76,7 +76,7 @@ class Workspace:
         return self.encoded / f"{number:05}"
 
     def open(self, job: dict[str, Any]) -> bool:
-        """Go on with this job if it was begun here, else start anew; tell which (True: goes on)."""
+        """Continue this job if it was begun here, or start it; return whether it continues."""
         path = self.root / "job.json"
         known = path.is_file() and read_json(path) == job
         if not known:
@@ -91,7 +91,7 @@ class Workspace:
         return known
 
     def remove(self) -> None:
-        """Remove all of it; job.json goes first, so that what remains of it counts for nothing."""
+        """Remove the folder; job.json first, so that what remains after a kill is not used."""
         if self.root.exists():
             (self.root / "job.json").unlink(missing_ok=True)
             sync_folder(self.root)
@@ -99,26 +99,26 @@ class Workspace:
 
 
 @contextlib.contextmanager
-def drafted_file(drafts: Path, path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes its name when it is whole; each call writes to a draft of its own.
+def draft_file(drafts: Path, path: Path) -> Iterator[BinaryIO]:
+    """Open a file that gets its name when it is complete; each call writes to a new draft.
 
-    A worker that outlives a killed main process for a moment can thus never write into the same
+    So a worker that outlives a killed main process for a moment can never write into the same
     draft as a worker of the next run.
     """
-    draft = unique_draft(drafts)
+    draft = draft_path(drafts)
     with synced(draft) as file:
         yield file
     draft.replace(path)
     sync_folder(path.parent)
 
 
-def unique_draft(drafts: Path) -> Path:
+def draft_path(drafts: Path) -> Path:
     """Return a path that no other process and no other call uses."""
     return drafts / f"{os.getpid()}-{next(_numbers)}"
 
 
 def write_json(path: Path, values: Any) -> None:
-    """Write readable JSON that appears whole or not at all."""
+    """Write readable JSON, completely or not at all."""
     with new_file(path) as file:
         file.write(json.dumps(values, ensure_ascii=False, indent=2).encode() + b"\n")
 
@@ -130,7 +130,7 @@ def read_json(path: Path) -> Any:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some pairs that follow one another in a corpus, cleaned, and what was found on the way.
+    """Consecutive pairs of a corpus, cleaned, and what was repaired and removed.
 
     `read` counts the pairs before cleaning; `source_hashes` and `target_hashes` are those of the
     sentences' comparison keys, `pair_hashes` those of the exact text.
@@ -141,21 +141,21 @@ class Chunk:
     sources: list[str]
     targets: list[str]
     lines: NDArray[np.uint32]
-    findings: Findings
+    tallies: PairTallies
 
     def save(self, path: Path, drafts: Path) -> None:
         """Write the chunk with its hashes to a file, all at once."""
-        about = {"corpus": self.corpus, "read": self.read, "findings": self.findings.to_json()}
+        about = {"corpus": self.corpus, "read": self.read, "findings": self.tallies.to_json()}
         arrays = {
             "about": np.frombuffer(json.dumps(about).encode(), np.uint8),
             "lines": self.lines,
             "pair_hashes": pair_hashes(self.sources, self.targets),
             "source_hashes": sentence_hashes(self.sources),
             "target_hashes": sentence_hashes(self.targets),
-            **_packed("source", self.sources),
-            **_packed("target", self.targets),
+            **_pack("source", self.sources),
+            **_pack("target", self.targets),
         }
-        with drafted_file(drafts, path) as file:
+        with draft_file(drafts, path) as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]  # numpy's stub misses the overload
 
 
@@ -166,16 +166,16 @@ def load_chunk(path: Path) -> Chunk:
         return Chunk(
             corpus=about["corpus"],
             read=about["read"],
-            sources=_unpacked("source", arrays),
-            targets=_unpacked("target", arrays),
+            sources=_unpack("source", arrays),
+            targets=_unpack("target", arrays),
             lines=arrays["lines"],
-            findings=Findings.from_json(about["findings"]),
+            tallies=PairTallies.from_json(about["findings"]),
         )
 
 
 @dataclass(frozen=True)
 class ChunkSummary:
-    """What is known of a chunk without reading its text, of which it has `text_bytes`."""
+    """What is known about a chunk without reading its text, which has `text_bytes` bytes."""
 
     path: Path
     corpus: int
@@ -184,15 +184,15 @@ class ChunkSummary:
     text_bytes: int
 
 
-def summarize(path: Path) -> tuple[ChunkSummary, Findings]:
-    """Read what a chunk says about itself, and what was found in it."""
+def summarize_chunk(path: Path) -> tuple[ChunkSummary, PairTallies]:
+    """Read the summary of a chunk, and what was repaired and removed in it."""
     with np.load(path) as arrays:
         about = json.loads(arrays["about"].tobytes())
         text_bytes = sum(int(arrays[f"{side}_ends"][-1:].sum()) for side in ("source", "target"))
         summary = ChunkSummary(
             path, about["corpus"], about["read"], len(arrays["lines"]), text_bytes
         )
-        return summary, Findings.from_json(about["findings"])
+        return summary, PairTallies.from_json(about["findings"])
 
 
 def load_pair_hashes(path: Path) -> Hashes:
@@ -208,7 +208,7 @@ def load_sentence_hashes(path: Path) -> tuple[Hashes, Hashes]:
         return arrays["source_hashes"], arrays["target_hashes"]
 
 
-def _packed(side: str, texts: list[str]) -> dict[str, NDArray[Any]]:
+def _pack(side: str, texts: list[str]) -> dict[str, NDArray[Any]]:
     encoded = [text.encode() for text in texts]
     return {
         f"{side}_text": np.frombuffer(b"".join(encoded), np.uint8),
@@ -216,7 +216,7 @@ def _packed(side: str, texts: list[str]) -> dict[str, NDArray[Any]]:
     }
 
 
-def _unpacked(side: str, arrays: Any) -> list[str]:
+def _unpack(side: str, arrays: Any) -> list[str]:
     text, ends = arrays[f"{side}_text"].tobytes(), arrays[f"{side}_ends"].tolist()
     return [text[begin:end].decode() for begin, end in zip([0, *ends], ends, strict=False)]
 
