@@ -157,7 +157,7 @@ def test_pairs_of_weight_zero_need_not_fit(tmp_path: Path) -> None:
 
 
 def test_an_empty_split_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no sentence pairs"):
+    with pytest.raises(InputError, match="has no sentence pairs"):
         batches_of(make_data(tmp_path / "DATA", []), 9)
 
 

@@ -94,7 +94,7 @@ def test_a_batch_moves_as_a_whole(examples: Examples) -> None:
 @pytest.mark.parametrize("wrong", [0, VOCABULARY, -3])
 def test_tokens_that_cannot_be_are_refused_with_their_line(examples: Examples, wrong: int) -> None:
     rows = Rows.from_lists([[30, 31], [], [32, wrong]])
-    with pytest.raises(InputError, match=rf"token {wrong} cannot stand in a sentence") as caught:
+    with pytest.raises(InputError, match=rf"token {wrong} cannot be in a sentence") as caught:
         collate(micro_batch([0, 0, 1], [0, 0, 0]), rows, Rows.from_lists([[9], [9], [9]]), examples)
     assert "from 1 to 299 (corpus0.tsv, line 9)" in str(caught.value)
     with pytest.raises(InputError, match=f"token {wrong} cannot"):

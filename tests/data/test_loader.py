@@ -229,7 +229,7 @@ def test_an_error_while_loading_reaches_the_reader(data: PreparedData, tmp_path:
     broken = make_data(tmp_path / "DATA", records)
     tokens = tmp_path / "DATA" / "train" / "en.tokens"
     tokens.write_bytes(bytes(len(tokens.read_bytes())))  # right in size, all padding
-    with pytest.raises(InputError, match=r"token 0 cannot stand in a sentence.*corpus0\.tsv, line"):
+    with pytest.raises(InputError, match=r"token 0 cannot be in a sentence.*corpus0\.tsv, line"):
         take(loader_of(broken), 1)
     assert "prefetch" not in [thread.name for thread in threading.enumerate()]
 

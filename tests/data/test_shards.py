@@ -340,10 +340,10 @@ def test_unknown_splits_languages_and_pairs_are_refused(data: PreparedData) -> N
     with pytest.raises(InputError, match=r"no split 'trian'; did you mean 'train'\?"):
         data.split("trian")
     split = data.split("train")
-    with pytest.raises(InputError, match="no language 'de'; it holds fr and en"):
+    with pytest.raises(InputError, match="no language 'de'; it has fr and en"):
         split.tokens("de", 0)
     for pair in (-1, 3):
-        with pytest.raises(InputError, match=rf"no pair {pair}: it holds 3, counted from 0"):
+        with pytest.raises(InputError, match=rf"no pair {pair}: it has 3, counted from 0"):
             split.text("fr", pair)
         with pytest.raises(InputError, match=rf"no pair {pair}"):
             split.origin(pair)

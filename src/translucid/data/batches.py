@@ -1,10 +1,11 @@
 """The sequence of micro-batches: a pure function of (data, max_tokens, seed, epoch).
 
-A micro-batch holds at most `max_tokens` tokens on either side, padding, tag, BOS and EOS counted.
-Similar lengths stand together (see `packing`), and the micro-batches of an epoch come in random
-order. Those of all epochs form one sequence, whatever the number of processes: an optimiser step
-takes the next k of them, and rank r of w computes those whose place in the step is r modulo w. A
-step at the end of an epoch takes what it lacks from the next one, so that every step has exactly k.
+An epoch has every pair as often as its corpus weighs, in every direction. A micro-batch has at most
+`max_tokens` tokens on either side, including padding, tag, BOS and EOS. Sentences of similar length
+are batched together (see `packing`), and the micro-batches of an epoch come in random order. Those
+of all epochs form one sequence, whatever the number of processes: an optimiser step takes the next
+k of them, and rank r of w computes those whose position in the step is r modulo w. A step at the
+end of an epoch takes the missing ones from the next epoch, so that every step has exactly k.
 
 ::
 
@@ -31,12 +32,12 @@ from translucid.data.shuffle import derive_seed, scramble
 from translucid.errors import DataError, InputError
 from translucid.text.tokenizer import tag_id
 
-_COPIES, _EXAMPLES, _BATCHES = range(3)  # what a number is drawn for: draws must be independent
+_COPIES, _EXAMPLES, _BATCHES = range(3)  # what a random number is for, as draws must be independent
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """A place in the sequence of micro-batches: the next one is `batch` of `epoch`."""
+    """A position in the sequence of micro-batches: the next one is `batch` of `epoch`."""
 
     epoch: int
     batch: int
@@ -51,7 +52,7 @@ START = Cursor(epoch=0, batch=0)
 
 @dataclass(frozen=True, eq=False)
 class MicroBatch:
-    """Examples that are computed together, by direction and pair, and their place.
+    """Examples that are computed together, and their position.
 
     Row r is pair ``pairs[r]`` in direction ``directions[r]``.
     """
@@ -63,7 +64,7 @@ class MicroBatch:
 
 
 class Step(NamedTuple):
-    """The micro-batches of one optimiser step, over all ranks, and the place after them."""
+    """The micro-batches of one optimiser step, over all ranks, and the position after them."""
 
     batches: tuple[MicroBatch, ...]
     after: Cursor
@@ -73,10 +74,10 @@ class Step(NamedTuple):
 class Epoch:
     """The micro-batches of one epoch.
 
-    `order` holds the numbers of all examples, sorted by length. Batch b takes those from
-    ``starts[b]`` to ``starts[b + 1]``; `sequence` says in which order the batches come. Example
-    ``d * copies + c`` is copy c in direction d; `pair_of` gives the pair of a copy, and is None
-    where each pair has one copy.
+    `order` has the numbers of all examples, sorted by length. Batch b takes those from
+    ``starts[b]`` to ``starts[b + 1]``; `sequence` is the order of the batches. Example
+    ``d * copies + c`` is copy c in direction d; `pair_of` is the pair of each copy, or None if each
+    pair has one copy.
     """
 
     number: int
@@ -92,7 +93,7 @@ class Epoch:
         return len(self.sequence)
 
     def batch(self, index: int) -> MicroBatch:
-        """Return the micro-batch at a place of this epoch."""
+        """Return the micro-batch at a position of this epoch."""
         which = self.sequence[index]
         examples = self.order[self.starts[which] : self.starts[which + 1]].astype(np.int64)
         examples.sort()  # by direction, and within one so that files are read forwards
@@ -108,10 +109,10 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Batches:
-    """The endless sequence of micro-batches that training walks through.
+    """The endless sequence of micro-batches for training.
 
-    No example is left out: one that exceeds the budget alone is refused at construction, by an
-    InputError that names its line and the budget it needs.
+    No example is left out: if one exceeds the budget by itself, construction raises an InputError
+    that names its line and the budget it needs.
     """
 
     examples: Examples
@@ -132,7 +133,7 @@ class Batches:
         return longest_example(self.examples)
 
     def epoch(self, number: int) -> Epoch:
-        """Plan one epoch: time O(n log n), 12 bytes an example while at work and 4 afterwards."""
+        """Plan one epoch: time O(n log n), memory 12 bytes per example, 4 afterwards."""
         pair_of = repeat_by_weight(self.examples, epoch=number, key=derive_seed(self.seed, _COPIES))
         count = len(self.examples.split) if pair_of is None else len(pair_of)
         key = derive_seed(self.seed, number, _EXAMPLES)
@@ -147,7 +148,7 @@ class Batches:
             number=number,
             order=coding.examples(keys),
             starts=np.concatenate([np.zeros(1, np.int64), np.cumsum(batches.rows)]),
-            sequence=_shuffled(len(batches.rows), derive_seed(self.seed, number, _BATCHES)),
+            sequence=_shuffle(len(batches.rows), derive_seed(self.seed, number, _BATCHES)),
             copies=count,
             pair_of=pair_of,
             real_tokens=int(groups.size @ (groups.source + groups.target)),
@@ -155,7 +156,7 @@ class Batches:
         )
 
     def steps(self, cursor: Cursor, per_step: int) -> Iterator[Step]:
-        """Yield optimiser steps of `per_step` micro-batches each, without end, from a cursor on."""
+        """Yield optimiser steps of `per_step` micro-batches each, endlessly, from a cursor on."""
         if per_step < 1:
             raise InputError(f"per_step = {per_step}: must be at least 1")
         taken: list[MicroBatch] = []
@@ -166,7 +167,7 @@ class Batches:
                 taken.clear()
 
     def _sequence(self, cursor: Cursor) -> Iterator[tuple[MicroBatch, Cursor]]:
-        """Yield every micro-batch from a cursor on, with the place after it."""
+        """Yield every micro-batch from a cursor on, with the position after it."""
         first = cursor.batch
         for number in itertools.count(cursor.epoch):
             epoch = self.epoch(number)
@@ -210,15 +211,15 @@ def _sort_keys(
     return keys
 
 
-def _shuffled(count: int, key: int) -> NDArray[np.int64]:
-    """Return the numbers below `count` in a random order that `key` decides."""
+def _shuffle(count: int, key: int) -> NDArray[np.int64]:
+    """Return the numbers below `count` in a random order, chosen by `key`."""
     return np.argsort(scramble(np.arange(count, dtype=np.uint64), 64, key))
 
 
 MOST_EXAMPLES = 1 << 32  # in an epoch; their numbers are uint32
 
 _PAIRS_AT_A_TIME = 1 << 18
-_BINARY_PLACES = 32  # weights are numbers in fixed point, so that sums over epochs are exact
+_BINARY_PLACES = 32  # weights are fixed-point numbers, so that sums over epochs are exact
 _ONE = 1 << _BINARY_PLACES
 _NAMED_IN_A_MESSAGE = 5
 
@@ -227,9 +228,9 @@ _NAMED_IN_A_MESSAGE = 5
 class Examples:
     """The examples of a split; an example is a sentence pair in one direction.
 
-    `tags` holds, for each direction, the token that the source begins with, or None without tags.
-    Source and target tokens are below `sizes`. `weights` says by corpus number how often a pair
-    comes an epoch; None: each pair once.
+    `tags` are the tokens that sources begin with, one per direction, or None without tags. Source
+    and target tokens are below `sizes`. `weights` says by corpus number how often a pair comes per
+    epoch; None: once.
     """
 
     split: Split
@@ -242,7 +243,7 @@ class Examples:
     def lengths(
         self, direction: int, pairs: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return source and target lengths, with the tag and EOS, and BOS or EOS, counted."""
+        """Return source and target lengths, including the tag and EOS, and BOS or EOS."""
         source, target = self.directions[direction]
         added = 1 if self.tags[direction] is None else 2
         return (
@@ -250,14 +251,14 @@ class Examples:
             self.split.lengths(target, pairs) + 1,
         )
 
-    def place(self, pair: int) -> str:
-        """Say which file and line a pair came from."""
+    def describe_origin(self, pair: int) -> str:
+        """Return the file and line that a pair came from, for people."""
         corpus = int(_corpora(self, np.array([pair]))[0])
         return f"{', '.join(self.corpora[corpus].paths)}, line {self.split.origin(pair).line}"
 
 
 def load_examples(data: PreparedData, split: str) -> Examples:
-    """Return the examples of a split; weights count in ``train``, elsewhere a pair comes once."""
+    """Return the examples of a split; weights count only in ``train``."""
     manifest = data.manifest
     weights = tuple(corpus.weight for corpus in manifest.corpora)
     return Examples(
@@ -274,21 +275,21 @@ def load_examples(data: PreparedData, split: str) -> Examples:
 
 
 def iterate_blocks(split: Split, count: int) -> Iterator[NDArray[np.int64]]:
-    """Yield the numbers below `count` a block at a time, and give back pages read meanwhile."""
+    """Yield the numbers below `count` in blocks, and release the pages read in between."""
     for begin in range(0, count, _PAIRS_AT_A_TIME):
         yield np.arange(begin, min(begin + _PAIRS_AT_A_TIME, count))
         split.release()
 
 
 def repeat_by_weight(examples: Examples, *, epoch: int, key: int) -> NDArray[np.uint32] | None:
-    """Return the pair of every copy that an epoch holds, or None where each pair has one copy.
+    """Return the pair of every copy in an epoch, or None if each pair has one copy.
 
-    A pair of weight w has floor(w) or floor(w) + 1 copies. Each pair has a phase of its own, which
-    `key` and its number decide, so that after any number of epochs it has come within one of
-    epochs × w times::
+    A pair of weight w has floor(w) or floor(w) + 1 copies. Each pair has its own phase, chosen by
+    `key` and its number, so that after any number of epochs the number of its copies differs by
+    less than one from epochs × w::
 
         weight 0.4, phase 0.3    0.3 → 0.7 → 1.1 → 1.5 → 1.9 → 2.3    a copy each time the sum
-        copies in epoch               0     1     0     0     1       passes a whole number
+        copies in epoch               0     1     0     0     1       passes an integer
     """
     if examples.weights is None:
         return None
@@ -318,15 +319,15 @@ def _corpora(examples: Examples, pairs: NDArray[np.int64]) -> NDArray[np.uint32]
 
 
 def longest_example(examples: Examples) -> int:
-    """Return the greatest length, source or target, of all examples."""
+    """Return the maximum length, source or target, of all examples."""
     return max((int(lengths.max()) for _, lengths in _longer_sides(examples)), default=0)
 
 
 def check_examples(examples: Examples) -> None:
-    """Raise InputError where an epoch would hold no example, or more than can be numbered."""
+    """Raise InputError if an epoch would have no example, or too many to number."""
     folder, pairs = examples.split.folder, len(examples.split)
     if pairs == 0:
-        raise InputError(f"{folder} holds no sentence pairs, so there is nothing to batch")
+        raise InputError(f"{folder} has no sentence pairs, so there is nothing to batch")
     expected = float(pairs * len(examples.directions))
     if examples.weights is not None:
         weights = np.array(examples.weights)
@@ -338,16 +339,16 @@ def check_examples(examples: Examples) -> None:
     if not 1 <= expected <= MOST_EXAMPLES:
         raise InputError(
             f"{folder}: {pairs:,} pairs with the weights {examples.weights} make {expected:,.3f} "
-            f"examples an epoch; there must be from 1 to {MOST_EXAMPLES:,}. Change the weights "
+            f"examples per epoch; there must be from 1 to {MOST_EXAMPLES:,}. Change the weights "
             "(FILE@WEIGHT of `translucid prepare`)."
         )
 
 
 def describe_too_long(examples: Examples, max_tokens: int, needed: int) -> str:
-    """Say how many pairs exceed a batch alone, and the lines of the first."""
+    """Say how many pairs exceed a batch by themselves, and the lines of the first ones."""
     found = [pairs[lengths > max_tokens] for pairs, lengths in _longer_sides(examples)]
     pairs = np.unique(np.concatenate(found))
-    places = [f"  {examples.place(int(pair))}" for pair in pairs[:_NAMED_IN_A_MESSAGE]]
+    places = [f"  {examples.describe_origin(int(pair))}" for pair in pairs[:_NAMED_IN_A_MESSAGE]]
     if len(pairs) > len(places):
         places.append(f"  and {len(pairs) - len(places):,} more")
     return (
@@ -359,7 +360,7 @@ def describe_too_long(examples: Examples, max_tokens: int, needed: int) -> str:
 
 
 def _longer_sides(examples: Examples) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield, block by block, pairs that take part and the longer side of each."""
+    """Yield, in blocks, the pairs that are used and the longer side of each."""
     weights = None if examples.weights is None else np.array(examples.weights)
     for pairs in iterate_blocks(examples.split, len(examples.split)):
         used = pairs if weights is None else pairs[weights[_corpora(examples, pairs)] > 0]

@@ -1,6 +1,6 @@
-"""Batches read ahead: while the network computes one step, a thread prepares the next ones.
+"""Loading batches ahead: while the network computes one step, a thread prepares the next ones.
 
-What comes, and in which order, is decided in `batching` alone and does not depend on the thread.
+`batches` decides what comes in which order; the thread has no influence on it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from translucid.errors import InputError
 
 
 class LoadedStep(NamedTuple):
-    """What one process computes in one optimiser step, and the place after the step.
+    """What one process computes in one optimiser step, and the position after the step.
 
     There is one batch for each of its micro-batches; with subword sampling, sometimes more.
     """
@@ -31,9 +31,9 @@ class LoadedStep(NamedTuple):
 
 @dataclass(frozen=True)
 class Loader:
-    """Loads batches in a thread, up to `ahead` steps before they are needed.
+    """Load batches in a thread, up to `ahead` steps before they are needed.
 
-    `pin` puts them into memory from which a GPU copies by itself.
+    `pin` puts them into pinned memory, from which a GPU copies asynchronously.
     """
 
     batches: Batches
@@ -48,14 +48,14 @@ class Loader:
     def steps(
         self, cursor: Cursor, *, per_step: int, rank: int, world: int
     ) -> Prefetcher[LoadedStep]:
-        """Give the steps from a cursor on, without end, as process `rank` of `world` sees them.
+        """Return the steps of process `rank` of `world`, endlessly, from a cursor on.
 
-        To be used in a ``with`` statement, which ends the thread.
+        Use it in a ``with`` statement, which ends the thread.
         """
         return Prefetcher(self._steps(cursor, per_step, rank, world), self.ahead)
 
     def epoch(self, number: int) -> Prefetcher[Batch]:
-        """Give the batches of one epoch, as validation wants them."""
+        """Return the batches of one epoch, for validation."""
         return Prefetcher(self._epoch(number), self.ahead)
 
     def _steps(self, cursor: Cursor, per_step: int, rank: int, world: int) -> Iterator[LoadedStep]:
@@ -69,7 +69,7 @@ class Loader:
             yield from self._load(epoch.batch(index))
 
     def _load(self, batch: MicroBatch) -> Iterator[Batch]:
-        """Yield the tensors of a micro-batch, in one piece or, with sampling, in several."""
+        """Yield the tensors of a micro-batch, in one part or, with sampling, in several."""
         examples = self.batches.examples
         if self.sampling is None:
             pieces = iter([(batch, *load_rows(batch, examples))])
@@ -84,14 +84,14 @@ T = TypeVar("T")
 
 
 class Prefetcher(Iterator[T], Generic[T]):
-    """Gives the items of an iterator in their order, made by a thread up to `ahead` of them ahead.
+    """Yield the items of an iterator in order, computed by a thread up to `ahead` items ahead.
 
-    An exception in the thread is raised here, at the place of the item that failed. The thread ends
-    with the ``with`` statement, with `close`, when nobody holds this object any more, and at exit.
+    An exception in the thread is raised here, instead of the item that failed. The thread ends with
+    the ``with`` statement, with `close`, when this object is garbage, and at exit.
     """
 
     def __init__(self, items: Iterator[T], ahead: int) -> None:
-        # The thread knows the channel but not this object, which can therefore be collected.
+        # The thread refers to the channel but not to this object, which can therefore be collected.
         channel = _Channel[T](ahead)
         thread = threading.Thread(target=channel.fill, args=(items,), name="prefetch", daemon=True)
         thread.start()
@@ -102,7 +102,7 @@ class Prefetcher(Iterator[T], Generic[T]):
         return self._channel.get()
 
     def close(self) -> None:
-        """End the thread, and wait for its end; what it has made ahead is dropped."""
+        """End the thread and wait for it; items computed ahead are dropped."""
         self._close()
 
     def __enter__(self) -> Self:
@@ -119,12 +119,12 @@ class Prefetcher(Iterator[T], Generic[T]):
 
 def _end(channel: _Channel[T], thread: threading.Thread) -> None:
     channel.close()
-    if thread is not threading.current_thread():  # where the thread itself collects the garbage
+    if thread is not threading.current_thread():  # if the thread itself collects the garbage
         thread.join()
 
 
 class _Channel(Generic[T]):
-    """Items on their way from one thread to another, and how the sequence ended."""
+    """A bounded queue between two threads, and how the sequence ended."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -135,13 +135,13 @@ class _Channel(Generic[T]):
         self._error: BaseException | None = None
 
     def fill(self, items: Iterator[T]) -> None:
-        """Put items in until they end or nobody wants more; runs in the thread."""
+        """Put items in until they end or the channel is closed; runs in the thread."""
         error = None
         try:
             for item in items:
                 if not self._put(item):
                     break
-        except BaseException as caught:  # not handled here: the other thread raises it
+        except BaseException as caught:  # raised by the other thread
             error = caught
         with self._changed:
             self._ended, self._error = True, error
@@ -169,7 +169,7 @@ class _Channel(Generic[T]):
         raise StopIteration
 
     def close(self) -> None:
-        """Stop the sequence and drop what is on its way."""
+        """Stop the sequence and drop the waiting items."""
         with self._changed:
             self._closed = True
             self._items.clear()

@@ -25,7 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")  # languages and splits become 
 
 @dataclass(frozen=True)
 class Layout:
-    """What fixes the form of a shard: its two languages and the size of the vocabulary."""
+    """What determines the format of a shard: its two languages and the vocabulary size."""
 
     languages: tuple[str, str]
     vocab_size: int
@@ -38,9 +38,9 @@ class Layout:
 
 @dataclass(frozen=True)
 class TokenizerEntry:
-    """Which tokenizer made the ids; the fingerprint is the SHA-256 of tokenizer.model.
+    """The tokenizer that made the ids; the fingerprint is the SHA-256 of tokenizer.model.
 
-    `target_pieces`: targets have ids below it only; None where they may have any.
+    `target_pieces`: all ids of targets are below it; None if they may have any.
     """
 
     kind: str
@@ -50,13 +50,13 @@ class TokenizerEntry:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many ids sources and targets can have."""
+        """The vocabulary sizes of sources and targets."""
         return self.vocab_size, self.target_pieces or self.vocab_size
 
 
 @dataclass(frozen=True)
 class CorpusEntry:
-    """A corpus that went in: its files, how often each of its pairs comes an epoch, its size."""
+    """A corpus: its files, how often each of its pairs comes per epoch, its size."""
 
     paths: tuple[str, ...]
     weight: float
@@ -77,10 +77,10 @@ class Manifest:
     """The content of manifest.json.
 
     `languages` gives each language its tag slot. It may name more than the two of this folder: a
-    model that speaks three languages is trained on several folders that share this table and the
-    tokenizer. With `tagged`, a source sentence begins with the tag of the language wanted. With
-    `lowercase`, all text was brought into lower case, and with `plain_typography` into the
-    apostrophes and quotes of a keyboard; older folders do not say, and have what was written.
+    model of three languages is trained on several folders that share this table and the tokenizer.
+    With `tagged`, a source sentence begins with the tag of the target language. With `lowercase`,
+    all text is in lower case, and with `plain_typography` it has only the apostrophes and quotes of
+    a keyboard; in older folders both are missing and false.
     """
 
     version: int
@@ -98,15 +98,15 @@ class Manifest:
 
     @property
     def layout(self) -> Layout:
-        """The form of this folder's shards."""
+        """The format of this folder's shards."""
         return Layout((self.source_lang, self.target_lang), self.tokenizer.vocab_size)
 
     def to_json(self) -> str:
         """Return the content of manifest.json.
 
-        `lowercase` and `plain_typography` are only there where they are true, and `target_pieces`
-        where it is a number: a run knows its data by these bytes, and one that was begun before
-        there was such data goes on.
+        `lowercase` and `plain_typography` are written only if true, and `target_pieces` only if it
+        is a number: a run identifies its data by these bytes, and a run that was begun before these
+        keys existed must still recognise it.
         """
         values = dataclasses.asdict(self)
         for name in ("lowercase", "plain_typography"):
@@ -118,7 +118,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, text: str, path: Path) -> Manifest:
-        """Read a manifest; a DataError that names `path` lists all that is wrong with it."""
+        """Read a manifest; a DataError that names `path` lists everything that is wrong with it."""
         remedy = "Restore the file, or run `translucid prepare` again."
         try:
             _refuse_newer(json.loads(text), path)
@@ -142,7 +142,7 @@ _ADAPTER = TypeAdapter(Manifest)
 
 
 def _refuse_newer(values: object, path: Path) -> None:
-    """Refuse a version from the future before its unknown fields confuse the message."""
+    """Refuse a newer version before its unknown fields confuse the message."""
     version = values.get("version") if isinstance(values, dict) else None
     if isinstance(version, int) and version > VERSION:
         raise DataError(

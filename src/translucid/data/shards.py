@@ -1,4 +1,24 @@
-"""Reading shards through memory maps."""
+"""The prepared data folder: tokens and text on disk, read through memory maps.
+
+::
+
+    DATA/manifest.json        what is in the folder; written last, so its presence means "complete"
+    DATA/tokenizer.model
+    DATA/train/fr.tokens      the token ids of all sentences, concatenated, without special tokens
+    DATA/train/fr.offsets     where each sentence begins; n + 1 numbers, the last is the end
+    DATA/train/fr.text        the same sentences as UTF-8
+    DATA/train/fr.text_offsets
+    DATA/train/en.…           the other side
+    DATA/train/origin         for each pair, its corpus number and its line there
+
+    tokens    12  7  431  9 │ 55  8 │ 310  4  4      Sentence 1 is tokens[4:6]; an empty sentence
+    offsets    0             4       6           9   has two equal offsets.
+
+Numbers are little-endian: token ids uint16 for a vocabulary of up to 65,536, otherwise uint32;
+offsets uint64; origin two uint32. A folder is written under a temporary name, synced and renamed,
+so a process killed at any moment leaves either all of it or nothing. Any number of processes write
+parts, which are then merged.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +41,12 @@ from translucid.data.manifest import MANIFEST, Layout, Manifest, SplitEntry
 from translucid.errors import DataError, InputError, nearest
 from translucid.text.tokenizer import PAD, utf8
 
-_SMALL = 1 << 28  # bytes of a split that may stay in memory for good
+_SMALL = 1 << 28  # bytes of a split that may stay in memory
 _SENTENCES_BETWEEN_RELEASES = 256
 
 
 class Origin(NamedTuple):
-    """Where a pair came from: the corpus's number in the manifest, and the line there."""
+    """Where a pair came from: the number of the corpus in the manifest, and the line."""
 
     corpus: int
     line: int
@@ -34,7 +54,7 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True)
 class PreparedData:
-    """A complete data folder, as `open_data` has checked it."""
+    """A complete data folder, checked by `open_data`."""
 
     folder: Path
     manifest: Manifest
@@ -45,7 +65,7 @@ class PreparedData:
         return self.folder / TOKENIZER
 
     def split(self, name: str) -> Split:
-        """Return one of the folder's splits: ``train``, ``dev``, ``test``."""
+        """Return a split: ``train``, ``dev`` or ``test``."""
         splits = self.manifest.splits
         if name not in splits:
             raise InputError(f"{self.folder} has no split {name!r}; {nearest(name, splits)}")
@@ -53,10 +73,10 @@ class PreparedData:
 
 
 def open_data(folder: Path) -> PreparedData:
-    """Open a folder that `translucid prepare` has made, after checking that it is whole.
+    """Open a folder that `translucid prepare` has made, after checking that it is complete.
 
-    Refuses by DataError a folder that is missing, unfinished, from a newer version, whose files do
-    not have the sizes that the manifest states, or whose tokenizer is another one.
+    Raises DataError for a folder that is missing, unfinished, from a newer version, whose files do
+    not have the sizes in the manifest, or that has another tokenizer.
     """
     path = folder / MANIFEST
     if not path.is_file():
@@ -64,8 +84,8 @@ def open_data(folder: Path) -> PreparedData:
         raise DataError(
             folder,
             f"{problem} (no {MANIFEST})",
-            remedy="Run `translucid prepare FILE... --from fr --to en -o FOLDER`; it goes on where "
-            "it was stopped.",
+            remedy="Run `translucid prepare FILE... --from fr --to en -o FOLDER`; it continues "
+            "where it was stopped.",
         )
     try:
         text = path.read_text(encoding="utf-8")
@@ -93,11 +113,11 @@ def _check_tokenizer(path: Path, fingerprint: str) -> None:
 class Split:
     """The sentence pairs of one split, read through memory maps.
 
-    Nothing is opened before it is needed; a copy sent to another process opens the files anew.
+    Files are opened when they are needed; a copy sent to another process opens them again.
 
-    A mapped page counts as memory of the process, and each sentence read maps many around it (half
-    a megabyte on some systems), so that a walk in random order would soon hold a large split whole.
-    Therefore the pages of a large split are given back every few hundred sentences.
+    A mapped page counts as memory of the process, and each sentence maps many pages around it (half
+    a megabyte on some systems), so that reading in random order would soon keep a large split in
+    memory. Therefore the pages of a large split are released every few hundred sentences.
     """
 
     def __init__(self, folder: Path, entry: SplitEntry, layout: Layout) -> None:
@@ -115,13 +135,13 @@ class Split:
     def tokens(self, lang: str, pair: int) -> NDArray[np.unsignedinteger]:
         """Return the token ids of one sentence, a view of the file."""
         begin, end = self._bounds(lang, "offsets", pair)
-        self._have_read(1)
+        self._count_read(1)
         return self._map(f"{lang}.tokens", self.layout.token_type)[begin:end]
 
     def text(self, lang: str, pair: int) -> str:
         """Return one sentence as text."""
         begin, end = self._bounds(lang, "text_offsets", pair)
-        self._have_read(1)
+        self._count_read(1)
         return self._map(f"{lang}.text", np.dtype("u1"))[begin:end].tobytes().decode()
 
     def lengths(self, lang: str, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -132,7 +152,7 @@ class Split:
     def rows(
         self, lang: str, pairs: NDArray[np.int64]
     ) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int64]]:
-        """Return the tokens of some sentences, one after another, and the length of each."""
+        """Return the tokens of some sentences, concatenated, and their lengths."""
         offsets = self._index(lang, "offsets")
         tokens = self._map(f"{lang}.tokens", self.layout.token_type)
         found, lengths = [tokens[:0]], np.empty(len(pairs), np.int64)
@@ -142,12 +162,12 @@ class Split:
             bounds = zip(begins.tolist(), ends.tolist(), strict=True)
             found.append(np.concatenate([tokens[begin:end] for begin, end in bounds]))
             lengths[first : first + len(some)] = ends - begins
-            self._have_read(len(some))
+            self._count_read(len(some))
         return np.concatenate(found), lengths
 
     def origin(self, pair: int) -> Origin:
         """Return the corpus and line that a pair came from."""
-        self._refuse_outside(pair)
+        self._check_pair(pair)
         corpus, line = self._map("origin", ORIGIN)[pair]
         return Origin(int(corpus), int(line))
 
@@ -157,31 +177,31 @@ class Split:
         return corpora
 
     def release(self) -> None:
-        """Give the memory of pages read so far back to the system, which can read them again."""
+        """Release the memory of the pages read so far; the system can read them again."""
         for mapped in self._maps.values():
             mapped.release()
         self._read = 0
 
-    def _have_read(self, sentences: int) -> None:
+    def _count_read(self, sentences: int) -> None:
         self._read += sentences
         if self._large and self._read >= _SENTENCES_BETWEEN_RELEASES:
             self.release()
 
     def _bounds(self, lang: str, kind: str, pair: int) -> tuple[int, int]:
-        self._refuse_outside(pair)
+        self._check_pair(pair)
         begin, end = self._index(lang, kind)[pair : pair + 2]
         return int(begin), int(end)
 
-    def _refuse_outside(self, pair: int) -> None:
+    def _check_pair(self, pair: int) -> None:
         if not 0 <= pair < len(self):
             raise InputError(
-                f"{self.folder} has no pair {pair}: it holds {len(self):,}, counted from 0"
+                f"{self.folder} has no pair {pair}: it has {len(self):,}, counted from 0"
             )
 
     def _index(self, lang: str, kind: str) -> NDArray[np.uint64]:
         if lang not in self.layout.languages:
             known = " and ".join(self.layout.languages)
-            raise InputError(f"{self.folder} holds no language {lang!r}; it holds {known}")
+            raise InputError(f"{self.folder} has no language {lang!r}; it has {known}")
         return self._map(f"{lang}.{kind}", OFFSET)
 
     def _map(self, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -212,7 +232,7 @@ _OFFSETS_AT_A_TIME = 1 << 17
 
 
 class Record(NamedTuple):
-    """One cleaned and encoded pair on its way to disk."""
+    """One cleaned and encoded pair, to be written."""
 
     source: str
     target: str
@@ -223,9 +243,9 @@ class Record(NamedTuple):
 
 
 def write_part(folder: Path, records: Iterable[Record], layout: Layout) -> SplitEntry:
-    """Write one chunk of pairs as a folder of its own and return its size.
+    """Write one chunk of pairs as a folder and return its size.
 
-    The folder appears all at once or not at all; an older one of that name is replaced. Memory does
+    The folder appears completely or not at all; an older one of that name is replaced. Memory does
     not grow with the number of records.
     """
     with new_folder(folder) as draft, contextlib.ExitStack() as stack:
@@ -248,7 +268,7 @@ def write_part(folder: Path, records: Iterable[Record], layout: Layout) -> Split
 def merge_parts(parts: Sequence[Path], folder: Path, layout: Layout) -> SplitEntry:
     """Concatenate parts, in the order given, into one folder and return its size.
 
-    The result is byte for byte what `write_part` makes of all their records, however these were cut
+    The result is byte for byte what `write_part` makes of all their records, however they were cut
     into parts. Memory does not grow with the data. The parts are left as they are.
     """
     entries = [measure(part, layout) for part in parts]
@@ -270,7 +290,7 @@ def merge_parts(parts: Sequence[Path], folder: Path, layout: Layout) -> SplitEnt
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write manifest.json, which declares the folder complete: to be done last."""
+    """Write manifest.json, which declares the folder complete: do it last."""
     with new_file(folder / MANIFEST) as file:
         file.write(manifest.to_json().encode())
 
@@ -323,7 +343,7 @@ class _SideWriter:
         )
         return (
             f"token id {wrong} ({self.lang} side, corpus {record.corpus}, line {record.line}) "
-            f"cannot stand in a sentence; with this vocabulary, ids go from {PAD + 1} to "
+            f"cannot be in a sentence; with this vocabulary, ids go from {PAD + 1} to "
             f"{size - 1}. Use the tokenizer whose size the layout states."
         )
 
@@ -336,7 +356,7 @@ def _concatenate(sources: Sequence[Path], target: Path) -> None:
 
 
 def _concatenate_offsets(sources: Sequence[Path], target: Path) -> None:
-    """Concatenate indexes: each part's offsets move up by what the parts before it hold."""
+    """Concatenate indexes: the offsets of each part grow by the size of the parts before it."""
     base = np.zeros(1, OFFSET)
     with synced(target) as out:
         out.write(base.tobytes())
@@ -358,7 +378,7 @@ PREPARE_AGAIN = "The folder is damaged or was copied in part. Run `translucid pr
 
 
 def measure(folder: Path, layout: Layout) -> SplitEntry:
-    """Read the size of a part or split from its files, and check that they agree."""
+    """Return the size of a part or split from its files, after checking that they agree."""
     pairs = file_size(folder / "origin") // ORIGIN.itemsize
     entry = SplitEntry(
         pairs=pairs,
@@ -385,7 +405,7 @@ def file_sizes(entry: SplitEntry, layout: Layout) -> dict[str, int]:
 
 
 def check_sizes(folder: Path, entry: SplitEntry, layout: Layout) -> None:
-    """Compare every file of a split with its stated size; refuse the first that differs."""
+    """Compare every file of a split with its stated size; raise DataError if one differs."""
     for name, size in file_sizes(entry, layout).items():
         if (actual := file_size(folder / name)) != size:
             raise DataError(

@@ -80,7 +80,7 @@ def _pairs(batch: Batch, examples: Examples) -> list[dict[str, Any]]:
         source, target = examples.directions[direction]
         rows.append(
             {
-                "place": examples.place(pair),
+                "place": examples.describe_origin(pair),
                 "line": examples.split.origin(pair).line,
                 "source": examples.split.text(source, pair),
                 "target": examples.split.text(target, pair),
