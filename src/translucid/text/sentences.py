@@ -1,10 +1,10 @@
-"""Dividing a text that is too long to be translated at once.
+"""Splitting a text into sentences, and a text that is too long into parts.
 
-A text falls into sentences. A sentence that is still too long is cut at the clause mark nearest to
-its middle, else at the space nearest to it, else in the middle of a word. The pieces, joined, are
-the text to the last character: white space stays with the piece before it.
+A sentence that is too long is cut at the clause mark nearest to its middle, or at the space nearest
+to it, or in the middle of a word. The parts, joined, are exactly the text: white space stays with
+the part before it.
 
-The rules know marks of many scripts and a few abbreviations, and no language.
+The rules know the punctuation of many scripts and a few abbreviations, but no language.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator
 from translucid.text.word_and_character import UNSPACED
 
 _CLOSING = "\"'”’»›)\\]}」』）】》"
-# After these, a sentence has ended only if white space follows, and behind it no small letter.
+# These end a sentence only if white space follows, and then no lower-case letter.
 _SPACED_ENDS = ".!?…‽؟۔।॥։።"
-# These end a sentence wherever they stand.
+# These always end a sentence.
 _WIDE_ENDS = "。！？｡។။"
 _SENTENCE_END = re.compile(
     rf"(?<![{_SPACED_ENDS}])[{_SPACED_ENDS}]++(?:[{_CLOSING}]|\s»)*\s+"
@@ -28,8 +28,8 @@ _SENTENCE_END = re.compile(
 _CLAUSE_END = re.compile(rf"[,;:،؛—–][{_CLOSING}]*\s+|[、，；：][{_CLOSING}]*\s*")
 _SPACES = re.compile(r"\s+")
 _LAST_WORD = re.compile(r"(\w[\w.]*)\.$")
-# Words that a full stop follows inside a sentence, in any case; beside them, single letters
-# ("J. S. Bach") and numbers of one or two digits ("am 3. Mai").
+# Words that a full stop follows inside a sentence, in upper or lower case; in addition, single
+# letters ("J. S. Bach") and numbers of one or two digits ("am 3. Mai").
 _ABBREVIATIONS = re.compile(
     "abs al approx apt art av ave bd bzw ca cf ch chap co corp dept dr dres ed eds e.g etc evtl ex "
     "fig ff fr gen gov hon hr hrsg i.e inc inkl jr lt ltd max mgr min mio mlle mm mme mr mrs ms "
@@ -39,17 +39,17 @@ _ABBREVIATIONS = re.compile(
 )
 
 
-def divide(text: str, fits: Callable[[str], bool]) -> list[str]:
-    """Return the pieces of a text, each of which fits; they are the text when joined."""
+def split_to_fit(text: str, fits: Callable[[str], bool]) -> list[str]:
+    """Return the parts of a text, each of which fits; joined, they are the text."""
     if fits(text):
         return [text]
-    return [piece for sentence in sentences(text) for piece in _halves(sentence, fits)]
+    return [piece for sentence in split_sentences(text) for piece in _halve(sentence, fits)]
 
 
-def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, each with the white space behind it.
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text, each with the white space after it.
 
-    >>> sentences("Dr. Who came. He saw! Then?")
+    >>> split_sentences("Dr. Who came. He saw! Then?")
     ['Dr. Who came. ', 'He saw! ', 'Then?']
     """
     places = [0, *_sentence_ends(text), len(text)]
@@ -60,14 +60,14 @@ def _sentence_ends(text: str) -> Iterator[int]:
     begin = 0
     for match in _SENTENCE_END.finditer(text):
         end = match.end()
-        if end == len(text) or (match[0][0] in _SPACED_ENDS and _goes_on(text, begin, match)):
+        if end == len(text) or (match[0][0] in _SPACED_ENDS and _continues(text, begin, match)):
             continue
         begin = end
         yield end
 
 
-def _goes_on(text: str, begin: int, match: re.Match[str]) -> bool:
-    """Tell whether a sentence goes on behind a mark and white space."""
+def _continues(text: str, begin: int, match: re.Match[str]) -> bool:
+    """Return whether a sentence continues after a mark and white space."""
     if text[match.end()].islower():
         return True
     if match[0].rstrip() != ".":
@@ -83,8 +83,8 @@ def _goes_on(text: str, begin: int, match: re.Match[str]) -> bool:
     )
 
 
-def _halves(text: str, fits: Callable[[str], bool]) -> list[str]:
-    """Cut a text in two until every piece fits; a single character is never cut."""
+def _halve(text: str, fits: Callable[[str], bool]) -> list[str]:
+    """Cut a text in two until every part fits; a single character is never cut."""
     waiting, pieces = [text], []
     while waiting:
         piece = waiting.pop()
@@ -112,24 +112,24 @@ def _cut(text: str) -> int:
 
 
 def _middle_character(text: str) -> int:
-    """Return the place nearest to the middle where a character begins, marks on it not counted.
+    """Return the position nearest to the middle where a character begins, with its marks.
 
-    A text of nothing but marks is cut in the middle: cut at its end, it would take a cut a mark.
+    A text of only combining marks is cut in the middle: at its end, it would need one cut per mark.
     """
     middle = len(text) // 2
     near = (place for way in range(middle) for place in (middle + way, middle - way))
-    return next((place for place in near if _begins(text, place)), max(1, middle))
+    return next((place for place in near if _is_boundary(text, place)), max(1, middle))
 
 
-def _begins(text: str, place: int) -> bool:
-    """Tell whether a character begins at a place, and none is joined to the one before it."""
+def _is_boundary(text: str, place: int) -> bool:
+    """Return whether a character begins at a position and is not joined to the one before it."""
     return (
         unicodedata.category(text[place])[0] != "M" and "\u200d" not in text[place - 1 : place + 1]
     )
 
 
 def is_unspaced(character: str) -> bool:
-    """Tell whether a character is of a script that has no spaces between words.
+    """Return whether a character belongs to a script without spaces between words.
 
     >>> [is_unspaced(character) for character in "語。aअ"]
     [True, True, False, False]

@@ -35,7 +35,7 @@ from translucid.text.placeholders import (
     protect,
     unmask,
 )
-from translucid.text.sentences import divide, is_unspaced
+from translucid.text.sentences import is_unspaced, split_to_fit
 from translucid.text.spans import Span, SpanFinder
 from translucid.translator.terms import Terminology
 
@@ -231,7 +231,7 @@ class _Dividing:
         """Return pieces that can be read at once; joined they are the text."""
         if self._fits(masked):
             return [masked]
-        return _without_blank(divide(masked, self._fits))
+        return _without_blank(split_to_fit(masked, self._fits))
 
     def _fits(self, masked: str) -> bool:
         few = can_protect(masked)

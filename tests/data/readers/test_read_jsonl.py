@@ -113,7 +113,7 @@ def test_an_array_is_not_json_lines(path: Path) -> None:
     save(path, '[\n{"fr": "un", "en": "one"}\n]\n')
     with pytest.raises(DataError) as caught:
         read_all(corpus_of(path, "jsonl"))
-    assert caught.value.problem == "is one JSON array, not one JSON object a line"
+    assert caught.value.problem == "is one JSON array, not one JSON object per line"
     assert caught.value.remedy == f"Convert it: jq -c '.[]' {path} > NEW.jsonl"
 
 

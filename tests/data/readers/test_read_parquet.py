@@ -92,16 +92,16 @@ def test_columns_that_are_not_there_list_those_that_are(path: Path) -> None:
 
 def test_broken_files(path: Path) -> None:
     path.write_bytes(b"not parquet at all")
-    assert refused(path).problem.startswith("is not a sound Parquet file: ")
+    assert refused(path).problem.startswith("is not a valid Parquet file: ")
     assert refused(path).remedy == "Write or download it again."
     path.write_bytes(b"")
-    assert "is not a sound Parquet file" in refused(path).problem
+    assert "is not a valid Parquet file" in refused(path).problem
     numbers = [str(number) for number in range(5000)]
     write(path, {"fr": numbers, "en": numbers})
     data = bytearray(path.read_bytes())
     data[200:2000] = bytes(1800)
     path.write_bytes(data)
-    assert refused(path).problem.startswith("is not a sound Parquet file: ")
+    assert refused(path).problem.startswith("is not a valid Parquet file: ")
     path.unlink()
     path.symlink_to(path)
     assert "cannot be read: " in refused(path).problem
@@ -110,7 +110,7 @@ def test_broken_files(path: Path) -> None:
 def test_text_that_is_not_utf_8(path: Path) -> None:
     bad = pa.array([b"\xe9t\xe9"], pa.binary()).view(pa.string())
     pq.write_table(pa.Table.from_arrays([bad, bad], names=["fr", "en"]), path)
-    assert "is not a sound Parquet file: 'utf-8' codec can't decode" in refused(path).problem
+    assert "is not a valid Parquet file: 'utf-8' codec can't decode" in refused(path).problem
 
 
 def test_without_pyarrow_the_message_says_what_to_install(

@@ -202,7 +202,7 @@ def test_a_charset_that_is_unknown_or_wrong(path: Path) -> None:
 def test_a_string_that_does_not_end(path: Path, line: str) -> None:
     error = broken(path, f'msgid "a"\n{line}')
     assert error.line == 2
-    assert error.problem == f"a string does not end as it should: {line}"
+    assert error.problem == f"a string does not end properly: {line}"
     assert "If this is the last line, the file was cut off." in error.remedy
 
 

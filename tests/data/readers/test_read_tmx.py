@@ -75,7 +75,7 @@ def test_a_memory_in_other_languages_lists_them(path: Path) -> None:
     with pytest.raises(DataError) as caught:
         read_all(corpus_of(path, "tmx"))
     assert caught.value.problem == (
-        "no unit holds both fr and en; languages in the file: de-DE (2), en (2)"
+        "no unit has both fr and en; languages in the file: de-DE (2), en (2)"
     ) or caught.value.problem.endswith("languages in the file: en (2), de-DE (2)")
     assert caught.value.remedy == "Give two of these as --from and --to."
 

@@ -119,7 +119,7 @@ def test_a_file_that_was_cut_off(path: Path) -> None:
 
 def test_a_bare_ampersand_has_its_own_remedy(path: Path) -> None:
     error = broken(path, b"<tmx>\n<tu>AT&T</tu></tmx>")
-    assert error.remedy.startswith("An & that stands for itself must be written &amp;. Repair")
+    assert error.remedy.startswith("A plain & must be written &amp;. Repair")
 
 
 def test_units_before_the_fault_were_given_first(path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_document_of_another_kind(path: Path) -> None:
 def test_a_text_of_more_than_ten_megabytes(path: Path) -> None:
     error = broken(path, b"<tmx>\n<tu>" + b"x" * 50_000_000 + b"</tu></tmx>")
     assert error.line == 2
-    assert error.remedy == "A text of more than 10 MB is no sentence: take it out."
+    assert error.remedy == "A text of more than 10 MB is not a sentence: remove it."
 
 
 def test_a_unit_that_does_not_end(path: Path) -> None:

@@ -1,10 +1,10 @@
-"""JSON lines: an object a line, with the two sentences in two of its fields.
+"""JSON lines: one object per line, with the two sentences in two of its fields.
 
-The fields are named by ``fields``, with dots into nested objects (``translation.fr``), or found by
-their language (``fr``, ``en-GB``) or the names ``source`` and ``target``, at the top or inside
-``translation``. A line that is no object or lacks a field is counted and skipped; a file where most
-lines do is refused. JSON can hold half of a surrogate pair, which no text can: such halves are
-replaced by U+FFFD and counted.
+The fields are named by ``fields``, with dots for nested objects (``translation.fr``), or recognised
+by their language (``fr``, ``en-GB``) or the names ``source`` and ``target``, at the top or inside
+``translation``. A line that is not an object or lacks a field is counted and skipped; a file in
+which most lines do is refused. JSON can contain half of a surrogate pair, which no text can: such
+halves are replaced by U+FFFD and counted.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class _BadLineError(Exception):
 
 
 def read_jsonl(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
-    """Yield the pairs of a file of JSON objects, one a line."""
+    """Yield the pairs of a file of JSON objects, one per line."""
     (path,) = corpus.paths
     check = RowCheck(
         path,
         report,
-        remedy="Say which fields hold the two sentences: --fields SOURCE,TARGET "
+        remedy="Say which fields contain the two sentences: --fields SOURCE,TARGET "
         "(with dots for nested ones, such as translation.fr).",
     )
     for number, line in enumerate(read_text_lines(path, corpus.languages, report), start=1):
@@ -53,7 +53,9 @@ def read_jsonl(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
             continue
         check.good()
         if "\\u" in line:
-            source, target = (_whole(text, number, report) for text in (source, target))
+            source, target = (
+                _replace_surrogates(text, number, report) for text in (source, target)
+            )
         yield Pair(source, target, number)
     check.finish()
 
@@ -86,7 +88,7 @@ def _default_fields(row: dict[str, object], languages: tuple[str, str]) -> tuple
 
 
 def _text(row: dict[str, object], field: str) -> str:
-    """Return the text at a field: the one of that very name, else down the dotted path."""
+    """Return the text of a field: the one of exactly that name, or at the dotted path."""
     value: object = row
     for name in [field] if field in row else field.split("."):
         if not isinstance(value, dict) or name not in value:
@@ -100,8 +102,8 @@ def _text(row: dict[str, object], field: str) -> str:
     return value
 
 
-def _whole(text: str, line: int, report: ReadReport) -> str:
-    """Replace halves of surrogate pairs, which could not be written or tokenized."""
+def _replace_surrogates(text: str, line: int, report: ReadReport) -> str:
+    """Replace halves of surrogate pairs, which cannot be written or tokenized."""
     if not _SURROGATE.search(text):
         return text
     text = _SURROGATE.sub("\ufffd", text)
@@ -113,7 +115,7 @@ def _refuse_array(path: Path, line: str) -> None:
     if line.lstrip().startswith("["):
         raise DataError(
             path,
-            "is one JSON array, not one JSON object a line",
+            "is one JSON array, not one JSON object per line",
             remedy=f"Convert it: jq -c '.[]' {path} > NEW.jsonl",
             line=1,
         )

@@ -1,8 +1,8 @@
 """Parquet tables, with the two sentences in two of their columns.
 
-Columns are named as the fields of a JSON object are (see ``jsonl``): by ``fields``, with dots into
-structures, or by their language, at the top or inside ``translation``, which is how the public
-datasets hold them. A row with a missing value is counted and skipped.
+Columns are chosen like the fields of a JSON object (see ``jsonl``): by ``fields``, with dots for
+structures, or by their language, at the top or inside ``translation``, as in public datasets. A row
+with a missing value is counted and skipped.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read_parquet(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
             raise unreadable(path, error) from error
         raise DataError(
             path,
-            f"is not a sound Parquet file: {error}",
+            f"is not a valid Parquet file: {error}",
             remedy="Write or download it again.",
         ) from error
 
@@ -56,7 +56,7 @@ def _fields(pyarrow: Any, schema: Any, corpus: Corpus) -> tuple[str, str]:
         raise DataError(
             corpus.paths[0],
             f"{what}; its text columns: {', '.join(known) or 'none'}",
-            remedy="Say which columns hold the two sentences: --fields SOURCE,TARGET",
+            remedy="Say which columns contain the two sentences: --fields SOURCE,TARGET",
         )
     return fields
 
@@ -76,7 +76,7 @@ def _default_fields(
 
 
 def _text_columns(pyarrow: Any, schema: Any) -> list[str]:
-    """Return the dotted paths of all columns of text, those inside structures too."""
+    """Return the dotted paths of all text columns, including those inside structures."""
 
     def walk(prefix: str, fields: Any) -> Iterator[str]:
         for field in fields:
@@ -94,7 +94,7 @@ def _text_columns(pyarrow: Any, schema: Any) -> list[str]:
 
 
 def _column(batch: Any, field: str) -> list[str | None]:
-    """Return one column's texts, those of a structure by its dotted path."""
+    """Return the texts of a column, which may be a dotted path into structures."""
     if field in batch.schema.names:
         return list(batch.column(field).to_pylist())
     first, *rest = field.split(".")

@@ -1,11 +1,11 @@
-"""PO and POT, the catalogues of gettext.
+"""PO and POT, the message catalogues of gettext.
 
 An entry gives its ``msgid`` and ``msgstr``; one with plural forms gives the singular with the form
 that the language uses for one, and the plural with each other form. The header, fuzzy, obsolete and
-untranslated entries are skipped, each counted; ``msgctxt`` is ignored. A catalogue names only the
-language it translates into: where that is the language asked for as source, the sides are swapped.
+untranslated entries are skipped and counted; ``msgctxt`` is ignored. A catalogue names only the
+language it translates into: if that is the source language of the corpus, the sides are swapped.
 
-polib wants a whole file, so it is given a block of entries at a time: memory stays constant.
+polib expects a whole file, so it gets one block of entries at a time: memory stays constant.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from translucid.errors import DataError, optional
 from translucid.text.languages import find_side, is_code
 
 _BLOCK_LINES = 4096
-# A header longer than this many lines would be the first of its kind.
+# No header is longer than this many lines.
 _HEADER_LINES = 200
 
 _CHARSET = re.compile(rb'\s*"Content-Type:[^"]*charset=([\w.:-]+)')
@@ -35,7 +35,7 @@ _POLIB_PLACE = re.compile(r"\(line (\d+)\)(?:: (.*))?")
 
 
 class _Text(str):
-    """Text for polib, whose lines end at a newline only, and not at U+2028 and the like."""
+    """Text for polib, whose lines end only at newlines, not at U+2028 and the like."""
 
     def splitlines(self, keepends: bool = False) -> list[str]:
         del keepends
@@ -44,7 +44,7 @@ class _Text(str):
 
 class _Header(NamedTuple):
     swapped: bool
-    form_of_one: int
+    singular_form: int
 
 
 def read_po(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
@@ -76,29 +76,29 @@ def _sentences(
     elif not entry.msgid:
         report.skip(Skip.HEADER, line, entry.msgstr)
     else:
-        for source, target in _forms(entry, header.form_of_one):
+        for source, target in _forms(entry, header.singular_form):
             if target:
                 yield source, target
             else:
                 report.skip(Skip.UNTRANSLATED, line, source)
 
 
-def _forms(entry: Any, form_of_one: int) -> Iterator[tuple[str, str]]:
+def _forms(entry: Any, singular_form: int) -> Iterator[tuple[str, str]]:
     if not entry.msgid_plural:
         yield entry.msgid, entry.msgstr
         return
     forms: dict[int, str] = entry.msgstr_plural
-    if len(forms) == 1:  # the language has one form for every number
+    if len(forms) == 1:  # the language has one form for all numbers
         (form,) = forms.values()
         yield entry.msgid, form
         yield entry.msgid_plural, form
         return
     for number, form in sorted(forms.items()):
-        yield entry.msgid if number == form_of_one else entry.msgid_plural, form
+        yield entry.msgid if number == singular_form else entry.msgid_plural, form
 
 
 def _text_lines(corpus: Corpus, report: ReadReport) -> Iterator[str]:
-    """Yield the lines of a catalogue, decoded as its header says; each string must be whole."""
+    """Yield the lines of a catalogue, decoded as its header says; check that strings end."""
     (path,) = corpus.paths
     charset = "utf-8"
     for number, line in enumerate(read_byte_lines(path, report), start=1):
@@ -114,8 +114,8 @@ def _text_lines(corpus: Corpus, report: ReadReport) -> Iterator[str]:
         if _OPENS_STRING.match(stripped) and not _STRING.fullmatch(stripped):
             raise DataError(
                 path,
-                f"a string does not end as it should: {stripped[:80]}",
-                remedy='Each string stands between two ", and a " inside it is written \\". '
+                f"a string does not end properly: {stripped[:80]}",
+                remedy='Each string is between two ", and a " inside it is written \\". '
                 "If this is the last line, the file was cut off.",
                 line=number,
             )
@@ -123,7 +123,7 @@ def _text_lines(corpus: Corpus, report: ReadReport) -> Iterator[str]:
 
 
 def _known_charset(path: Path, line: int, name: str) -> str:
-    if name == "CHARSET":  # what a template says that nobody has filled in
+    if name == "CHARSET":  # a template that was not filled in
         return "utf-8"
     try:
         found = codecs.lookup(name).name
@@ -149,7 +149,7 @@ def _not_in_charset(path: Path, line: int, error: UnicodeDecodeError) -> DataErr
 
 
 def _blocks(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the first line and the lines of each run of whole entries."""
+    """Yield the number of the first line and the lines of each block of complete entries."""
     block: list[str] = []
     first = 1
     translated = False  # the last line that is not blank belongs to a msgstr
@@ -186,12 +186,12 @@ def _parse(polib: Any, path: Path, first: int, block: list[str]) -> Any:
 def _header(corpus: Corpus, metadata: dict[str, str]) -> _Header:
     return _Header(
         swapped=_is_swapped(corpus, metadata.get("Language", "").strip()),
-        form_of_one=_form_of_one(metadata.get("Plural-Forms", "")),
+        singular_form=_singular_form(metadata.get("Plural-Forms", "")),
     )
 
 
 def _is_swapped(corpus: Corpus, language: str) -> bool:
-    """Tell whether the catalogue translates into the language asked for as source."""
+    """Return whether the catalogue translates into the source language of the corpus."""
     if is_code(language):
         side = find_side(language, corpus.languages)
         if side is not None:
@@ -209,8 +209,8 @@ def _is_swapped(corpus: Corpus, language: str) -> bool:
     return bool(named) and named[-1] == 0
 
 
-def _form_of_one(plural_forms: str) -> int:
-    """Return the number of the form that stands for one thing: first, if the header is silent."""
+def _singular_form(plural_forms: str) -> int:
+    """Return the number of the singular form: the first, if the header does not say."""
     formula = re.search(r"plural\s*=\s*([^;]+)", plural_forms)
     if formula is None:
         return 0

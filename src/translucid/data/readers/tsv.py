@@ -1,15 +1,15 @@
-"""Tab-separated values: a sentence pair a line, in two of its columns.
+"""Tab-separated values: one sentence pair per line, in two of its columns.
 
 The columns are, in this order of preference:
 
-1. ``fields``: numbers from 1, or names that the first line gives; the first line is then a header;
-2. those that the first line names by their language (``fr``, ``en-GB``) or by ``source`` and
+1. ``fields``: numbers from 1, or names in the first line, which is then a header;
+2. those that the first line names by their language (``fr``, ``en-GB``) or as ``source`` and
    ``target``; it is then a header;
 3. the first two: source and target, or the other way round where the file's name says so
    (``corpus.en-fr.tsv`` read from French to English).
 
-Cells are taken as they stand: a quotation mark is a character like any other. A row that lacks a
-column is counted and skipped; a file where most rows do is refused.
+Cells are taken literally: a quotation mark is a character like any other. A row that lacks a column
+is counted and skipped; a file in which most rows do is refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def read_tsv(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
     check = RowCheck(
         path,
         report,
-        remedy="Separate the columns by tabs, or say which to take: --fields SOURCE,TARGET "
+        remedy="Separate the columns by tabs, or choose them: --fields SOURCE,TARGET "
         "(numbers from 1, or names in the first line).",
     )
     columns = (0, 1)
@@ -58,13 +58,13 @@ def read_tsv(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
 
 
 def _columns(corpus: Corpus, first: list[str]) -> tuple[tuple[int, int], bool]:
-    """Return which columns hold source and target, and whether the first line is a header."""
+    """Return the columns of source and target, and whether the first line is a header."""
     if corpus.fields:
         source, target = (_column(corpus.paths[0], field, first) for field in corpus.fields)
         return (source, target), not all(field.isdecimal() for field in corpus.fields)
     if named := find_sides(tuple(first), corpus.languages):
         return named, True
-    return ((1, 0) if _reversed_by_name(corpus) else (0, 1)), False
+    return ((1, 0) if _is_reversed(corpus) else (0, 1)), False
 
 
 def _column(path: Path, field: str, header: list[str]) -> int:
@@ -83,8 +83,8 @@ def _column(path: Path, field: str, header: list[str]) -> int:
     return header.index(field)
 
 
-def _reversed_by_name(corpus: Corpus) -> bool:
-    """Tell whether the file's name puts the target language before the source (``x.en-fr.tsv``)."""
+def _is_reversed(corpus: Corpus) -> bool:
+    """Return whether the file name has the target language first (``x.en-fr.tsv``)."""
     sides = [find_side(part, corpus.languages) for part in re.split(r"[._-]", corpus.paths[0].name)]
     neighbours = list(pairwise(sides))
     return (1, 0) in neighbours and (0, 1) not in neighbours

@@ -59,7 +59,7 @@ def read_tmx(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
         languages = ", ".join(f"{code} ({count:,})" for code, count in present.most_common(10))
         raise DataError(
             path,
-            f"no unit holds both {corpus.source_lang} and {corpus.target_lang}; "
+            f"no unit has both {corpus.source_lang} and {corpus.target_lang}; "
             f"languages in the file: {languages}",
             remedy="Give two of these as --from and --to.",
         )
@@ -118,7 +118,7 @@ def read_xliff(corpus: Corpus, report: ReadReport) -> Iterator[Pair]:
 
 
 def _languages(unit: Element) -> tuple[str, str]:
-    """Return source and target language of the file that a unit stands in; ``?`` where unsaid."""
+    """Return source and target language of the file that a unit is in; ``?`` if missing."""
     holders = list(unit.iterancestors("{*}file", "{*}xliff"))
     source, target = (
         next((code for holder in holders for key in keys if (code := holder.get(key))), None)
@@ -131,7 +131,7 @@ def _languages(unit: Element) -> tuple[str, str]:
 
 @lru_cache(maxsize=64)
 def _order(found: tuple[str, str], wanted: tuple[str, str]) -> int | None:
-    """Return 1 where a file's languages are those wanted, -1 the other way round, else None."""
+    """Return 1 if a file has the wanted languages, -1 for the other way round, else None."""
 
     def fits(ours: tuple[str, str]) -> bool:
         return all(
@@ -145,7 +145,7 @@ def _order(found: tuple[str, str], wanted: tuple[str, str]) -> int | None:
 
 
 def _segments(unit: Element) -> Iterator[_Segment]:
-    """Yield the smallest pieces of a unit, each with its source and its target."""
+    """Yield the segments of a unit, each with its source and target."""
     if local_name(unit) == "unit":
         for segment in unit.iterchildren("{*}segment"):
             yield _segment(segment, segment.find("{*}source"), segment.find("{*}target"))
@@ -169,7 +169,7 @@ def _segment(parent: Element, source: Element | None, target: Element | None) ->
 
 
 def _marks(element: Element | None) -> dict[str, Element]:
-    """Return the marked segments by their number; none where the numbers are not unique."""
+    """Return the marked segments by number; none if the numbers are not unique."""
     if element is None:
         return {}
     marks = [mark for mark in element.iter("{*}mrk") if mark.get("mtype") == "seg"]
@@ -191,7 +191,7 @@ def _reason_to_skip(unit: Element, segment: _Segment) -> Skip | None:
 Element: TypeAlias = Any  # lxml has no types of its own
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
-# More than this between the ends of two units is no sentence pair; it would all lie in memory.
+# More than this between the ends of two units is not a sentence pair, and would fill the memory.
 MAX_UNIT_BYTES = 64 << 20
 
 # Inline elements that hold the codes of the original format (tags, placeholders), not text.
@@ -200,7 +200,7 @@ _LINE_BREAKS = frozenset({"lb", "xlf:lb"})
 
 
 class XmlFile:
-    """An XML file that gives its units: its path, what its root must be, and what a unit is."""
+    """An XML file with units: its path, the name of its root, and the names of units."""
 
     def __init__(
         self, path: Path, *, root: str, units: tuple[str, ...], languages: tuple[str, str]
@@ -211,7 +211,7 @@ class XmlFile:
         self.languages = languages
 
     def read(self, report: ReadReport) -> Iterator[Element]:
-        """Yield each unit, an lxml element that is good until the next one is asked for."""
+        """Yield each unit, an lxml element that is valid until the next one is read."""
         etree = optional("lxml.etree", extra="data", job=f"Reading {self.path.name}")
         with open_bytes(self.path, report) as file:
             source = _Bytes(self, file)
@@ -233,7 +233,7 @@ class XmlFile:
                     tags = tags or self._tags(unit.getroottree())
                     if unit.tag in tags:
                         yield unit
-                        _forget(unit)
+                        _discard(unit)
                         source.since_unit = 0
             except etree.XMLSyntaxError as error:
                 raise self._malformed(error, context.error_log, source.lines) from error
@@ -241,9 +241,9 @@ class XmlFile:
                 self._tags(context.root.getroottree())
 
     def _tags(self, tree: Element) -> set[str]:
-        """Return the full names of the units, which share the namespace of the root.
+        """Return the full names of units, which share the namespace of the root.
 
-        A document of another kind is refused, and one that declares entities.
+        Refuse another kind of document, and one that declares entities.
         """
         name = local_name(tree.getroot())
         if name != self.root:
@@ -265,12 +265,12 @@ class XmlFile:
         return {namespace + unit for unit in self.units}
 
     def _malformed(self, error: Any, log: Any, lines: int) -> DataError:
-        """Say where the XML breaks; the log's first entry is the cause, the error a consequence."""
+        """Return the error that says where the XML breaks; the log begins with the cause."""
         message = log[0].message if len(log) else error.msg
         line = log[0].line if len(log) else max(lines, 1)
         remedy = f"Repair that line or export the file again; `xmllint --noout {self.path}` checks."
         if "EntityRef" in message:
-            remedy = "An & that stands for itself must be written &amp;. " + remedy
+            remedy = "A plain & must be written &amp;. " + remedy
         elif "entity" in message.lower():
             remedy = self._entity_remedy()
         elif "encoding" in message.lower():
@@ -283,7 +283,7 @@ class XmlFile:
         elif "Premature end" in message:
             remedy = "The file ends too early: copy, download or export it again."
         elif "too long" in message:
-            remedy = "A text of more than 10 MB is no sentence: take it out."
+            remedy = "A text of more than 10 MB is not a sentence: remove it."
         return DataError(self.path, f"is not well-formed XML: {message}", remedy=remedy, line=line)
 
     def _entity_remedy(self) -> str:
@@ -295,7 +295,7 @@ class XmlFile:
 
 
 class _Bytes:
-    """What the parser reads from: counts lines, and stops where no unit ends for too long."""
+    """What the parser reads from: counts lines, and stops if no unit ends for too long."""
 
     def __init__(self, xml: XmlFile, file: io.BufferedIOBase) -> None:
         self._xml = xml
@@ -304,7 +304,7 @@ class _Bytes:
         self.since_unit = 0
 
     def read(self, size: int) -> bytes:
-        """Return what is at hand: all that comes before a damaged place is still parsed."""
+        """Return what is available, so that everything before a damaged place is still parsed."""
         try:
             data = self._file.read1(size)
         except COMPRESSION_FAULTS as error:
@@ -324,8 +324,8 @@ class _Bytes:
         return data
 
 
-def _forget(unit: Element) -> None:
-    """Take a unit off the tree, with everything before it at every level."""
+def _discard(unit: Element) -> None:
+    """Remove a unit from the tree, with everything before it at every level."""
     unit.clear()
     for element in (unit, *unit.iterancestors()):
         parent = element.getparent()
@@ -342,7 +342,7 @@ def inline_text(element: Element) -> str:
     """Return the text of a segment: markup stripped, the codes of the original format dropped.
 
     ``Press <bpt i="1">&lt;b&gt;</bpt><hi>OK</hi><ept i="1">&lt;/b&gt;</ept>`` → ``Press OK``.
-    A code that says it is a line break becomes a space, so that no two words run together.
+    A code for a line break becomes a space, so that words do not run together.
     """
     if not len(element):
         return element.text or ""
@@ -355,7 +355,7 @@ def inline_text(element: Element) -> str:
 
 def _child_text(child: Element) -> str:
     if not isinstance(child.tag, str):
-        return str(child.text)  # an entity that is declared nowhere: kept as it is written
+        return str(child.text)  # an undeclared entity: kept as it is
     if not _LINE_BREAKS.isdisjoint(child.get(key, "") for key in ("type", "ctype", "subType")):
         return " "
     name = local_name(child)
@@ -365,7 +365,7 @@ def _child_text(child: Element) -> str:
 
 
 def _code_point(digits: str) -> str:
-    """Return the character of XLIFF 2's ``<cp hex="001A"/>``, which XML itself cannot hold."""
+    """Return the character of XLIFF 2's ``<cp hex="001A"/>``, which XML itself cannot contain."""
     try:
         character = chr(int(digits, 16))
     except (ValueError, OverflowError):
