@@ -15,11 +15,10 @@ from torch.nn import functional as F
 
 from translucid.atomic import new_file
 from translucid.config import ModelConfig
-from translucid.data.batching import START, Batches
+from translucid.data.augmentation import Sampling
+from translucid.data.batches import START, Batches, load_examples
 from translucid.data.collate import Batch
-from translucid.data.examples import examples_of
 from translucid.data.loader import LoadedStep, Loader
-from translucid.data.sampling import Sampling
 from translucid.data.shards import PreparedData
 from translucid.decoding.greedy import greedy
 from translucid.decoding.job import Job
@@ -66,7 +65,7 @@ class PeerRun:
         return self.seconds / 60
 
     def loader(self) -> Loader:
-        settings, examples = self.settings, examples_of(self.data, "train")
+        settings, examples = self.settings, load_examples(self.data, "train")
         batches = Batches(examples, settings.micro_batch_tokens, settings.seed)
         strength, typed = settings.subword_sampling, settings.source_noise
         sampling = None

@@ -25,16 +25,12 @@ from pathlib import Path
 
 import numpy as np
 
-from translucid.data.batching import Batches
-from translucid.data.examples import examples_of
+from translucid.data.batches import Batches, load_examples
 from translucid.data.loader import Loader
+from translucid.data.manifest import VERSION, CorpusEntry, Manifest, TokenizerEntry
 from translucid.data.shards import (
     TOKENIZER,
-    VERSION,
-    CorpusEntry,
-    Manifest,
     Record,
-    TokenizerEntry,
     merge_parts,
     open_data,
     write_manifest,
@@ -84,7 +80,7 @@ def peak() -> float:
 def measure(folder: Path, max_tokens: int, most: int | None) -> dict[str, float]:
     start, before = time.perf_counter(), peak()
     data = open_data(folder)
-    batches = Batches(examples_of(data, "train"), max_tokens=max_tokens, seed=1)
+    batches = Batches(load_examples(data, "train"), max_tokens=max_tokens, seed=1)
     opened = time.perf_counter()
     epoch = batches.epoch(0)
     planned, planning_peak = time.perf_counter(), peak()

@@ -117,7 +117,7 @@ def corpus(
 
 def sides(prefix: Path | None, languages: tuple[str, str]) -> list[list[str]]:
     if prefix is None:
-        from translucid.data.corpus.lesson import lesson_pairs
+        from translucid.data.readers.built_in import lesson_pairs
 
         return [list(side) for side in zip(*lesson_pairs("train"), strict=True)]
     found = []

@@ -39,6 +39,7 @@ from typing import IO, Any
 
 import torch
 from load_clients import GONE, Answer, Client, Tally, Target, ask_all, load
+from translucid.data.readers.lesson import lesson_pairs
 
 from translucid.checkpoint.model_directory import (
     CARD,
@@ -47,7 +48,6 @@ from translucid.checkpoint.model_directory import (
     named_weights,
     write_model,
 )
-from translucid.data.corpus.lesson import lesson_pairs
 from translucid.model import Transformer
 from translucid.presets import find_preset
 from translucid.text.tokenizer import train_tokenizer

@@ -57,7 +57,7 @@ from translucid.checkpoint.run_directory import RunDirectory
 from translucid.cli.main import SPINS
 from translucid.cli.recipe_file import DataTable
 from translucid.config import ModelConfig
-from translucid.data.fetch import known_corpus, prepare_words
+from translucid.data.fetch import find_known_corpus, prepare_arguments
 from translucid.data.shards import open_data
 from translucid.events import Trained, Validated
 from translucid.folder_lock import locked
@@ -184,7 +184,7 @@ def keep(file: Path, content: bytes) -> None:
 def prepared(corpus: Path, folder: Path, recipe: Path) -> None:
     """Prepare the data as the recipe asks."""
     asked = DataTable(**read_toml(recipe).get("data", {}))
-    words = [*prepare_words(known_corpus(asked.corpus), corpus), *asked.prepare]
+    words = [*prepare_arguments(find_known_corpus(asked.corpus), corpus), *asked.prepare]
     subprocess.run([*TRANSLUCID, "prepare", *words, "-o", folder / "data"], check=True)
     if open_data(folder / "data").manifest.tagged:
         raise SystemExit(f"{recipe} has several directions; this compares one")

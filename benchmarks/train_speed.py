@@ -31,9 +31,8 @@ from torch.nn import functional as F
 from turns import take_turns
 
 from translucid.config import ModelConfig
-from translucid.data.batching import START, Batches
+from translucid.data.batches import START, Batches, load_examples
 from translucid.data.collate import Batch
-from translucid.data.examples import examples_of
 from translucid.data.loader import Loader
 from translucid.data.shards import open_data
 from translucid.machine import keep_freed_memory
@@ -185,7 +184,7 @@ AT_ONCE = ("MarianMTModel", "a step at once", "torch.compile")
 
 
 def steps_of(data: Path, count: int, parts: int) -> list[Sequence[Batch]]:
-    examples = examples_of(open_data(data), "train")
+    examples = load_examples(open_data(data), "train")
     loader = Loader(Batches(examples, TOKENS // parts, 1), None, 2, False)
     with loader.steps(START, per_step=parts, rank=0, world=1) as steps:
         return [next(steps).batches for _ in range(count)]

@@ -22,8 +22,8 @@ from translucid.config import ModelConfig
 from translucid.model import MultiHeadAttention, Transformer
 from translucid.model.decoder import DecoderLayer
 from translucid.model.encoder import EncoderLayer
-from translucid.text.interface import EOS, Tokenizer
-from translucid.text.word import WordTokenizer
+from translucid.text.tokenizer import EOS, Tokenizer
+from translucid.text.word_and_character import WordTokenizer
 from translucid.translator import Translator
 from translucid.translator.alignment_heads import usual_heads
 from translucid.translator.member import Member

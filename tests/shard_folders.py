@@ -7,14 +7,11 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+from translucid.data.manifest import VERSION, CorpusEntry, Manifest, TokenizerEntry
 from translucid.data.shards import (
     TOKENIZER,
-    VERSION,
-    CorpusEntry,
-    Manifest,
     PreparedData,
     Record,
-    TokenizerEntry,
     open_data,
     write_manifest,
     write_part,

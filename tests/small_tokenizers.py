@@ -7,11 +7,10 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from translucid.text.interface import PLACEHOLDERS
 from translucid.text.sentencepiece_model import FEWEST_PIECES, read_model
-from translucid.text.tokenizer import KINDS, Tokenizer, train_tokenizer
+from translucid.text.tokenizer import PLACEHOLDERS, Tokenizer, tokenizer_kinds, train_tokenizer
 
-ALL_KINDS = KINDS
+ALL_KINDS = tokenizer_kinds()
 SUBWORD_KINDS = ("bpe", "unigram")
 
 SENTENCES = [

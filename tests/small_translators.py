@@ -28,8 +28,8 @@ from translucid.checkpoint.model_directory import (
 )
 from translucid.config import ModelConfig
 from translucid.model import Transformer
-from translucid.text.interface import BOS, EOS, PAD, Tokenizer
-from translucid.text.word import WordTokenizer
+from translucid.text.tokenizer import BOS, EOS, PAD, Tokenizer
+from translucid.text.word_and_character import WordTokenizer
 
 LEXICON = {
     "chat": "cat", "chien": "dog", "noir": "black", "petit": "small", "maison": "house",

@@ -21,7 +21,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from translucid.evaluation import compare, evaluate
+    from translucid.evaluation.compare import compare
+    from translucid.evaluation.evaluate import evaluate
     from translucid.interpret import Trace, explain
     from translucid.training.train import train
     from translucid.translator import Reranker, TranslationRequest, Translator, load
@@ -45,8 +46,8 @@ _LAZY = {
     "Trace": "translucid.interpret",
     "TranslationRequest": "translucid.translator",
     "Translator": "translucid.translator",
-    "compare": "translucid.evaluation",
-    "evaluate": "translucid.evaluation",
+    "compare": "translucid.evaluation.compare",
+    "evaluate": "translucid.evaluation.evaluate",
     "explain": "translucid.interpret",
     "load": "translucid.translator",
     "train": "translucid.training.train",

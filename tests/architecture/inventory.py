@@ -55,7 +55,7 @@ def endpoints() -> tuple[list[str], list[str]]:
 def settings() -> list[str]:
     """Every key of the settings of a network, of training, preparing, searching and serving."""
     from translucid.config import ModelConfig
-    from translucid.data.preparation import PrepareConfig
+    from translucid.data.prepare import PrepareConfig
     from translucid.decoding.settings import SearchConfig
     from translucid.serving.settings import ServingConfig
     from translucid.training.config import TrainingConfig
@@ -67,7 +67,7 @@ def settings() -> list[str]:
 def inventory() -> dict[str, list[str]]:
     """Return everything, sorted."""
     import translucid
-    from translucid.data.corpus.arguments import BUILT_IN, FORMAT_OF_EXTENSION
+    from translucid.data.readers.corpus import known_formats
     from translucid.presets import PRESETS
 
     roads, fields = endpoints()
@@ -78,7 +78,11 @@ def inventory() -> dict[str, list[str]]:
         "fields": fields,
         "settings": settings(),
         "panels": re.findall(r'key: "(\w+)"', panels),
-        "corpora": [*BUILT_IN, *FORMAT_OF_EXTENSION],
+        "corpora": [
+            name
+            for format_name, entry in known_formats().items()
+            for name in entry.extensions or (format_name,)
+        ],
         "presets": list(PRESETS),
         "python": list(translucid.__all__),
     }

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from translucid.checkpoint import load_model
 from translucid.cli import demo
-from translucid.data.corpus import lesson
+from translucid.data.readers import built_in as lesson
 from translucid.presets import find_preset
 from translucid.training.recipe import Settings, build_recipe, preset_settings
 from word_data import word_pairs

@@ -12,8 +12,8 @@ import pytest
 
 from translucid.cli.main import main
 from translucid.cli.options import repeat_option
-from translucid.data.corpus import lesson
-from translucid.data.preparation import PrepareConfig
+from translucid.data.prepare import PrepareConfig
+from translucid.data.readers import lesson
 from translucid.data.shards import open_data
 
 LANGUAGES = ["--from", "fr", "--to", "en"]
@@ -200,7 +200,7 @@ def test_target_pieces_are_told_and_taken_over(prepare, tmp_path: Path) -> None:
     turned = (*reversed(train), "--from", "en", "--to", "fr", "--tokenizer-from", "first")
     refused = prepare(*turned, "-o", "turned", only, tokenizer=None)
     assert refused.code == 2
-    assert "does not tell which pieces text in 'fr' has: take the tokenizer of" in refused.err
+    assert "does not know which pieces text in 'fr' has: take the tokenizer of" in refused.err
     refused = prepare(*train, *LANGUAGES, "-o", "both", only, "--both", tokenizer=None)
     assert refused.code == 2
     assert "--both trains both directions, so all pieces are written" in refused.err

@@ -92,8 +92,8 @@ def test_a_model_of_lower_case_reads_all_text_in_lower_case(tmp_path: Path) -> N
     translator = load(tmp_path / "run")
     assert translator.generation.lowercase
     text = pairs[0][0]
-    as_typed, shouted = translator.translate([text.lower(), text.upper()])
-    assert as_typed.text == shouted.text
+    add_typing_noise, shouted = translator.translate([text.lower(), text.upper()])
+    assert add_typing_noise.text == shouted.text
     one, other = translator.score([text.lower(), text.title()], ["cat", "CAT"])
     assert one == other
 

@@ -28,9 +28,9 @@ from small_translators import (
 from translucid.cli.line_files import LineSplitter
 from translucid.cli.resumable_output import unfinished_folder
 from translucid.cli.translate import translate
-from translucid.data.corpus.arguments import find_corpora
-from translucid.data.corpus.report import ReadReport
-from translucid.data.corpus.tsv import read_tsv
+from translucid.data.readers.arguments import find_corpora
+from translucid.data.readers.corpus import ReadReport
+from translucid.data.readers.tsv import read_tsv
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.translator import Reranker, Translation, Translator, load
 

@@ -15,8 +15,8 @@ from translucid.cli.translation_output import Form, one_field, rendered
 from translucid.cli.translation_summary import Tally
 from translucid.cli.word_scores import word_scores
 from translucid.errors import InputError
-from translucid.text.interface import FIRST_PIECE
-from translucid.text.normalize import one_line
+from translucid.text.normalization import join_lines
+from translucid.text.tokenizer import FIRST_PIECE
 from translucid.translator import Alignment, Candidate, Flags, Translation
 from translucid.translator.translation import Block
 
@@ -65,7 +65,7 @@ def test_tsv_is_a_line_of_two_cells(source: str, target: str) -> None:
     written = rendered(Line(1, source, "\r\n", False), found, form("tsv")).decode()
     assert written.endswith("\n")
     cells = written[:-1].split("\t")
-    assert cells == [one_line(text).replace("\t", " ") for text in (source, target)]
+    assert cells == [join_lines(text).replace("\t", " ") for text in (source, target)]
     assert written.count("\n") == 1
     assert "\r" not in written
 
@@ -122,12 +122,12 @@ def test_a_json_object_has_everything() -> None:
 
 @given(st.text(alphabet="ab|\r\n \u2028\0é"))
 def test_a_text_takes_one_line_and_one_field(text: str) -> None:
-    assert "\n" not in one_line(text)
-    assert "\r" not in one_line(text)
+    assert "\n" not in join_lines(text)
+    assert "\r" not in join_lines(text)
     field = one_field(text)
     assert "|||" not in field
     assert len(f"0 ||| {field} ||| x".split(" ||| ")) == 3
-    assert one_line("\n".join("ab")) == "a b"
+    assert join_lines("\n".join("ab")) == "a b"
 
 
 # Scores of words.

@@ -6,9 +6,9 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from translucid.data.corpus import Corpus, find_corpora
-from translucid.data.preparation import Effort, Inputs, PrepareConfig, Prepared, prepare
-from translucid.data.shards import PreparedData, open_data
+from translucid.data.prepare import Inputs, PrepareConfig, Prepared, prepare_corpora
+from translucid.data.readers import Corpus, find_corpora
+from translucid.data.shards import PreparedData
 from translucid.events import Emit, silent
 
 Pairs = Sequence[tuple[str, str]]
@@ -52,8 +52,15 @@ def run(
     emit: Emit = silent,
 ) -> Prepared:
     """Prepare in this process, with characters for tokens unless the config says otherwise."""
-    effort = Effort(workers=workers, chunk_pairs=chunk_pairs)
-    return prepare(inputs, config, output, effort=effort, force=force, emit=emit)
+    return prepare_corpora(
+        inputs,
+        config,
+        output,
+        workers=workers,
+        chunk_pairs=chunk_pairs,
+        force=force,
+        emit=emit,
+    )
 
 
 def prepare_pairs(
@@ -75,7 +82,7 @@ def prepare_pairs(
         tokenizer_from=None,
     )
     done = run(inputs, folder / output, config, chunk_pairs=chunk_pairs, emit=emit)
-    return open_data(done.folder), done.report
+    return done.data, done.report
 
 
 def pairs_of(data: PreparedData, split: str) -> list[tuple[str, str]]:

@@ -11,8 +11,15 @@ import numpy as np
 import pytest
 
 from shard_folders import BOTH_WAYS, make_data, random_lengths, records_of_lengths
-from translucid.data.batching import START, Batches, Cursor, MicroBatch, share_of_rank
-from translucid.data.examples import Examples, examples_of
+from translucid.data.batches import (
+    START,
+    Batches,
+    Cursor,
+    Examples,
+    MicroBatch,
+    load_examples,
+    select_rank,
+)
 from translucid.data.shards import PreparedData
 from translucid.errors import DataError, InputError
 
@@ -25,7 +32,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
 
 
 def batches_of(data: PreparedData, max_tokens: int, seed: int = 1) -> Batches:
-    return Batches(examples_of(data, "train"), max_tokens=max_tokens, seed=seed)
+    return Batches(load_examples(data, "train"), max_tokens=max_tokens, seed=seed)
 
 
 def widths(batch: MicroBatch, examples: Examples) -> tuple[int, int]:
@@ -119,8 +126,8 @@ def test_held_out_pairs_come_once_whatever_their_weight(tmp_path: Path) -> None:
     data = make_data(tmp_path / "DATA", records_of_lengths([(1, 1)] * 5), weights=(3.0,))
     (tmp_path / "DATA" / "train").rename(tmp_path / "DATA" / "dev")
     data.manifest.splits["dev"] = data.manifest.splits.pop("train")
-    assert examples_of(data, "dev").weights is None
-    assert len(Batches(examples_of(data, "dev"), max_tokens=99, seed=1).epoch(0).order) == 5
+    assert load_examples(data, "dev").weights is None
+    assert len(Batches(load_examples(data, "dev"), max_tokens=99, seed=1).epoch(0).order) == 5
 
 
 # ------------------------------------------------------------------------------ refusals
@@ -150,7 +157,7 @@ def test_pairs_of_weight_zero_need_not_fit(tmp_path: Path) -> None:
 
 
 def test_an_empty_split_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no sentence pairs"):
+    with pytest.raises(InputError, match="has no sentence pairs"):
         batches_of(make_data(tmp_path / "DATA", []), 9)
 
 
@@ -202,6 +209,6 @@ def test_a_seed_outside_its_range_is_refused(data: PreparedData, seed: int) -> N
 def test_ranks_that_cannot_be_are_refused(data: PreparedData) -> None:
     step = next(batches_of(data, 400).steps(START, 2))
     with pytest.raises(InputError, match="rank = 2: must be from 0 to 1 with 2 processes"):
-        share_of_rank(step.batches, rank=2, world=2)
+        select_rank(step.batches, rank=2, world=2)
     with pytest.raises(InputError, match="2 micro-batches leaves some of 3 processes without work"):
-        share_of_rank(step.batches, rank=0, world=3)
+        select_rank(step.batches, rank=0, world=3)

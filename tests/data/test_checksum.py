@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.data.checksum import is_known, sha256_of, wrong_content
+from translucid.data.download import compute_sha256, has_known_content, wrong_content
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ def test_a_file_is_known_exactly_if_it_has_the_known_bytes(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "checked"
     path.write_bytes(there)
-    assert sha256_of(path) == hashlib.sha256(there).hexdigest()
-    assert is_known(path, known(meant)) == (meant == there)
-    assert is_known(path, known(there))
+    assert compute_sha256(path) == hashlib.sha256(there).hexdigest()
+    assert has_known_content(path, known(meant)) == (meant == there)
+    assert has_known_content(path, known(there))
 
 
 def test_nothing_and_a_folder_are_not_known_files(tmp_path: Path) -> None:
-    assert not is_known(tmp_path / "nothing", known(b""))
-    assert not is_known(tmp_path, known(b""))
+    assert not has_known_content(tmp_path / "nothing", known(b""))
+    assert not has_known_content(tmp_path, known(b""))
 
 
 def test_the_message_gives_both_sums_and_sizes(tmp_path: Path) -> None:

@@ -18,10 +18,11 @@ from translucid.data.cleaning import (
     Reason,
     Repair,
     Sides,
-    encoding_repairer,
-    is_sound,
+    enabled_steps,
     join_surrogates,
-    language_filter,
+    make_encoding_repair,
+    make_language_filter,
+    needs_no_repair,
     refuse_damaged,
     refuse_empty,
     refuse_identical,
@@ -29,11 +30,10 @@ from translucid.data.cleaning import (
     refuse_markup,
     refuse_ratio,
     strip_control,
-    switched_on,
     tidy_whitespace,
 )
 from translucid.errors import ConfigError, InputError, MissingPackageError
-from translucid.text.normalize import lower_cased, nfc
+from translucid.text.normalization import lowercase, nfc
 
 NO_ENCODING = CleaningConfig(repair_encoding=False)
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=40)  # surrogates too
@@ -60,14 +60,14 @@ def mojibake(text: str) -> str:
     ],
 )
 def test_encoding_is_repaired(broken: str, sound: str) -> None:
-    assert encoding_repairer()(broken) == sound
+    assert make_encoding_repair()(broken) == sound
 
 
 @given(
     st.one_of(ANY_TEXT, st.text(max_size=20).map(mojibake), st.text("ÃÂâ€œœ Ž°éà²a", max_size=8))
 )
 def test_the_quick_check_never_hides_text_that_ftfy_would_repair(text: str) -> None:
-    assert encoding_repairer()(text) == ftfy.fix_encoding(text)
+    assert make_encoding_repair()(text) == ftfy.fix_encoding(text)
 
 
 def test_control_characters_go_and_separators_become_spaces() -> None:
@@ -98,8 +98,8 @@ def test_repaired_text_is_clean_and_stays_as_it_is(text: str) -> None:
 
 @given(st.one_of(ANY_TEXT, st.text("é a\u0301e  ÃÂœ\u00a0", max_size=6)))
 def test_what_is_sound_would_not_be_changed_by_any_repair(text: str) -> None:
-    if is_sound(text):
-        repairs = (join_surrogates, encoding_repairer(), strip_control, tidy_whitespace, nfc)
+    if needs_no_repair(text):
+        repairs = (join_surrogates, make_encoding_repair(), strip_control, tidy_whitespace, nfc)
         assert [repair(text) for repair in repairs] == [text] * 5
 
 
@@ -125,7 +125,7 @@ def test_lower_case_is_asked_for_and_named() -> None:
 @pytest.mark.parametrize("text", ["Ϊ\u0301", "J\u030c", "I\u0307zmir", "E\u0301TE\u0301", "ΟΔΟΣ"])
 def test_training_text_in_lower_case_is_what_a_model_reads(text: str) -> None:
     cleaned = Cleaner(CleaningConfig(lowercase=True), "el", "en").repair(Sides(text, "x"))
-    assert cleaned.sides.source == lower_cased(nfc(text))
+    assert cleaned.sides.source == lowercase(nfc(text))
 
 
 def test_an_accent_behind_an_invisible_character_is_composed() -> None:
@@ -217,7 +217,7 @@ def test_markup(source: str, target: str, reason: Reason | None) -> None:
 
 
 def test_wrong_language() -> None:
-    judge = language_filter("fr-CA", "en")
+    judge = make_language_filter("fr-CA", "en")
     french, english = "Où se trouve la gare la plus proche ?", "Where is the nearest station?"
     check(judge(sides := Sides(french, english)), sides, None)
     check(judge(sides := Sides(english, french)), sides, Reason.LANGUAGE)
@@ -227,7 +227,7 @@ def test_wrong_language() -> None:
 
 def test_a_language_that_cannot_be_recognised_is_refused() -> None:
     with pytest.raises(InputError, match=r"cannot recognise 'tlh'; it knows .*\bfr\b"):
-        language_filter("tlh", "en")
+        make_language_filter("tlh", "en")
 
 
 # ---- all together -------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def test_the_language_check_is_off_unless_wanted() -> None:
 def test_every_repair_and_reason_has_a_title_and_a_switch() -> None:
     assert set(REPAIR_TITLES) == set(Repair)
     assert set(REASON_TITLES) == set(Reason)
-    assert set(switched_on(CleaningConfig())) == {*Repair, *Reason}
+    assert set(enabled_steps(CleaningConfig())) == {*Repair, *Reason}
 
 
 def test_given_sets_are_repaired_but_never_judged() -> None:

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shard_folders import BOTH_WAYS, VOCABULARY, make_data, record
-from translucid.data.batching import MicroBatch
-from translucid.data.collate import Batch, Rows, collate, stored_rows
-from translucid.data.examples import Examples, examples_of
+from translucid.data.batches import Examples, MicroBatch, load_examples
+from translucid.data.collate import Batch, Rows, collate, load_rows
 from translucid.errors import InputError
 
 IDS = st.lists(st.integers(1, VOCABULARY - 1), max_size=7)
@@ -29,13 +28,13 @@ def micro_batch(pairs: list[int], directions: list[int]) -> MicroBatch:
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Examples:
     records = [record([30, 31, 32], [40], line=5), record([], [50, 51], line=9)]
     folder = tmp_path_factory.mktemp("collate")
-    return examples_of(make_data(folder, records, directions=BOTH_WAYS, tagged=True), "train")
+    return load_examples(make_data(folder, records, directions=BOTH_WAYS, tagged=True), "train")
 
 
 def test_a_batch_of_two_rows(examples: Examples) -> None:
     one_way = dataclasses.replace(examples, tags=(None, None))
     batch = micro_batch([0, 1], [0, 0])
-    made = collate(batch, *stored_rows(batch, one_way), one_way)
+    made = collate(batch, *load_rows(batch, one_way), one_way)
     assert made.source_BS.tolist() == [[30, 31, 32, 3], [3, 0, 0, 0]]
     assert made.target_BT.tolist() == [[2, 40, 0], [2, 50, 51]]
     assert made.labels_BT.tolist() == [[40, 3, 0], [50, 51, 3]]
@@ -45,7 +44,7 @@ def test_a_batch_of_two_rows(examples: Examples) -> None:
 
 def test_each_source_begins_with_the_tag_of_the_language_wanted(examples: Examples) -> None:
     batch = micro_batch([0, 1, 0], [0, 0, 1])
-    made = collate(batch, *stored_rows(batch, examples), examples)
+    made = collate(batch, *load_rows(batch, examples), examples)
     # English is slot 0, token 4; French is slot 1, token 5.
     assert made.source_BS.tolist() == [[4, 30, 31, 32, 3], [4, 3, 0, 0, 0], [5, 40, 3, 0, 0]]
     assert made.labels_BT.tolist() == [[40, 3, 0, 0], [50, 51, 3, 0], [30, 31, 32, 3]]
@@ -64,7 +63,9 @@ def test_a_batch_is_its_rows_padded_on_the_right(
 ) -> None:
     batch = micro_batch([0] * len(pairs), [0] * len(pairs))
     tags = examples if tagged else dataclasses.replace(examples, tags=(None, None))
-    made = collate(batch, Rows.of([s for s, _ in pairs]), Rows.of([t for _, t in pairs]), tags)
+    made = collate(
+        batch, Rows.from_lists([s for s, _ in pairs]), Rows.from_lists([t for _, t in pairs]), tags
+    )
     assert made.source_BS.tolist() == padded([[4] * tagged + s + [3] for s, _ in pairs])
     assert made.target_BT.tolist() == padded([[2, *t] for _, t in pairs])
     assert made.labels_BT.tolist() == padded([[*t, 3] for _, t in pairs])
@@ -77,7 +78,7 @@ def test_a_batch_is_its_rows_padded_on_the_right(
 
 def test_a_batch_moves_as_a_whole(examples: Examples) -> None:
     batch = micro_batch([0, 1], [0, 1])
-    made = collate(batch, *stored_rows(batch, examples), examples)
+    made = collate(batch, *load_rows(batch, examples), examples)
     moved = made.to("meta")
     assert moved.source_BS.device == moved.target_BT.device == moved.labels_BT.device
     assert moved.source_BS.device.type == "meta"
@@ -92,25 +93,30 @@ def test_a_batch_moves_as_a_whole(examples: Examples) -> None:
 
 @pytest.mark.parametrize("wrong", [0, VOCABULARY, -3])
 def test_tokens_that_cannot_be_are_refused_with_their_line(examples: Examples, wrong: int) -> None:
-    rows = Rows.of([[30, 31], [], [32, wrong]])
-    with pytest.raises(InputError, match=rf"token {wrong} cannot stand in a sentence") as caught:
-        collate(micro_batch([0, 0, 1], [0, 0, 0]), rows, Rows.of([[9], [9], [9]]), examples)
+    rows = Rows.from_lists([[30, 31], [], [32, wrong]])
+    with pytest.raises(InputError, match=rf"token {wrong} cannot be in a sentence") as caught:
+        collate(micro_batch([0, 0, 1], [0, 0, 0]), rows, Rows.from_lists([[9], [9], [9]]), examples)
     assert "from 1 to 299 (corpus0.tsv, line 9)" in str(caught.value)
     with pytest.raises(InputError, match=f"token {wrong} cannot"):
-        collate(micro_batch([0, 0, 1], [0, 0, 0]), Rows.of([[9], [9], [9]]), rows, examples)
+        collate(micro_batch([0, 0, 1], [0, 0, 0]), Rows.from_lists([[9], [9], [9]]), rows, examples)
 
 
 def test_a_batch_without_rows_or_with_rows_too_few_is_refused(examples: Examples) -> None:
     for pairs, rows in (([], []), ([0, 1], [[30]])):
         message = f"a batch of {len(pairs)} examples cannot be made of {len(rows)} rows"
         with pytest.raises(InputError, match=message):
-            collate(micro_batch(pairs, [0] * len(pairs)), Rows.of(rows), Rows.of(rows), examples)
+            collate(
+                micro_batch(pairs, [0] * len(pairs)),
+                Rows.from_lists(rows),
+                Rows.from_lists(rows),
+                examples,
+            )
 
 
 def test_stored_rows_are_those_on_disk(tmp_path: Path) -> None:
     records = [record([20 + n] * n, [60 + n] * (n + 1)) for n in range(5)]
-    examples = examples_of(make_data(tmp_path / "DATA", records, directions=BOTH_WAYS), "train")
-    sources, targets = stored_rows(micro_batch([1, 3, 0, 4], [0, 0, 1, 1]), examples)
+    examples = load_examples(make_data(tmp_path / "DATA", records, directions=BOTH_WAYS), "train")
+    sources, targets = load_rows(micro_batch([1, 3, 0, 4], [0, 0, 1, 1]), examples)
     assert sources.tokens.tolist() == [21, 23, 23, 23, 60, 64, 64, 64, 64, 64]
     assert sources.lengths.tolist() == [1, 3, 1, 5]
     assert targets.tokens.tolist() == [61, 61, 63, 63, 63, 63, 24, 24, 24, 24]

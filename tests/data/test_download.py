@@ -27,13 +27,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translucid import __version__
-from translucid.data.download import BLOCK, Download, Patience, download, pour
+from translucid.data.download import BLOCK, Download, RetryPolicy, copy_blocks, download
 from translucid.errors import DataError, TranslucidError
 from translucid.events import Event, Notice
 
 BODY = random.Random(7).randbytes(5 * BLOCK + 123)
-AT_ONCE = Patience(timeout=30.0, attempts=4, pause=0.0)
-ONCE = Patience(timeout=30.0, attempts=1, pause=0.0)
+AT_ONCE = RetryPolicy(timeout=30.0, attempts=4, pause=0.0)
+ONCE = RetryPolicy(timeout=30.0, attempts=1, pause=0.0)
 
 
 @pytest.fixture
@@ -54,8 +54,8 @@ class Run:
         self.sizes: list[int] = []
         self.job = Download(server.url("file"), self.part, len(BODY), self.sizes.append)
 
-    def __call__(self, patience: Patience = AT_ONCE) -> bytes:
-        download(self.job, patience=patience, emit=self.events.append)
+    def __call__(self, retries: RetryPolicy = AT_ONCE) -> bytes:
+        download(self.job, retries=retries, emit=self.events.append)
         return self.part.read_bytes()
 
     def notices(self) -> list[str]:
@@ -121,7 +121,7 @@ def test_a_server_that_sends_another_range_starts_over(server: FileServer, run: 
     server.script.append(another_range)
     assert run() == BODY
     assert server.ranges() == ["bytes=1000-", None]
-    assert "another range than asked for; starting over" in run.notices()[0]
+    assert "another range than requested; starting over" in run.notices()[0]
 
 
 def test_a_range_that_the_server_does_not_have_starts_over(server: FileServer, run: Run) -> None:
@@ -201,7 +201,7 @@ def test_hanging_up_without_an_answer_is_tried_again(server: FileServer, run: Ru
 def test_a_silent_server_is_left(server: FileServer, run: Run) -> None:
     server.script.append(stall(after=1000))
     with pytest.raises(TranslucidError, match="timed out"):
-        run(Patience(timeout=0.05, attempts=1, pause=0.0))
+        run(RetryPolicy(timeout=0.05, attempts=1, pause=0.0))
 
 
 def test_no_server_at_all(run: Run, tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_no_server_at_all(run: Run, tmp_path: Path) -> None:
         port = nobody.getsockname()[1]
     job = Download(f"http://127.0.0.1:{port}/file", run.part, 5, run.sizes.append)
     with pytest.raises(TranslucidError, match=r"with 0 of 5 bytes: no connection: .*refused"):
-        download(job, patience=AT_ONCE, emit=run.events.append)
+        download(job, retries=AT_ONCE, emit=run.events.append)
     assert len(run.notices()) == 3
 
 
@@ -247,7 +247,7 @@ def test_a_proxy_is_used(server: FileServer, run: Run, monkeypatch: pytest.Monke
     url = "http://corpora.invalid/some/file"
     download(
         Download(url, run.part, len(BODY), run.sizes.append),
-        patience=AT_ONCE,
+        retries=AT_ONCE,
         emit=run.events.append,
     )
     assert run.part.read_bytes() == BODY
@@ -258,10 +258,10 @@ def test_kill_9_in_the_middle_and_again(server: FileServer, run: Run) -> None:
     server.script.append(stall(after=3 * BLOCK))
     code = (
         "import sys; from pathlib import Path\n"
-        "from translucid.data.download import Download, Patience, download\n"
+        "from translucid.data.download import Download, RetryPolicy, download\n"
         "url, part, size = sys.argv[1:]\n"
         "job = Download(url, Path(part), int(size), lambda done: print(done, flush=True))\n"
-        "download(job, patience=Patience(60.0, 1, 0.0), emit=print)\n"
+        "download(job, retries=RetryPolicy(60.0, 1, 0.0), emit=print)\n"
     )
     command = [sys.executable, "-c", code, server.url("file"), str(run.part), str(len(BODY))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
@@ -287,7 +287,7 @@ def test_pouring_writes_whole_blocks_up_to_the_limit(
     given_blocks = iter([*blocks, b""])
     told: list[int] = []
     with path.open("wb") as file:
-        reached = pour(
+        reached = copy_blocks(
             lambda: next(given_blocks), file, start=start, progress=told.append, limit=limit
         )
     written = path.read_bytes()
@@ -304,7 +304,7 @@ def test_pouring_writes_whole_blocks_up_to_the_limit(
 
 def test_the_rest_between_attempts_doubles(server: FileServer, run: Run) -> None:
     server.script.extend([refuse(503)] * 3)
-    assert run(Patience(timeout=30.0, attempts=4, pause=0.001)) == BODY
+    assert run(RetryPolicy(timeout=30.0, attempts=4, pause=0.001)) == BODY
     rests = [notice.partition("trying again in ")[2] for notice in run.notices()]
     assert rests == ["0.001 s", "0.002 s", "0.004 s"]
 

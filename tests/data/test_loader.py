@@ -12,12 +12,12 @@ import pytest
 import torch
 
 from shard_folders import BOTH_WAYS, make_data, random_lengths, records_of_lengths
-from translucid.data.batching import START, Batches, Cursor
+from translucid.data.augmentation import Sampling
+from translucid.data.batches import START, Batches, Cursor, load_examples
 from translucid.data.collate import Batch
-from translucid.data.examples import examples_of
 from translucid.data.loader import LoadedStep, Loader
-from translucid.data.sampling import Sampling
-from translucid.data.shards import Layout, PreparedData, Record
+from translucid.data.manifest import Layout
+from translucid.data.shards import PreparedData, Record
 from translucid.errors import InputError
 from translucid.text.tokenizer import load_tokenizer, train_tokenizer
 
@@ -53,7 +53,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
 
 
 def loader_of(data: PreparedData, max_tokens: int = 200, strength: float | None = None) -> Loader:
-    batches = Batches(examples_of(data, "train"), max_tokens=max_tokens, seed=3)
+    batches = Batches(load_examples(data, "train"), max_tokens=max_tokens, seed=3)
     sampling = None
     if strength is not None:
         tokenizer = load_tokenizer(data.tokenizer_path)
@@ -189,7 +189,7 @@ def test_sampled_batches_keep_the_budget_in_pieces_of_one_micro_batch(data: Prep
 
 
 def test_a_row_that_sampling_makes_too_long_keeps_its_stored_tokens(data: PreparedData) -> None:
-    tight = Batches(examples_of(data, "train"), max_tokens=1000, seed=3)
+    tight = Batches(load_examples(data, "train"), max_tokens=1000, seed=3)
     longest = max(
         int(side.max()) for d in range(2) for side in tight.examples.lengths(d, np.arange(72))
     )
@@ -229,7 +229,7 @@ def test_an_error_while_loading_reaches_the_reader(data: PreparedData, tmp_path:
     broken = make_data(tmp_path / "DATA", records)
     tokens = tmp_path / "DATA" / "train" / "en.tokens"
     tokens.write_bytes(bytes(len(tokens.read_bytes())))  # right in size, all padding
-    with pytest.raises(InputError, match=r"token 0 cannot stand in a sentence.*corpus0\.tsv, line"):
+    with pytest.raises(InputError, match=r"token 0 cannot be in a sentence.*corpus0\.tsv, line"):
         take(loader_of(broken), 1)
     assert "prefetch" not in [thread.name for thread in threading.enumerate()]
 

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translucid.data.packing import Cells, Coding, cut
+from translucid.data.packing import LengthGroups, SortKeyCoding, cut_into_batches
 from translucid.errors import InputError
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=200)
 
 
-def sorted_keys(lengths: list[tuple[int, int]], key: int) -> tuple[Coding, np.ndarray]:
+def sorted_keys(lengths: list[tuple[int, int]], key: int) -> tuple[SortKeyCoding, np.ndarray]:
     source, target = np.array(lengths).T
-    coding = Coding.of(len(lengths), 12, key)
+    coding = SortKeyCoding.for_examples(len(lengths), 12, key)
     return coding, np.sort(coding.keys(source, target, np.arange(len(lengths))))
 
 
@@ -37,10 +37,12 @@ def test_cells_are_the_runs_of_equal_lengths(lengths: list[tuple[int, int]], blo
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("translucid.data.packing._AT_A_TIME", block)
         coding, keys = sorted_keys(lengths, 3)
-        cells = coding.cells(keys)
+        groups = coding.groups(keys)
         ordered = [lengths[example] for example in coding.examples(keys)]
-    runs = list(zip(cells.source.tolist(), cells.target.tolist(), strict=True))
-    assert [run for run, size in zip(runs, cells.size, strict=True) for _ in range(size)] == ordered
+    runs = list(zip(groups.source.tolist(), groups.target.tolist(), strict=True))
+    assert [
+        run for run, size in zip(runs, groups.size, strict=True) for _ in range(size)
+    ] == ordered
     assert len(set(runs)) == len(runs)
 
 
@@ -57,37 +59,37 @@ def greedy(rows: list[tuple[int, int]], max_tokens: int) -> list[tuple[int, int,
 
 
 @given(
-    cells=st.lists(
+    groups=st.lists(
         st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 40)), min_size=1, max_size=30
     ),
     max_tokens=st.integers(9, 60),
 )
 @settings(max_examples=200)
 def test_the_cut_by_cells_is_the_cut_by_examples(
-    cells: list[tuple[int, int, int]], max_tokens: int
+    groups: list[tuple[int, int, int]], max_tokens: int
 ) -> None:
-    rows = [(s, t) for s, t, size in cells for _ in range(size)]
-    batches = cut(Cells(*np.array(cells).T), max_tokens)
+    rows = [(s, t) for s, t, size in groups for _ in range(size)]
+    batches = cut_into_batches(LengthGroups(*np.array(groups).T), max_tokens)
     assert list(zip(*(column.tolist() for column in batches), strict=True)) == greedy(
         rows, max_tokens
     )
 
 
 def test_nothing_is_cut_into_nothing() -> None:
-    coding = Coding.of(0, 5, 1)
+    coding = SortKeyCoding.for_examples(0, 5, 1)
     keys = np.empty(0, np.uint64)
-    assert [len(column) for column in cut(coding.cells(keys), 10)] == [0, 0, 0]
+    assert [len(column) for column in cut_into_batches(coding.groups(keys), 10)] == [0, 0, 0]
     assert len(coding.examples(keys)) == 0
 
 
 def test_extreme_sizes_fit_or_are_refused() -> None:
     longest, most = 30_000, 1 << 32
-    coding = Coding.of(most, longest, 1)
+    coding = SortKeyCoding.for_examples(most, longest, 1)
     sides = np.array([longest, longest, 1]), np.array([longest, 1, longest])
     numbers = np.array([most - 1, 0, 1])
     keys = np.sort(coding.keys(*sides, numbers))
-    cells = coding.cells(keys)
-    assert sorted(zip(*sides, strict=True)) == sorted(zip(cells[0], cells[1], strict=True))
+    groups = coding.groups(keys)
+    assert sorted(zip(*sides, strict=True)) == sorted(zip(groups[0], groups[1], strict=True))
     assert sorted(coding.examples(keys).tolist()) == [0, 1, most - 1]
     with pytest.raises(InputError, match=r"4,294,967,296 examples of up to 65,536 tokens are more"):
-        Coding.of(most, 1 << 16, 1)
+        SortKeyCoding.for_examples(most, 1 << 16, 1)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from translucid.data.prefetch import Prefetched
+from translucid.data.loader import Prefetcher
 from translucid.errors import DataError
 
 
@@ -20,7 +20,7 @@ def prefetch_threads() -> list[threading.Thread]:
 
 @pytest.mark.parametrize("ahead", [1, 3, 100])
 def test_items_come_in_their_order_and_end(ahead: int) -> None:
-    items = Prefetched(iter(range(50)), ahead)
+    items = Prefetcher(iter(range(50)), ahead)
     assert list(items) == list(range(50))
     with pytest.raises(StopIteration):
         next(items)
@@ -33,7 +33,7 @@ def test_an_exception_arrives_as_it_was_and_in_its_place() -> None:
         yield 1
         raise DataError("a.tsv", "no tab", line=7, remedy="Add one.")
 
-    with Prefetched(failing(), 5) as items:
+    with Prefetcher(failing(), 5) as items:
         assert next(items) == 1
         with pytest.raises(DataError, match=r"a\.tsv, line 7: no tab") as caught:
             next(items)
@@ -53,7 +53,7 @@ def test_the_thread_runs_ahead_but_no_further_than_asked() -> None:
                 third.set()
             yield number
 
-    with Prefetched(items(), 3) as prefetched:
+    with Prefetcher(items(), 3) as prefetched:
         assert third.wait(60)  # nothing was asked for yet; item 3 is made and waits for room
         assert made == [0, 1, 2, 3]
         assert next(prefetched) == 0
@@ -69,7 +69,7 @@ def test_leaving_early_ends_the_thread_and_the_iterator() -> None:
         finally:
             ended.set()
 
-    with Prefetched(endless(), 2) as items:
+    with Prefetcher(endless(), 2) as items:
         next(items)
     assert not prefetch_threads()
     gc.collect()
@@ -78,7 +78,7 @@ def test_leaving_early_ends_the_thread_and_the_iterator() -> None:
 
 
 def test_a_forgotten_one_ends_its_thread() -> None:
-    items = Prefetched(iter(int, 1), 2)
+    items = Prefetcher(iter(int, 1), 2)
     next(items)
     assert prefetch_threads()
     del items
@@ -88,8 +88,8 @@ def test_a_forgotten_one_ends_its_thread() -> None:
 
 def test_the_program_ends_though_the_thread_waits() -> None:
     code = (
-        "from translucid.data.prefetch import Prefetched\n"
-        "items = Prefetched(iter(int, 1), 2)\n"
+        "from translucid.data.loader import Prefetcher\n"
+        "items = Prefetcher(iter(int, 1), 2)\n"
         "print(next(items))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)

@@ -21,11 +21,11 @@ from prepare_support import (
 )
 
 from translucid.data.cleaning import CleaningConfig
-from translucid.data.preparation import Inputs, PrepareConfig
+from translucid.data.prepare import Inputs, PrepareConfig
 from translucid.data.shards import open_data
 from translucid.errors import BusyError, ConfigError, DataError, InputError
 from translucid.events import Event, Notice
-from translucid.text.normalize import comparison_key
+from translucid.text.normalization import comparison_key
 from translucid.text.tokenizer import load_tokenizer
 
 CHARACTERS = PrepareConfig(tokenizer="char")
@@ -255,7 +255,7 @@ def test_the_tokenizer_knows_nothing_of_pairs_that_a_split_holds_out(tmp_path: P
 def test_large_corpora_train_the_tokenizer_on_a_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from translucid.data.preparation import vocabulary
+    from translucid.data.prepare import tokenization as vocabulary
 
     pairs = [(f"le chat {chr(0x4E00 + i)}", f"the cat {i}") for i in range(400)]
     monkeypatch.setattr(vocabulary, "SAMPLE_PAIRS", 100)
@@ -270,7 +270,7 @@ def test_large_corpora_train_the_tokenizer_on_a_sample(
 
 
 def test_a_sample_is_bounded_in_pairs_and_in_text() -> None:
-    from translucid.data.preparation.vocabulary import sample_share
+    from translucid.data.prepare.tokenization import sample_share
 
     assert sample_share("bpe", 1_000_000, 200_000_000) == 1.0
     assert sample_share("bpe", 4_000_000, 10_000) == 0.25
@@ -326,13 +326,13 @@ def test_a_tokenizer_file_brings_no_languages(tmp_path: Path) -> None:
 
 
 def test_a_seventeenth_language_is_refused() -> None:
-    from translucid.data.preparation.vocabulary import assign_slots
+    from translucid.data.prepare.tokenization import assign_tag_slots
 
-    assert assign_slots({"fr": 0, "en": 2}, ("es", "de"))["de"] == 3
+    assert assign_tag_slots({"fr": 0, "en": 2}, ("es", "de"))["de"] == 3
     full = {f"l{slot}": slot for slot in range(16)}
-    assert assign_slots(full, ("l3",)) == full
+    assert assign_tag_slots(full, ("l3",)) == full
     with pytest.raises(InputError, match="no tag left for 'es': one tokenizer serves at most 16"):
-        assign_slots(full, ("es", "l1"))
+        assign_tag_slots(full, ("es", "l1"))
 
 
 # ---- vocabulary size ----------------------------------------------------------------------------
@@ -344,27 +344,24 @@ def test_a_vocabulary_that_the_text_cannot_fill_is_smaller_and_says_so(tmp_path:
     size = data.manifest.tokenizer.vocab_size
     assert 276 < size < 4000
     assert report["tokenizer"]["vocab_size"] == size
-    assert f"offers {size:,} pieces only; the vocabulary has these instead of 4,000" in notices(
-        events
-    )
+    assert f"has only {size:,} pieces; the vocabulary has these instead of 4,000" in notices(events)
 
 
 def test_the_vocabulary_grows_with_the_data() -> None:
-    from translucid.data.preparation.vocabulary import automatic_size
+    from translucid.data.prepare.tokenization import default_vocab_size
 
-    sizes = [automatic_size("bpe", pairs) for pairs in (1_000, 150_000, 5_000_000, 50_000_000)]
+    sizes = [default_vocab_size("bpe", pairs) for pairs in (1_000, 150_000, 5_000_000, 50_000_000)]
     assert sizes == [4_000, 8_000, 16_000, 32_000]
-    assert automatic_size("word", 1_000) == 32_000
-    assert automatic_size("char", 1_000) == 4_000
+    assert default_vocab_size("word", 1_000) == 32_000
+    assert default_vocab_size("char", 1_000) == 4_000
 
 
 def test_padding_is_measured_as_training_will_see_it(tmp_path: Path) -> None:
-    from translucid.data.batching import Batches
-    from translucid.data.examples import examples_of
+    from translucid.data.batches import Batches, load_examples
 
     config = CHARACTERS.replace(batch_tokens=300)
     data, report = prepare_pairs(tmp_path, sentences(200), config)
-    epoch = Batches(examples_of(data, "train"), 300, seed=0).epoch(0)
+    epoch = Batches(load_examples(data, "train"), 300, seed=0).epoch(0)
     assert report["padding"] == {"batch_tokens": 300, "share": round(epoch.padding_share, 6)}
     events: list[Event] = []
     small = CHARACTERS.replace(batch_tokens=10)
@@ -443,22 +440,22 @@ def test_a_split_that_is_too_large_leaves_nothing_behind(tmp_path: Path) -> None
 
 def test_the_same_again_does_nothing_and_other_data_is_not_overwritten(tmp_path: Path) -> None:
     train, output = write_pairs(tmp_path, "train", sentences(30)), tmp_path / "data"
-    assert not run(inputs_of(train), output, CHARACTERS).already
+    assert not run(inputs_of(train), output, CHARACTERS).was_complete
     before = {path: path.stat().st_mtime_ns for path in output.rglob("*")}
     again = run(inputs_of(train), output, CHARACTERS)
-    assert again.already
+    assert again.was_complete
     assert again.report["read"]["pairs"] == 30
     assert {path: path.stat().st_mtime_ns for path in output.rglob("*")} == before
 
     other = CHARACTERS.replace(seed=7, cleaning=CleaningConfig(max_ratio=9.0))
     with pytest.raises(
         InputError,
-        match=r"prepared otherwise: seed \(there 0, now 7\), cleaning.max_ratio \(there 4.0, now "
+        match=r"prepared differently: seed \(there 0, now 7\), cleaning.max_ratio \(there 4.0, now "
         r"9.0\). Give another folder with -o, or --force",
     ):
         run(inputs_of(train), output, other)
     assert {path: path.stat().st_mtime_ns for path in output.rglob("*")} == before
-    assert not run(inputs_of(train), output, other, force=True).already
+    assert not run(inputs_of(train), output, other, force=True).was_complete
     assert open_data(output).manifest.settings["seed"] == 7
 
 
@@ -493,7 +490,7 @@ def test_a_manifest_that_cannot_be_read_is_not_overwritten(tmp_path: Path, conte
     data, _ = prepare_pairs(tmp_path, sentences(30))
     (data.folder / "manifest.json").write_bytes(content)
     with pytest.raises(
-        InputError, match=r"(?s)holds data that cannot be read. Give another.*--force"
+        InputError, match=r"(?s)has data that cannot be read. Give another.*--force"
     ):
         prepare_pairs(tmp_path, sentences(30))
 
@@ -501,7 +498,7 @@ def test_a_manifest_that_cannot_be_read_is_not_overwritten(tmp_path: Path, conte
 def test_a_folder_of_other_things_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "thesis.tex").write_text("x")
-    with pytest.raises(InputError, match=r"holds other files \(thesis.tex…\) and no prepared data"):
+    with pytest.raises(InputError, match=r"has other files \(thesis.tex…\) and no prepared data"):
         prepare_pairs(tmp_path, sentences(30))
     assert list(files(tmp_path / "data")) == ["thesis.tex"]
     with pytest.raises(InputError, match=r"train.fr is a file; give a folder"):
@@ -559,7 +556,7 @@ def test_a_move_that_was_cut_off_is_finished(
         raise Stop
 
     with monkeypatch.context() as patch:
-        patch.setattr("translucid.data.preparation.pipeline._publish", stop)
+        patch.setattr("translucid.data.prepare.pipeline._publish", stop)
         with pytest.raises(Stop):
             run(inputs_of(train), output, config)
     items = sorted((output / "unfinished" / "output").iterdir())

@@ -132,7 +132,7 @@ def test_kill_9_at_every_stage_and_going_on_gives_the_same_bytes(
         assert "was not finished" in (data / "unfinished" / "README.txt").read_text()
     done = command.run("killed", "--workers", "1")
     assert done.returncode == 0
-    assert "Going on where an earlier run was stopped." in done.stderr
+    assert "Continuing where an earlier run was stopped." in done.stderr
     assert files(data) == undisturbed
 
 
@@ -189,7 +189,7 @@ def test_ctrl_c_ends_with_130_and_can_be_gone_on_with(
             os.killpg(process.pid, signal.SIGINT)  # to the whole group, as a terminal does
             _, errors = process.communicate()
         assert process.returncode == 130, errors
-        assert "Stopped. Run the same command again to go on" in errors
+        assert "Stopped. Run the same command again to continue" in errors
         assert "Traceback" not in errors
     assert command.run("interrupted", "--workers", "1").returncode == 0
     assert files(data) == undisturbed
@@ -211,7 +211,7 @@ def test_a_full_disk_is_explained_and_nothing_half_written_counts(
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),  # noqa: B023
         )
         assert done.returncode == 1, done.stderr
-        assert "nothing more can be written there (File too large)" in done.stderr
+        assert "cannot write any more (File too large)" in done.stderr
         assert "run the same command again" in done.stderr
         assert "Traceback" not in done.stderr
         assert not (command.folder / name / "manifest.json").exists()

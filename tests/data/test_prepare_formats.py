@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 import pytest
 from prepare_support import Pairs, corpora, files, run, sentences, write_pairs
 
-from translucid.data.preparation import Inputs, PrepareConfig
+from translucid.data.prepare import Inputs, PrepareConfig
 
 PAIRS = [
     *sentences(60),

@@ -8,24 +8,24 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.data.report import MAX_EXAMPLES, Findings, PairExample
+from translucid.data.prepare.report import MAX_EXAMPLES, PairExample, PairTallies
 
 
-def findings(names: list[str], first: int = 0) -> Findings:
-    found = Findings()
+def tallies(names: list[str], first: int = 0) -> PairTallies:
+    found = PairTallies()
     for line, name in enumerate(names, first):
-        found.add(name, PairExample.of(0, line, ("a", "b"), None))
+        found.add(name, PairExample.from_pair(0, line, ("a", "b"), None))
     return found
 
 
 @given(st.lists(st.sampled_from("xyz"), max_size=100), st.lists(st.integers(0, 100), max_size=5))
 def test_findings_of_parts_are_those_of_the_whole(names: list[str], cuts: list[int]) -> None:
-    merged = Findings()
+    merged = PairTallies()
     edges = [0, *sorted(min(cut, len(names)) for cut in cuts), len(names)]
     for begin, end in itertools.pairwise(edges):
-        part = findings(names[begin:end], begin)
-        merged.merge(Findings.from_json(json.loads(json.dumps(part.to_json()))))
-    assert merged == findings(names)
+        part = tallies(names[begin:end], begin)
+        merged.merge(PairTallies.from_json(json.loads(json.dumps(part.to_json()))))
+    assert merged == tallies(names)
     for name in set(names):
         lines = [line for line, other in enumerate(names) if other == name]
         assert merged.count(name) == len(lines)
@@ -33,17 +33,17 @@ def test_findings_of_parts_are_those_of_the_whole(names: list[str], cuts: list[i
 
 
 def test_what_was_not_found_is_reported_with_zero() -> None:
-    entries = findings(["x"]).described({"x": "An x", "y": "A y"}, total=4, names=["file"])
+    entries = tallies(["x"]).describe({"x": "An x", "y": "A y"}, total=4, names=["file"])
     assert [(e["name"], e["title"], e["pairs"], e["share"]) for e in entries] == [
         ("x", "An x", 1, 0.25),
         ("y", "A y", 0, 0.0),
     ]
     assert entries[0]["examples"] == [{"file": "file", "line": 0, "source": "a", "target": "b"}]
-    assert findings([]).described({"x": "An x"}, total=0, names=[])[0]["share"] == 0.0
+    assert tallies([]).describe({"x": "An x"}, total=0, names=[])[0]["share"] == 0.0
 
 
 def test_long_and_impossible_text_can_be_shown() -> None:
-    example = PairExample.of(0, 1, ("a" * 1000, "\ud83d"), ("b", "c" * 301))
+    example = PairExample.from_pair(0, 1, ("a" * 1000, "\ud83d"), ("b", "c" * 301))
     assert (len(example.source), example.source[-1], example.target) == (301, "…", "\ufffd")
     assert example.became == ("b", "c" * 300 + "…")
     json.dumps(example.source).encode()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from translucid.data.preparation.workers import Workers
+from translucid.data.prepare.workers import Workers
 from translucid.errors import DataError, TranslucidError
 from translucid.text.tokenizer import load_tokenizer
 
@@ -26,43 +26,45 @@ def test_results_come_in_order_and_tasks_are_not_taken_too_early(tmp_path: Path)
             yield 0.02 if number % 7 == 0 else 0.0
 
     with Workers(2) as workers:
-        results = workers.in_order(time.sleep, tasks())
+        results = workers.map_in_order(time.sleep, tasks())
         next(results)
         assert len(taken) <= 6
         assert list(results) == [None] * 29
-        assert list(workers.in_order(operator.neg, range(20))) == [-i for i in range(20)]
-        assert list(workers.in_order(operator.neg, [5])) == [-5]
-        assert list(workers.in_order(operator.neg, [])) == []
-        assert workers.apart(operator.neg, 3) == -3
+        assert list(workers.map_in_order(operator.neg, range(20))) == [-i for i in range(20)]
+        assert list(workers.map_in_order(operator.neg, [5])) == [-5]
+        assert list(workers.map_in_order(operator.neg, [])) == []
+        assert workers.run_in_process(operator.neg, 3) == -3
         # An error in a worker is the caller's error, and the workers go on.
         with pytest.raises(FileNotFoundError):
-            list(workers.in_order(os.stat, [tmp_path, tmp_path / "missing", tmp_path]))
+            list(workers.map_in_order(os.stat, [tmp_path, tmp_path / "missing", tmp_path]))
         with pytest.raises(DataError, match="missing: the tokenizer cannot be read"):
-            workers.apart(load_tokenizer, tmp_path / "missing")
-        assert list(workers.in_order(abs, [-1, -2])) == [1, 2]
+            workers.run_in_process(load_tokenizer, tmp_path / "missing")
+        assert list(workers.map_in_order(abs, [-1, -2])) == [1, 2]
 
 
 def test_one_worker_is_this_process() -> None:
     with Workers(1) as workers:
-        assert set(workers.in_order(lambda _: os.getpid(), range(5))) == {os.getpid()}
-        assert workers.apart(lambda _: os.getpid(), None) == os.getpid()
+        assert set(workers.map_in_order(lambda _: os.getpid(), range(5))) == {os.getpid()}
+        assert workers.run_in_process(lambda _: os.getpid(), None) == os.getpid()
 
 
 def test_a_worker_that_dies_is_noticed() -> None:
     with Workers(2) as workers:
         with pytest.raises(TranslucidError, match="a worker process was killed from outside"):
-            list(workers.in_order(os._exit, [1, 1, 1]))
+            list(workers.map_in_order(os._exit, [1, 1, 1]))
         with pytest.raises(TranslucidError, match="a worker process was killed from outside"):
-            workers.apart(os._exit, 1)
+            workers.run_in_process(os._exit, 1)
 
 
-@pytest.mark.parametrize("work", ["list(workers.in_order(abs, [1, 2]))", "workers.apart(abs, 1)"])
+@pytest.mark.parametrize(
+    "work", ["list(workers.map_in_order(abs, [1, 2]))", "workers.run_in_process(abs, 1)"]
+)
 def test_ctrl_c_while_a_process_is_started_waits_until_it_knows_its_task(work: str) -> None:
     """Where another thread receives the signal, as that of a progress display may."""
     program = f"""
 import os, signal, sys, threading
 from multiprocessing import resource_tracker, util
-from translucid.data.preparation.workers import Workers
+from translucid.data.prepare.workers import Workers
 
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 resource_tracker.ensure_running()

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from shard_folders import make_data
-from translucid.data.batching import Batches, MicroBatch
-from translucid.data.examples import examples_of
-from translucid.data.sampling import Sampling, sampled_rows
+from translucid.data.augmentation import Sampling, sample_rows
+from translucid.data.batches import Batches, MicroBatch, load_examples
 from translucid.data.shards import Record
 from translucid.text.tokenizer import Tokenizer, load_tokenizer, train_tokenizer
 
@@ -32,7 +31,7 @@ def one_sentence(
         vocab_size=tokenizer.vocab_size,
         tokenizer=path.read_bytes(),
     )
-    batches = Batches(examples_of(data, "train"), max_tokens=4096, seed=1)
+    batches = Batches(load_examples(data, "train"), max_tokens=4096, seed=1)
     return batches, load_tokenizer(data.tokenizer_path)
 
 
@@ -58,7 +57,7 @@ def segmentations(
 ) -> list[tuple[int, ...]]:
     """The tokens of a batch of two rows, sources first."""
     batch = MicroBatch(epoch, index, np.zeros(2, np.int64), np.zeros(2, np.int64))
-    [(_, *sides)] = sampled_rows(batch, batches, sampling)
+    [(_, *sides)] = sample_rows(batch, batches, sampling)
     return [
         tuple(row.tolist())
         for side in sides
@@ -88,7 +87,7 @@ def test_pieces_hold_rows_of_similar_lengths(sampler: tuple[Batches, Sampling]) 
     batches, sampling = sampler
     batch = MicroBatch(0, 0, np.zeros(40, np.int64), np.zeros(40, np.int64))
     tight = replace(batches, max_tokens=500)
-    pieces = list(sampled_rows(batch, tight, sampling))
+    pieces = list(sample_rows(batch, tight, sampling))
     assert len(pieces) > 1
     assert sum(len(piece.pairs) for piece, _, _ in pieces) == 40
     longer = [np.maximum(source.lengths, target.lengths) for _, source, target in pieces]
@@ -112,7 +111,7 @@ def typing(folder: Path, known: list[str], text: str) -> tuple[Batches, Sampling
 def spellings(batches: Batches, sampling: Sampling, rows: int = 200) -> tuple[list[str], list[str]]:
     """What the rows of a batch say on both sides."""
     batch = MicroBatch(0, 0, np.zeros(rows, np.int64), np.zeros(rows, np.int64))
-    [(_, *sides)] = sampled_rows(batch, batches, sampling)
+    [(_, *sides)] = sample_rows(batch, batches, sampling)
     source, target = (
         [
             sampling.tokenizer.decode(row.tolist())

@@ -9,7 +9,7 @@ from types import FrameType
 import numpy as np
 import pytest
 
-from translucid.data.preparation.selection import Fate, Selection
+from translucid.data.prepare.selection import PairStatus, Selection
 
 
 def interrupted(action: Callable[[], object], *, at_call: int) -> bool:
@@ -30,18 +30,18 @@ def interrupted(action: Callable[[], object], *, at_call: int) -> bool:
     return calls >= at_call
 
 
-@pytest.mark.parametrize("fate", Fate)
-def test_an_interrupt_is_heard_wherever_pairs_are_counted(fate: Fate) -> None:
+@pytest.mark.parametrize("status", PairStatus)
+def test_an_interrupt_is_heard_wherever_pairs_are_counted(status: PairStatus) -> None:
     """numpy drops what an attribute of an enumeration raises; so it must not see one."""
     selection = Selection((), np.arange(5, dtype=np.uint8))
     heard = 0
     while True:
         try:
-            came = interrupted(lambda: selection.count(fate), at_call=heard + 1)
+            came = interrupted(lambda: selection.count(status), at_call=heard + 1)
         except KeyboardInterrupt:
             heard += 1
         else:
             assert not came, f"the interrupt in call {heard + 1} was lost"
             break
     assert heard >= 2
-    assert selection.count(fate) == 1
+    assert selection.count(status) == 1

@@ -19,11 +19,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shard_folders import make_data, manifest_of, random_lengths, record, records_of_lengths
+from translucid.data.manifest import VERSION, Layout, Manifest
 from translucid.data.shards import (
     TOKENIZER,
-    VERSION,
-    Layout,
-    Manifest,
     PreparedData,
     Record,
     measure,
@@ -97,10 +95,10 @@ def test_what_was_written_is_read_back(
         assert split.tokens("fr", pair).tolist() == written.source_ids
         assert split.tokens("en", pair).tolist() == written.target_ids
         assert split.origin(pair) == (written.corpus, written.line)
-    assert split.lengths_of("fr", np.arange(len(split))).tolist() == [
+    assert split.lengths("fr", np.arange(len(split))).tolist() == [
         len(r.source_ids) for r in records
     ]
-    assert split.lengths_of("en", np.arange(len(split))).tolist() == [
+    assert split.lengths("en", np.arange(len(split))).tolist() == [
         len(r.target_ids) for r in records
     ]
 
@@ -110,8 +108,8 @@ def test_several_rows_are_the_single_rows_in_the_order_asked_for(data: PreparedD
     pairs = np.array([2, 0, 2, 1])
     tokens, lengths = split.rows("fr", pairs)
     assert tokens.tolist() == [i for pair in pairs for i in split.tokens("fr", pair).tolist()]
-    assert lengths.tolist() == split.lengths_of("fr", pairs).tolist() == [5, 3, 5, 0]
-    assert split.corpus_of(pairs).tolist() == [0, 0, 0, 0]
+    assert lengths.tolist() == split.lengths("fr", pairs).tolist() == [5, 3, 5, 0]
+    assert split.corpora(pairs).tolist() == [0, 0, 0, 0]
     nothing, none = split.rows("fr", pairs[:0])
     assert nothing.tolist() == none.tolist() == []
 
@@ -119,7 +117,7 @@ def test_several_rows_are_the_single_rows_in_the_order_asked_for(data: PreparedD
 def test_an_empty_split_has_length_zero(tmp_path: Path) -> None:
     split = make_data(tmp_path / "DATA", []).split("train")
     assert len(split) == 0
-    assert split.lengths_of("fr", np.arange(len(split))).tolist() == []
+    assert split.lengths("fr", np.arange(len(split))).tolist() == []
     split.release()
 
 
@@ -172,8 +170,8 @@ def test_a_large_split_gives_its_pages_back_by_itself(
         return resident_file_pages() - before
 
     assert grown() > 10_000
-    monkeypatch.setattr("translucid.data.shards.reading._SMALL", 0)
-    monkeypatch.setattr("translucid.data.shards.reading._SENTENCES_BETWEEN_RELEASES", 7)
+    monkeypatch.setattr("translucid.data.shards._SMALL", 0)
+    monkeypatch.setattr("translucid.data.shards._SENTENCES_BETWEEN_RELEASES", 7)
     assert grown() < 5_000
 
 
@@ -189,8 +187,8 @@ def test_merged_parts_do_not_depend_on_where_they_were_cut(
     bounds = [0, *sorted(min(cut, len(records)) for cut in cuts), len(records)]
     parts = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("translucid.data.shards.writing._RECORDS_AT_A_TIME", block)
-        patch.setattr("translucid.data.shards.writing._OFFSETS_AT_A_TIME", block)
+        patch.setattr("translucid.data.shards._RECORDS_AT_A_TIME", block)
+        patch.setattr("translucid.data.shards._OFFSETS_AT_A_TIME", block)
         for number, (begin, end) in enumerate(itertools.pairwise(bounds)):
             parts.append(folder / f"{number}")
             write_part(parts[-1], records[begin:end], LAYOUT)
@@ -342,10 +340,10 @@ def test_unknown_splits_languages_and_pairs_are_refused(data: PreparedData) -> N
     with pytest.raises(InputError, match=r"no split 'trian'; did you mean 'train'\?"):
         data.split("trian")
     split = data.split("train")
-    with pytest.raises(InputError, match="no language 'de'; it holds fr and en"):
+    with pytest.raises(InputError, match="no language 'de'; it has fr and en"):
         split.tokens("de", 0)
     for pair in (-1, 3):
-        with pytest.raises(InputError, match=rf"no pair {pair}: it holds 3, counted from 0"):
+        with pytest.raises(InputError, match=rf"no pair {pair}: it has 3, counted from 0"):
             split.text("fr", pair)
         with pytest.raises(InputError, match=rf"no pair {pair}"):
             split.origin(pair)

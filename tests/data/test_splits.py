@@ -11,16 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.data.splits import (
-    HASH,
-    Chosen,
-    HeldOutKeys,
-    Keys,
-    choose,
-    pair_hashes,
-    repeated,
-    sentence_hashes,
+from translucid.data.prepare.selection import (
+    HashedPairs,
+    HeldOutChoice,
+    HeldOutHashes,
+    choose_held_out,
+    find_repeats,
 )
+from translucid.data.prepare.workspace import HASH, pair_hashes, sentence_hashes
 from translucid.errors import InputError
 
 SMALL = st.integers(0, 30)
@@ -33,23 +31,23 @@ def known(text: str) -> int:
     return int(sentence_hashes([text])[0])
 
 
-def keys(pairs: Pairs, start: int = 0) -> Keys:
-    return Keys(
+def keys(pairs: Pairs, start: int = 0) -> HashedPairs:
+    return HashedPairs(
         np.arange(start, start + len(pairs)),
         np.array([known(f"source {s}") for s, _ in pairs], HASH),
         np.array([known(f"target {t}") for _, t in pairs], HASH),
     )
 
 
-def split(pairs: Pairs, dev: int, test: int, *, seed: int = 0, block: int = 1000) -> Chosen:
-    def blocks() -> Iterator[Keys]:
+def split(pairs: Pairs, dev: int, test: int, *, seed: int = 0, block: int = 1000) -> HeldOutChoice:
+    def blocks() -> Iterator[HashedPairs]:
         for start in range(0, len(pairs), block):
             yield keys(pairs[start : start + block], start)
 
-    return choose(blocks, dev=dev, test=test, seed=seed)
+    return choose_held_out(blocks, dev=dev, test=test, seed=seed)
 
 
-def at(pairs: Pairs, chosen: Keys) -> set[tuple[int, int]]:
+def at(pairs: Pairs, chosen: HashedPairs) -> set[tuple[int, int]]:
     return {pairs[i] for i in chosen.positions.tolist()}
 
 
@@ -74,7 +72,7 @@ def test_a_pair_is_known_by_its_exact_text() -> None:
 def test_repeated_marks_all_but_the_first_however_much_is_sorted_at_a_time(
     numbers: list[int], at_a_time: int
 ) -> None:
-    marks = repeated(np.array(numbers, HASH), at_a_time=at_a_time)
+    marks = find_repeats(np.array(numbers, HASH), at_a_time=at_a_time)
     assert marks.tolist() == [number in numbers[:i] for i, number in enumerate(numbers)]
 
 
@@ -82,8 +80,8 @@ def test_repeated_marks_all_but_the_first_however_much_is_sorted_at_a_time(
 def test_sharing_either_sentence_is_noticed(
     sources: set[int], targets: set[int], pairs: Pairs
 ) -> None:
-    held = HeldOutKeys(np.array([*sources], HASH), np.array([*targets], HASH))
-    shared = held.share_a_sentence(
+    held = HeldOutHashes(np.array([*sources], HASH), np.array([*targets], HASH))
+    shared = held.find_shared(
         np.array([s for s, _ in pairs], HASH), np.array([t for _, t in pairs], HASH)
     )
     assert shared.tolist() == [s in sources or t in targets for s, t in pairs]

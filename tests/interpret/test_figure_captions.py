@@ -21,7 +21,7 @@ from translucid.interpret.figures.run_curve import Course, run_curve
 from translucid.interpret.figures.softmax import softmax_temperatures
 from translucid.interpret.lens import LensCell, LogitLens
 from translucid.interpret.trace import TopToken, Trace
-from translucid.text.interface import EOS, PAD
+from translucid.text.tokenizer import EOS, PAD
 
 
 def check(drawing: Drawing) -> Drawing:

@@ -18,7 +18,7 @@ from translucid.interpret.figures.page import notebook, page, panel_page
 from translucid.interpret.figures.page_words import SECTIONS, told
 from translucid.interpret.figures.panels import Choice, Material, draw
 from translucid.interpret.figures.png import rasterised
-from translucid.text.interface import EOS
+from translucid.text.tokenizer import EOS
 
 VOID = {"meta", "br"}
 

@@ -20,7 +20,7 @@ from translucid.interpret.explain import TraceTooLargeError, check_prefix, encod
 from translucid.interpret.figures.beam_tree import beam_tree
 from translucid.interpret.lens import decoder_lens
 from translucid.interpret.network import AttentionHead
-from translucid.text.interface import EOS, FIRST_PIECE, UNK
+from translucid.text.tokenizer import EOS, FIRST_PIECE, UNK
 from translucid.translator import Translator
 
 SEARCHES = {

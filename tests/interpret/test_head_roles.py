@@ -39,7 +39,7 @@ from translucid.interpret.network import (
     single_network,
 )
 from translucid.interpret.trace import Side, Trace
-from translucid.text.interface import EOS, FIRST_PIECE
+from translucid.text.tokenizer import EOS, FIRST_PIECE
 from translucid.translator import Translator, load
 
 WORDS = [

@@ -18,7 +18,7 @@ from small_traces import SENTENCE, random_translator, taught_trace, taught_trans
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret.next_tokens import next_tokens, truncate
-from translucid.text.interface import BOS, EOS, FIRST_PIECE
+from translucid.text.tokenizer import BOS, EOS, FIRST_PIECE
 from translucid.translator.searching import DecoderInput
 
 TEXT = "Où est l'eau ?"

@@ -16,7 +16,7 @@ from translucid.interpret.recording import Recording, record, recording_copy
 from translucid.interpret.trace import tensor_shapes, trace_bytes
 from translucid.model import MultiHeadAttention, Transformer, sdpa
 from translucid.model.transformer import share_weights
-from translucid.text.interface import BOS, EOS
+from translucid.text.tokenizer import BOS, EOS
 
 SOURCE = (7, 11, 5, 23, 9, EOS)
 WRITTEN = (12, 4, 28, 6, EOS)

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from translucid.text.word import WordTokenizer
 
 from built_heads import built_translator
 from small_tokenizers import small_tokenizer
@@ -26,8 +27,7 @@ from translucid.interpret.word_attention import (
     rank_across,
     word_groups,
 )
-from translucid.text.interface import BOS, EOS, FIRST_PIECE, UNK, Tokenizer
-from translucid.text.word import WordTokenizer
+from translucid.text.tokenizer import BOS, EOS, FIRST_PIECE, UNK, Tokenizer
 from translucid.translator import Translator, load
 
 SHORT = SearchConfig(method="greedy", max_length=14)

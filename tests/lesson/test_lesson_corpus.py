@@ -20,10 +20,10 @@ from lesson.constructions.resolving import what_it_means
 from lesson.corpus import draws, has_reserved_words
 from lesson.expressions import EXPRESSIONS
 from lesson.nouns import NOUNS
-from translucid.data.corpus import lesson as shipped
-from translucid.data.corpus.lesson import lesson_pairs, write_lesson
+from translucid.data.readers import built_in as shipped
+from translucid.data.readers.built_in import lesson_pairs, write_lesson
 from translucid.errors import DataError, InputError
-from translucid.text.normalize import comparison_key
+from translucid.text.normalization import comparison_key
 
 TOOLS = Path(__file__).parents[2] / "tools"
 Pairs = list[tuple[str, str]]

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shard_folders import BOTH_WAYS, ONE_WAY, make_data, random_lengths, records_of_lengths
-from translucid.data.batching import START, Batches, MicroBatch, Step, share_of_rank
-from translucid.data.examples import examples_of
+from translucid.data.batches import START, Batches, MicroBatch, Step, load_examples, select_rank
 from translucid.data.shards import PreparedData
 
 LENGTHS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=60)
@@ -63,7 +62,9 @@ def test_every_example_comes_once_and_every_batch_is_within_the_budget(
         for pair in by_lang
     ]
     budget = max(max(row) for rows in needed for row in rows) + room
-    batches = whole_epoch(Batches(examples_of(data, "train"), max_tokens=budget, seed=seed), epoch)
+    batches = whole_epoch(
+        Batches(load_examples(data, "train"), max_tokens=budget, seed=seed), epoch
+    )
     everything = itertools.product(range(len(lengths)), range(len(directions)))
     assert example_counts(batches) == dict.fromkeys(everything, 1)
     for batch in batches:
@@ -88,11 +89,11 @@ def test_the_ranks_of_a_step_share_it_without_overlap(
     data: PreparedData, budget: int, seed: int, per_step: int, data_: st.DataObject
 ) -> None:
     world = data_.draw(st.integers(1, per_step))
-    batches = Batches(examples_of(data, "train"), max_tokens=budget, seed=seed)
+    batches = Batches(load_examples(data, "train"), max_tokens=budget, seed=seed)
     count = len(batches.epoch(0))
     steps = list(itertools.islice(batches.steps(START, per_step), -(-count // per_step)))
     shares = [
-        [batch for step in steps for batch in share_of_rank(step.batches, rank=rank, world=world)]
+        [batch for step in steps for batch in select_rank(step.batches, rank=rank, world=world)]
         for rank in range(world)
     ]
     places = [(batch.epoch, batch.index) for share in shares for batch in share]
@@ -113,10 +114,10 @@ def test_a_restored_cursor_goes_on_with_the_same_batches(
     data: PreparedData, budget: int, seed: int, before: int, after: int, stop: int
 ) -> None:
     """Restored in the middle of an epoch or at its end, and with another size of steps."""
-    batches = Batches(examples_of(data, "train"), max_tokens=budget, seed=seed)
+    batches = Batches(load_examples(data, "train"), max_tokens=budget, seed=seed)
     steps = list(itertools.islice(batches.steps(START, before), stop + 1))
     cursor = steps[-1].after
-    again = Batches(examples_of(data, "train"), max_tokens=budget, seed=seed)
+    again = Batches(load_examples(data, "train"), max_tokens=budget, seed=seed)
     rest = list(itertools.islice(again.steps(cursor, after), 20))
     single = itertools.islice(batches.steps(START, 1), before * len(steps) + after * len(rest))
     assert [row for step in single for row in rows_of(step)] == [
@@ -147,7 +148,7 @@ def test_a_pair_comes_as_often_as_its_corpus_weighs(
     records[0] = records[0]._replace(corpus=len(weights) - 1)
     folder: Path = tmp_path_factory.mktemp("weights")
     data = make_data(folder, records, weights=weights, directions=BOTH_WAYS)
-    batches = Batches(examples_of(data, "train"), max_tokens=20, seed=seed)
+    batches = Batches(load_examples(data, "train"), max_tokens=20, seed=seed)
     total: Counter[tuple[int, int]] = Counter()
     for epoch in range(first, first + 6):
         counts = example_counts(whole_epoch(batches, epoch))
@@ -165,7 +166,7 @@ def test_fractions_are_spread_over_pairs_and_epochs(
 ) -> None:
     records = records_of_lengths([(2, 3)] * 2000)
     data = make_data(tmp_path_factory.mktemp("fraction"), records, weights=(0.4,))
-    batches = Batches(examples_of(data, "train"), max_tokens=400, seed=5)
+    batches = Batches(load_examples(data, "train"), max_tokens=400, seed=5)
     chosen = [set(example_counts(whole_epoch(batches, epoch))) for epoch in range(3)]
     for one in chosen:
         assert abs(len(one) - 800) < 6 * (2000 * 0.4 * 0.6) ** 0.5

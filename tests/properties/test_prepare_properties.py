@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from translucid.data.cleaning import Cleaner, CleaningConfig, Sides
-from translucid.data.corpus import find_corpora
-from translucid.data.preparation import Effort, Inputs, PrepareConfig, prepare
+from translucid.data.prepare import Inputs, PrepareConfig, prepare_corpora
+from translucid.data.readers import find_corpora
 from translucid.data.shards import PreparedData, open_data
 from translucid.events import silent
-from translucid.text.normalize import comparison_key
+from translucid.text.normalization import comparison_key
 from translucid.text.tokenizer import load_tokenizer
 
 Pairs = list[tuple[str, str]]
@@ -43,8 +43,8 @@ def prepared(
         jsonl(folder, "train", train), jsonl(folder, "dev", dev) if dev else (), (), None
     )
     config = PrepareConfig(tokenizer="char", split_test=split, cleaning=CLEANING)
-    done = prepare(
-        inputs, config, folder / "data", effort=Effort(1, chunk), force=True, emit=silent
+    done = prepare_corpora(
+        inputs, config, folder / "data", workers=1, chunk_pairs=chunk, force=True, emit=silent
     )
     return open_data(done.folder), done.report
 

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from translucid.data.corpus import Corpus, Pair, ReadReport, Skip, find_corpora, read
-from translucid.data.corpus.languages import pick_sides
+from translucid.data.readers import Corpus, Pair, ReadReport, Skip, find_corpora, read_pairs
 from translucid.errors import DataError
+from translucid.text.languages import find_sides
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "data" / "corpus"))
 writers = importlib.import_module("corpus_writers")
@@ -83,14 +83,14 @@ PAIRS = st.lists(st.tuples(TEXT, TEXT), max_size=8)
 
 def read_back(corpus: Corpus) -> tuple[list[Pair], ReadReport]:
     report = ReadReport()
-    return list(read(corpus, report)), report
+    return list(read_pairs(corpus, report)), report
 
 
 def until_error(corpus: Corpus) -> tuple[list[Pair], DataError | None]:
     """Return what was read, and the error that stopped it if any did."""
     found: list[Pair] = []
     try:
-        found.extend(read(corpus, ReadReport()))
+        found.extend(read_pairs(corpus, ReadReport()))
     except DataError as error:
         return found, error
     return found, None
@@ -109,7 +109,7 @@ def test_any_pairs_read_back_in_order_with_their_lines(
     kind, write = writers.WRITERS[name]
     pairs = [(FIT[name](source), FIT[name](target)) for source, target in pairs]
     if kind == "tsv" and pairs:
-        assume(pick_sides(pairs[0], ("fr", "en")) is None)  # a header
+        assume(find_sides(pairs[0], ("fr", "en")) is None)  # a header
         assume(not pairs[0][0].startswith("\ufeff"))  # a byte order mark
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
@@ -179,7 +179,7 @@ def test_a_file_cut_anywhere_gives_a_true_beginning_and_at_worst_a_data_error(
     kind, write = writers.WRITERS[name]
     words = st.text(string.ascii_letters + " é", min_size=1, max_size=10)
     pairs = data.draw(st.lists(st.tuples(words, words), min_size=1, max_size=6))
-    assume(pick_sides(pairs[0], ("fr", "en")) is None)
+    assume(find_sides(pairs[0], ("fr", "en")) is None)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         write(path, pairs, "fr", "en")

@@ -18,14 +18,14 @@ from small_tokenizers import (
     small_tokenizer,
 )
 from translucid.errors import InputError
-from translucid.text.interface import FIRST_PIECE, UNK
-from translucid.text.sentencepiece_model import FEWEST_PIECES
-from translucid.text.subword_sampling import (
+from translucid.text.sentencepiece import (
     bpe_segmentation,
     uniforms,
     unigram_lattice,
     unknown_score,
 )
+from translucid.text.sentencepiece_model import FEWEST_PIECES
+from translucid.text.tokenizer import FIRST_PIECE, UNK
 
 every_kind = pytest.mark.parametrize("kind", ALL_KINDS)
 subwords = pytest.mark.parametrize("kind", SUBWORD_KINDS)

@@ -26,7 +26,7 @@ from translucid.interpret.word_attention import word_groups
 from translucid.serving.routes_trace import file_name
 from translucid.serving.trace_schemas import LensAnswer, TraceAnswer
 from translucid.serving.traces import StoredTrace
-from translucid.text.interface import EOS
+from translucid.text.tokenizer import EOS
 
 HEADS = [{"side": "cross", "layer": layer, "head": head} for layer in (0, 1) for head in (0, 1, 2)]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from translucid.text.bleu_tokenizer import bleu_tokenizer
+from translucid.text.languages import bleu_tokenizer
 
 
 @pytest.mark.parametrize(

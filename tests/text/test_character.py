@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from small_tokenizers import SENTENCES, small_tokenizer
-from translucid.text.interface import FIRST_PIECE, UNK
+from translucid.text.tokenizer import FIRST_PIECE, UNK
 
 
 def test_every_character_is_a_token() -> None:

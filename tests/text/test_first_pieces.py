@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from small_tokenizers import SENTENCES, small_tokenizer
 from translucid.errors import InputError
 from translucid.text import sentencepiece_model
-from translucid.text.normalizing import NormalizingTokenizer
-from translucid.text.sentencepiece_model import FEWEST_PIECES, read_model, with_first
-from translucid.text.sentencepiece_tokenizer import ROUND, SentencePieceTokenizer
+from translucid.text.normalization import NormalizingTokenizer
+from translucid.text.sentencepiece import SIZE_MULTIPLE, SentencePieceTokenizer
+from translucid.text.sentencepiece_model import FEWEST_PIECES, move_to_front, read_model
 from translucid.text.tokenizer import Tokenizer
 
 ENGLISH = [sentence for sentence in SENTENCES if "the" in sentence or "words" in sentence]
@@ -37,7 +37,7 @@ def saved(tokenizer: Tokenizer, folder: Path) -> bytes:
 def with_unused(data: bytes, first: int) -> bytes:
     """Return a sentencepiece file in which the pieces from an id on are marked as unused."""
     found, number = b"", 0
-    for field, value, whole in sentencepiece_model._whole_fields(data):
+    for field, value, whole in sentencepiece_model._raw_fields(data):
         if field == 1 and isinstance(value, bytes):
             if number >= first:
                 value += UNUSED
@@ -72,7 +72,7 @@ def test_merges_are_undone_as_sentencepiece_undoes_them(share: float, tmp_path: 
     single = [i for i, piece in enumerate(pieces) if len(piece) == 1]
     longer = [i for i in range(FEWEST_PIECES, len(pieces)) if len(pieces[i]) > 1]
     kept = {*single, *longer[:: 3 if share == 0.3 else 1][: int(share * len(longer))]}
-    ordered = with_first(data, kept)
+    ordered = move_to_front(data, kept)
     size = FEWEST_PIECES + len(kept)
     theirs = sentencepiece.SentencePieceProcessor(model_proto=with_unused(ordered, size))
     ours = SentencePieceTokenizer(ordered).within(size)
@@ -81,8 +81,8 @@ def test_merges_are_undone_as_sentencepiece_undoes_them(share: float, tmp_path: 
 
 
 def test_the_pieces_of_targets_come_first_and_mean_the_same() -> None:
-    ordered, count = bpe().target_first([ENGLISH[:2], ENGLISH[2:]])
-    assert count % ROUND == 0
+    ordered, count = bpe().move_target_pieces_first([ENGLISH[:2], ENGLISH[2:]])
+    assert count % SIZE_MULTIPLE == 0
     assert count < ordered.vocab_size == bpe().vocab_size
     writer = ordered.within(count)
     for text in SENTENCES:
@@ -95,7 +95,7 @@ def test_the_pieces_of_targets_come_first_and_mean_the_same() -> None:
 
 def test_all_characters_of_the_targets_can_be_written_as_such() -> None:
     """Also those that stand in longer pieces only: another text may have them elsewhere."""
-    ordered, count = bpe().target_first([ENGLISH])
+    ordered, count = bpe().move_target_pieces_first([ENGLISH])
     writer = ordered.within(count)
     known = {ordered.piece(token) for token in range(FEWEST_PIECES, ordered.vocab_size)}
     written = {writer.piece(token) for token in range(FEWEST_PIECES, count)}
@@ -106,8 +106,8 @@ def test_all_characters_of_the_targets_can_be_written_as_such() -> None:
 
 
 def test_no_more_pieces_are_first_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translucid.text.sentencepiece_tokenizer.ROUND", 10_000)
-    ordered, count = bpe().target_first([ENGLISH])
+    monkeypatch.setattr("translucid.text.sentencepiece.SIZE_MULTIPLE", 10_000)
+    ordered, count = bpe().move_target_pieces_first([ENGLISH])
     assert count == ordered.vocab_size
     assert ordered.within(count) is ordered
 
@@ -133,11 +133,11 @@ def test_text_in_lower_case_has_the_first_pieces_too() -> None:
 def test_other_kinds_need_all_their_pieces(kind: str) -> None:
     tokenizer = small_tokenizer(kind)
     assert tokenizer.within(tokenizer.vocab_size) is tokenizer
-    with pytest.raises(InputError, match=f"of kind {kind} cannot do with .*; one of kind bpe can"):
+    with pytest.raises(InputError, match=f"of kind {kind} cannot use only .*; one of kind bpe can"):
         tokenizer.within(tokenizer.vocab_size - 1)
 
 
 @pytest.mark.parametrize("size", [0, FEWEST_PIECES - 1, 421])
 def test_symbols_and_bytes_are_always_needed(size: int) -> None:
-    with pytest.raises(InputError, match=f"cannot do with {size} of its"):
+    with pytest.raises(InputError, match=f"cannot use only {size} of its"):
         bpe().within(size)

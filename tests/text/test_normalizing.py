@@ -7,32 +7,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from small_tokenizers import small_tokenizer
-from translucid.text.interface import KINDS, Tokenizer
-from translucid.text.normalize import lower_cased, plain_typography
-from translucid.text.normalizing import NormalizingTokenizer
+from translucid.text.normalization import NormalizingTokenizer, lowercase, plain_typography
+from translucid.text.tokenizer import Tokenizer, tokenizer_kinds
 
 
 def lower_casing(inner: Tokenizer) -> Tokenizer:
     return NormalizingTokenizer(inner, lowercase=True, plain_typography=False)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", tokenizer_kinds())
 @given(text=st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_text_is_read_as_the_inner_tokenizer_reads_it_in_lower_case(kind: str, text: str) -> None:
     inner = small_tokenizer(kind)
     tokenizer = lower_casing(inner)
-    ids = inner.encode(lower_cased(text))
+    ids = inner.encode(lowercase(text))
     assert tokenizer.encode(text) == ids
     assert tokenizer.encode_batch([text, text]) == [ids, ids]
     assert tokenizer.sample(text, seed=1, strength=0) == ids
     assert tokenizer.decode(ids) == inner.decode(ids)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", tokenizer_kinds())
 @given(text=st.text(st.characters(exclude_categories=["Cs"])))
 def test_offsets_are_those_of_the_text_given(kind: str, text: str) -> None:
     found = lower_casing(small_tokenizer(kind)).encode_with_offsets(text)
-    inner = small_tokenizer(kind).encode_with_offsets(lower_cased(text))
+    inner = small_tokenizer(kind).encode_with_offsets(lowercase(text))
     assert found == inner
     assert all(0 <= start <= end <= len(text) for start, end in found.offsets)
 
@@ -46,7 +45,7 @@ def test_it_is_the_same_vocabulary_and_can_be_sent_to_another_process() -> None:
     assert tokenizer.encode("LE CHAT") == inner.encode("le chat")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", tokenizer_kinds())
 @given(text=st.text(st.sampled_from("ab é.'’“«»… \u00a0\u202f-‑")))
 def test_typography_is_read_as_a_keyboard_writes_it(kind: str, text: str) -> None:
     inner = small_tokenizer(kind)

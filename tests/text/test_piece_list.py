@@ -7,8 +7,7 @@ import pytest
 
 from small_tokenizers import small_tokenizer
 from translucid.errors import DataError
-from translucid.text.interface import FIRST_PIECE
-from translucid.text.tokenizer import load_tokenizer, train_tokenizer
+from translucid.text.tokenizer import FIRST_PIECE, load_tokenizer, train_tokenizer
 
 GOOD = {"format": "translucid tokenizer", "version": 1, "kind": "word", "pieces": [" ", " a"]}
 

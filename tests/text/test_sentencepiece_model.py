@@ -77,7 +77,7 @@ def test_every_truncated_file_is_refused(kind: str, tmp_path: Path) -> None:
     lengths = [*range(1, len(data), 97), *range(len(data) - 210, len(data), 3)]
     for length in lengths:
         problem = refusal(data[:length], tmp_path)
-        assert "ends in the middle" in problem or "the end of the model is missing" in problem
+        assert "it is cut off" in problem or "the end of the model is missing" in problem
 
 
 @pytest.mark.parametrize(
@@ -116,15 +116,15 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     assert one in data
     assert two in data
     problems = {
-        "announces 420 pieces and holds 419": data[2 + data[1] :],
+        "announces 420 pieces and has 419": data[2 + data[1] :],
         "a piece occurs twice": data.replace(one, two),
         "a piece is not valid UTF-8": data.replace(one, field(1, b"\xff\xff")),
         "neither BPE nor unigram": data[: trainer + 1] + b"\x03" + data[trainer + 2 :],
-        "sentencepiece cannot load it": data[: fallback + 2] + b"\x00" + data[fallback + 3 :],
+        "SentencePiece cannot load it": data[: fallback + 2] + b"\x00" + data[fallback + 3 :],
         "it has user-defined pieces": data[: -len(_tail(data))]
         + field(1, field(1, b"zz") + b"\x18\x04")
         + _tail(data).replace(b"\x20\xa4\x03", b"\x20\xa5\x03"),
-        "it is no sentencepiece model": data + b"\x0b",
+        "it is not a SentencePiece model": data + b"\x0b",
     }
     for problem, damaged in problems.items():
         assert problem in refusal(damaged, tmp_path)
@@ -149,4 +149,4 @@ def _tail(data: bytes) -> bytes:
     ],
 )
 def test_other_protocol_buffers_are_refused(data: bytes, tmp_path: Path) -> None:
-    assert "it is no sentencepiece model" in refusal(data, tmp_path)
+    assert "it is not a SentencePiece model" in refusal(data, tmp_path)

@@ -14,13 +14,13 @@ from small_tokenizers import (
     tokenizer_with_placeholders,
 )
 from translucid.errors import InputError
-from translucid.text.interface import (
+from translucid.text.tokenizer import (
     FIRST_PIECE,
     PLACEHOLDER_PIECES,
     PLACEHOLDERS,
     UNK,
+    train_tokenizer,
 )
-from translucid.text.tokenizer import train_tokenizer
 
 subwords = pytest.mark.parametrize("kind", SUBWORD_KINDS)
 

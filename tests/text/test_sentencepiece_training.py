@@ -7,8 +7,7 @@ import pytest
 
 from small_tokenizers import SENTENCES, SUBWORD_KINDS
 from translucid.errors import InputError
-from translucid.text.sentencepiece_model import FEWEST_PIECES
-from translucid.text.sentencepiece_training import LONGEST_PART
+from translucid.text.sentencepiece_model import FEWEST_PIECES, LONGEST_PART
 from translucid.text.tokenizer import train_tokenizer
 
 subwords = pytest.mark.parametrize("kind", SUBWORD_KINDS)

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.text.interface import PLACEHOLDER_PIECES, PLACEHOLDERS
 from translucid.text.placeholders import (
     Protected,
     count_placeholders,
+    get_placeholder,
     is_intact,
     mask,
-    placeholder_of,
     protect,
 )
 from translucid.text.spans import SpanFinder, localize_amount
+from translucid.text.tokenizer import PLACEHOLDER_PIECES, PLACEHOLDERS
 
 FRENCH = SpanFinder(source="fr", target="en")
 
@@ -190,9 +190,9 @@ def test_every_text_comes_back(texts: list[str]) -> None:
 
 
 def test_a_translation_is_intact_with_each_placeholder_once_and_tags_nested() -> None:
-    word, other = placeholder_of("word", 0), placeholder_of("word", 1)
-    o0, c0 = placeholder_of("open", 0), placeholder_of("close", 0)
-    o1, c1 = placeholder_of("open", 1), placeholder_of("close", 1)
+    word, other = get_placeholder("word", 0), get_placeholder("word", 1)
+    o0, c0 = get_placeholder("open", 0), get_placeholder("close", 0)
+    o1, c1 = get_placeholder("open", 1), get_placeholder("close", 1)
     assert is_intact(f"a {word} {other}", f"{other} b {word}")
     assert not is_intact(f"a {word}", "a")
     assert not is_intact(f"a {word}", f"{word} {word}")
@@ -219,7 +219,7 @@ def test_words_do_not_touch_what_they_did_not_touch(
     protected = protected_text(SpanFinder(), source)
     assert protected is not None
     for slot in (0, 1):
-        written = written.replace(f"⟨{slot}⟩", placeholder_of("word", slot))
+        written = written.replace(f"⟨{slot}⟩", get_placeholder("word", slot))
     assert protected.restore(written) == restored
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 import pytest
 
 from small_tokenizers import COMPOUNDS, SUBWORD_KINDS, small_tokenizer
-from translucid.text import sentencepiece_tokenizer
-from translucid.text.subword_sampling import (
+from translucid.text import sentencepiece
+from translucid.text.sentencepiece import (
     bpe_segmentation,
     uniforms,
     unigram_lattice,
@@ -128,7 +128,7 @@ def test_sampling_is_a_pure_function(kind: str, monkeypatch: pytest.MonkeyPatch)
     calls = [(sentence, seed) for sentence in COMPOUNDS for seed in range(20)]
     tokenizer = small_tokenizer(kind)
     expected = [tokenizer.sample(text, seed=seed, strength=0.3) for text, seed in calls]
-    monkeypatch.setattr(sentencepiece_tokenizer, "MEMORY", 10)
+    monkeypatch.setattr(sentencepiece, "CACHE_SIZE", 10)
     forgetful = pickle.loads(pickle.dumps(tokenizer))
     backwards = [forgetful.sample(text, seed=seed, strength=0.3) for text, seed in calls[::-1]]
     assert backwards[::-1] == expected
@@ -140,7 +140,7 @@ def test_a_word_has_many_variants_in_one_sentence(kind: str) -> None:
     tokenizer = small_tokenizer(kind)
     ids = tokenizer.sample(" ".join(["loadcatver"] * 500), seed=1, strength=0.3)
     words = " ".join(tokenizer.piece(token) for token in ids).replace(" ▁", "\n▁").split("\n")
-    assert 4 < len(set(words)) <= sentencepiece_tokenizer.VARIANTS
+    assert 4 < len(set(words)) <= sentencepiece.VARIANTS
 
 
 @subwords

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from small_tokenizers import SENTENCES, small_tokenizer
-from translucid.text.interface import UNK
-from translucid.text.word import WordTokenizer
+from translucid.text.tokenizer import UNK
+from translucid.text.word_and_character import WordTokenizer
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import torch
 from same_runs import metrics
 from short_runs import make_trainer, toy_config, toy_data, toy_settings, train
 
-from translucid.data.examples import examples_of, longest
+from translucid.data.batches import load_examples, longest_example
 from translucid.data.shards import PreparedData
 from translucid.errors import InputError
 from translucid.events import Skipped, Trained
@@ -128,7 +128,7 @@ def test_a_dev_sentence_too_long_for_learned_positions_is_found_before_the_first
     """Given dev sets are never cut: it would end the run at its first validation."""
     long = " ".join(["chat"] * 40), " ".join(["cat"] * 40)
     data = toy_data(tmp_path / "data", count=50, more_dev=[long])
-    most = longest(examples_of(data, "dev"))
+    most = longest_example(load_examples(data, "dev"))
     network = initial_model(toy_config(data, positions="learned", max_positions=30), seed=1)
     with pytest.raises(InputError, match=f"raise max_positions to {most}"):
         make_trainer(data, toy_settings(), tmp_path / "RUN", model=network)
@@ -137,7 +137,7 @@ def test_a_dev_sentence_too_long_for_learned_positions_is_found_before_the_first
 def test_sampled_sentences_fit_into_learned_positions(tmp_path: Path) -> None:
     """As many positions as the stored sentences need; other segmentations are longer."""
     data = toy_data(tmp_path / "data", count=50)
-    needed = max(longest(examples_of(data, name)) for name in ("train", "dev"))
+    needed = max(longest_example(load_examples(data, name)) for name in ("train", "dev"))
     network = initial_model(toy_config(data, positions="learned", max_positions=needed), seed=1)
     settings = toy_settings(subword_sampling=0.9, max_steps=6)
     trainer = make_trainer(data, settings, tmp_path / "RUN", model=network)

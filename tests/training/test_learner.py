@@ -11,20 +11,19 @@ import torch
 from short_runs import toy_config, toy_settings
 from torch import Tensor, nn
 
-from translucid.data.batching import START, Batches
+from translucid.data.batches import START, Batches, load_examples
 from translucid.data.collate import Batch
-from translucid.data.examples import examples_of
 from translucid.data.loader import Loader
 from translucid.data.shards import PreparedData
 from translucid.training.config import TrainingConfig
 from translucid.training.distributed import SingleProcess
-from translucid.training.learner import Learner, derive_seed, initial_model
+from translucid.training.learner import Learner, derive_dropout_seed, initial_model
 
 CPU = torch.device("cpu")
 
 
 def micro_batches(data: PreparedData, count: int) -> list[Batch]:
-    batches = Batches(examples_of(data, "train"), max_tokens=64, seed=4)
+    batches = Batches(load_examples(data, "train"), max_tokens=64, seed=4)
     loader = Loader(batches, sampling=None, ahead=1, pin=False)
     with loader.steps(START, per_step=count, rank=0, world=1) as steps:
         return list(next(steps).batches)
@@ -111,7 +110,9 @@ def test_dropout_depends_on_seed_step_and_rows_alone(data: PreparedData) -> None
     learner.forward_backward([other], 1, own=1)
     assert loss(1) == first
     assert loss(2) != first
-    seeds = {derive_seed(*where) for where in itertools.product((1, 2), (1, 2), (batch, other))}
+    seeds = {
+        derive_dropout_seed(*where) for where in itertools.product((1, 2), (1, 2), (batch, other))
+    }
     assert len(seeds) == 8
 
 

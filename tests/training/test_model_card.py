@@ -18,7 +18,7 @@ from networks import small_config
 from shard_folders import BOTH_WAYS
 from translucid.anatomy import anatomy
 from translucid.data.known_corpora import KNOWN
-from translucid.data.shards import CorpusEntry, Manifest
+from translucid.data.manifest import CorpusEntry, Manifest
 from translucid.events import Trained, Validated
 from translucid.model import Transformer
 from translucid.training.config import TrainingConfig

@@ -12,9 +12,8 @@ import torch
 from short_runs import toy_config, toy_data, toy_settings
 from torch import Tensor
 
-from translucid.data.batching import START, Batches
+from translucid.data.batches import START, Batches, load_examples
 from translucid.data.collate import Batch
-from translucid.data.examples import examples_of
 from translucid.data.loader import Loader
 from translucid.data.shards import PreparedData
 from translucid.training import parallel_micro_batches
@@ -116,7 +115,7 @@ def test_nobody_needs_them_any_more_and_they_end() -> None:
 
 
 def micro_batches(data: PreparedData, count: int) -> list[Batch]:
-    loader = Loader(Batches(examples_of(data, "train"), 64, seed=4), None, ahead=1, pin=False)
+    loader = Loader(Batches(load_examples(data, "train"), 64, seed=4), None, ahead=1, pin=False)
     with loader.steps(START, per_step=count, rank=0, world=1) as steps:
         return list(next(steps).batches)
 

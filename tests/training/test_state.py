@@ -10,7 +10,7 @@ import pytest
 from short_runs import toy_config, toy_settings
 
 from translucid.checkpoint.run_directory import MetricsEvent, MetricsFile, RunDirectory, RunRecord
-from translucid.data.batching import Cursor
+from translucid.data.batches import Cursor
 from translucid.data.shards import PreparedData
 from translucid.errors import DataError, InputError
 from translucid.events import Sample, Skipped, Trained, Validated

@@ -13,7 +13,7 @@ from small_tokenizers import small_tokenizer
 from small_translators import reversed_translation, sentences, write_random_model
 from translucid.decoding.settings import SearchConfig
 from translucid.model.decoder import DecoderLayer
-from translucid.text.interface import BOS, EOS
+from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Alignment, Translator, find_alignment_heads, load
 from translucid.translator.alignment import Side, soft_alignments, words
 from translucid.translator.alignment_heads import AlignmentHeads

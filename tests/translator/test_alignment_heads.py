@@ -17,7 +17,7 @@ from translucid.config import ModelConfig
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Event, Progress
 from translucid.model.decoder import DecoderLayer
-from translucid.text.interface import EOS
+from translucid.text.tokenizer import EOS
 from translucid.translator import (
     AlignmentHeads,
     Translator,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from small_tokenizers import small_tokenizer
 from translucid.decoding.stepper import Hypothesis
-from translucid.text.interface import UNK, Tokenizer
 from translucid.text.spans import SpanFinder
+from translucid.text.tokenizer import UNK, Tokenizer
 from translucid.translator.assembly import best_combinations, build_candidate, find_flags
 from translucid.translator.segmentation import SegmentedText, Segmenter
 

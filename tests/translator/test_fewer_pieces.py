@@ -16,7 +16,7 @@ from translucid.interpret import explain
 from translucid.interpret.explain import check_prefix, encode_prefix
 from translucid.interpret.head_statistics import filter_pairs
 from translucid.interpret.trace_file import read_trace, write_trace
-from translucid.text.interface import BOS, EOS
+from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Reranker, Translator, load
 from translucid.translator.head_search import find_alignment_heads
 

@@ -12,7 +12,7 @@ from small_tokenizers import SENTENCES
 from small_translators import sentences, write_random_model
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
-from translucid.text.interface import BOS, EOS
+from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Translation, Translator, load
 from translucid.translator.scoring import MAX_SCORED_TOKENS, Pair, score_pairs
 

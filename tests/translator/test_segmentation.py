@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.text.interface import PLACEHOLDER_PIECES, PLACEHOLDERS
-from translucid.text.normalize import nfc
+from translucid.text.normalization import nfc
 from translucid.text.placeholders import Protected
 from translucid.text.spans import SpanFinder
+from translucid.text.tokenizer import PLACEHOLDER_PIECES, PLACEHOLDERS
 from translucid.translator.segmentation import Segment, SegmentedText, Segmenter, gap_before
 
 PIECES = st.sampled_from(

@@ -17,7 +17,7 @@ from translucid.cli.main import app
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import DataError, InputError
 from translucid.interpret.ablation import disable_heads
-from translucid.text.interface import FIRST_PIECE
+from translucid.text.tokenizer import FIRST_PIECE
 from translucid.translator import SourceLanguages, Translator, keep_source_languages, load
 from translucid.translator.source_language import LANGUAGES, read_source_languages
 

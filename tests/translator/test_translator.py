@@ -22,7 +22,7 @@ from small_translators import (
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import ConfigError, InputError, RenamedWarning
 from translucid.events import Event, Progress
-from translucid.text.normalizing import NormalizingTokenizer
+from translucid.text.normalization import NormalizingTokenizer
 from translucid.translator import Translation, TranslationRequest, Translator, load
 from translucid.translator.translator import MAX_SOURCE_TOKENS
 

@@ -21,7 +21,7 @@ from lesson.constructions import CONSTRUCTIONS, Construction
 from lesson.dice import Dice
 from lesson.expressions import EXPRESSIONS
 from lesson.phrases import Both
-from translucid.text.normalize import comparison_key
+from translucid.text.normalization import comparison_key
 
 HELD_OUT = 1000
 """Pairs in each of the two held-out splits."""

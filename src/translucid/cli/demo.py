@@ -91,31 +91,24 @@ def _minutes(seconds: float) -> str:
 def _prepared(console: Console, output: Path) -> PreparedData:
     """Write the lesson, and make of it what training reads; shards that are there are kept."""
     from translucid.cli.progress import shown
-    from translucid.data import preparation
-    from translucid.data.corpus import find_corpora
-    from translucid.data.corpus.lesson import write_lesson
-    from translucid.data.shards import open_data
-    from translucid.machine import Machine
+    from translucid.data.prepare import prepare
+    from translucid.data.readers.built_in import write_lesson
 
     lesson = write_lesson(output / "lesson")
-    train, dev, test = (
-        tuple(find_corpora([str(path)], source_lang="fr", target_lang="en", fields=None))
-        for path in lesson
-    )
     french, english = lesson.test.read_text(encoding="utf-8").splitlines()[0].split("\t")
     console.print(f"{french}\n{english}")
     with shown(console) as emit:
-        preparation.prepare(
-            preparation.Inputs(train=train, dev=dev, test=test, tokenizer_from=None),
-            preparation.PrepareConfig(vocab_size=VOCABULARY, placeholders=0.0),
-            output / "data",
-            effort=preparation.Effort(
-                workers=Machine().cores(), chunk_pairs=preparation.CHUNK_PAIRS
-            ),
-            force=False,
+        return prepare(
+            lesson.train,
+            dev=lesson.dev,
+            test=lesson.test,
+            source="fr",
+            target="en",
+            output=output / "data",
+            vocab_size=VOCABULARY,
+            placeholders=0.0,
             emit=emit,
-        )
-    return open_data(output / "data")
+        ).data
 
 
 def _train(data: PreparedData, run: Path) -> TrainedRun:

@@ -48,11 +48,11 @@ def fetch(
     checked and not fetched again.
     """
     from translucid.cli.progress import shown, stderr_console
-    from translucid.data.download import Patience
+    from translucid.data.download import RetryPolicy
     from translucid.data.fetch import (
         cache_folder,
-        known_corpus,
-        mirror_folder,
+        find_known_corpus,
+        find_mirror,
         prepare_command,
     )
     from translucid.data.fetch import fetch as fetch_corpus
@@ -63,13 +63,13 @@ def fetch(
         return
     if name is None:
         raise InputError(f"which corpus? Known: {', '.join(KNOWN)}. --list says more about them.")
-    corpus = known_corpus(name)
+    corpus = find_known_corpus(name)
     with shown(stderr_console()) as emit:
         folder = fetch_corpus(
             corpus,
             into=cache_folder() if output is None else output,
-            mirror=None if mirror is None else mirror_folder(mirror),
-            patience=Patience(timeout=30.0, attempts=5, pause=1.0),
+            mirror=None if mirror is None else find_mirror(mirror),
+            retries=RetryPolicy(timeout=30.0, attempts=5, pause=1.0),
             emit=emit,
         )
     typer.echo(f"next:  {prepare_command(corpus, folder)}", err=True)
@@ -86,7 +86,7 @@ def corpus_table(corpora: Iterable[KnownCorpus]) -> str:
             f"{corpus.pairs:,}",
             f"{corpus.download_size / 1e6:.1f} MB",
             corpus.licence,
-            corpus.how,
+            corpus.transport,
         )
         for corpus in corpora
     ]

@@ -62,12 +62,12 @@ class LineSplitter:
 
 def decoded(raw: bytes, number: int, name: Path, errors: Errors) -> Line:
     """Read one line of UTF-8, its end included; `name` is where it comes from, for messages."""
-    from translucid.data.corpus.encodings import check_byte_order_mark
+    from translucid.data.readers.lines import strip_byte_order_mark
 
     content = raw.removesuffix(b"\n").removesuffix(b"\r")
     ending = raw[len(content) :].decode("ascii")
     if number == 1:
-        content = check_byte_order_mark(name, content)
+        content = strip_byte_order_mark(name, content)
     try:
         return Line(number, content.decode("utf-8"), ending, replaced=False)
     except UnicodeDecodeError as error:
@@ -77,9 +77,9 @@ def decoded(raw: bytes, number: int, name: Path, errors: Errors) -> Line:
 
 
 def _not_utf8(name: Path, number: int, error: UnicodeDecodeError) -> DataError:
-    from translucid.data.corpus.encodings import not_utf8
+    from translucid.data.readers.lines import invalid_utf8
 
-    found = not_utf8(name, number, error, ())
+    found = invalid_utf8(name, number, error, ())
     return DataError(
         name,
         found.problem,
@@ -96,13 +96,13 @@ def all_decoded(raw_lines: Iterable[bytes], name: Path, errors: Errors) -> Itera
 
 def raw_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines of a plain or compressed file, each with its end."""
-    from translucid.data.corpus.lines import (
+    from translucid.data.readers.corpus import ReadReport
+    from translucid.data.readers.lines import (
         COMPRESSION_FAULTS,
         broken_compression,
         open_bytes,
         unreadable,
     )
-    from translucid.data.corpus.report import ReadReport
 
     number = 0
     with open_bytes(path, ReadReport()) as file:

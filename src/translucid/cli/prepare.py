@@ -5,17 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
 from translucid.cli.options import Command, repeat_option
 from translucid.errors import InputError
-
-if TYPE_CHECKING:
-    from translucid.data.corpus import Corpus
-    from translucid.data.preparation import Inputs, PrepareConfig
-    from translucid.text.tokenizer import Kind
 
 _SEVERAL = ("--dev", "--test")  # options that take several files: --dev dev.fr dev.en
 
@@ -205,7 +200,7 @@ def prepare(
     """Clean, split and tokenize corpora for training.
 
     What is removed and why is shown at the end and written, with examples, to DATA/report.json.
-    Stopped at any moment, the same command goes on where it was.
+    Stopped at any moment, the same command continues where it was.
 
     \b
     Examples:
@@ -213,39 +208,36 @@ def prepare(
       translucid prepare train.fr train.en --from fr --to en -o data --dev dev.fr dev.en
       translucid prepare memory.tmx extra.tsv@2 --from fr --to en -o data --split 1000,1000 --both
     """
-    from translucid.data.cleaning import CleaningConfig
-    from translucid.data.preparation import Inputs, PrepareConfig
+    from translucid.cli.preparation_table import print_report
+    from translucid.cli.progress import shown, stderr_console
+    from translucid.data.prepare import prepare as prepare_data
 
-    split_dev, split_test = (0, 0) if split is None else _two_counts(split)
-    if tokenizer is not None and tokenizer_from is not None:
-        raise InputError(
-            f"--tokenizer-from takes over a tokenizer as it is; --tokenizer {tokenizer} asks for a "
-            "new one. Leave one of the two out."
-        )
-    languages = (source_lang, target_lang)
-    names = None if fields is None else _two_names(fields)
-    train = _corpora(files, languages, names)
-    # The lesson alone comes with its own held-out sets, of words never combined so in training.
-    lesson = train if all(corpus.format == "lesson" for corpus in train) else ()
-    inputs = Inputs(
-        train=train,
-        dev=_corpora(_listed(dev), languages, names) if dev else () if split_dev else lesson,
-        test=_corpora(_listed(test), languages, names) if test else () if split_test else lesson,
-        tokenizer_from=tokenizer_from,
-    )
-    config = PrepareConfig(
-        tokenizer=cast("Kind", tokenizer or "bpe"),  # the config checks it
-        vocab_size=vocab_size,
-        split_dev=split_dev,
-        split_test=split_test,
-        target_pieces_only=target_pieces_only,
-        placeholders=placeholders,
-        capitals=capitals,
-        both=both,
-        tags=tags,
-        seed=seed,
-        batch_tokens=batch_tokens,
-        cleaning=CleaningConfig(
+    console = stderr_console()
+    begin = time.monotonic()
+    with shown(console) as emit:
+        done = prepare_data(
+            files,
+            source=source_lang,
+            target=target_lang,
+            output=output,
+            dev=_listed(dev or ()),
+            test=_listed(test or ()),
+            split=None if split is None else _two_counts(split),
+            fields=None if fields is None else _two_names(fields),
+            tokenizer_from=tokenizer_from,
+            force=force,
+            workers=workers,
+            chunk_pairs=chunk_pairs,
+            emit=emit,
+            tokenizer=tokenizer,
+            vocab_size=vocab_size,
+            target_pieces_only=target_pieces_only,
+            placeholders=placeholders,
+            capitals=capitals,
+            both=both,
+            tags=tags,
+            seed=seed,
+            batch_tokens=batch_tokens,
             repair_encoding=repair_encoding,
             strip_control=strip_control,
             tidy_whitespace=tidy_whitespace,
@@ -262,48 +254,11 @@ def prepare(
             drop_markup=drop_markup,
             check_language=check_language,
             drop_duplicates=drop_duplicates,
-        ),
-    )
-    _run(inputs, config, output, workers=workers, chunk_pairs=chunk_pairs, force=force)
-
-
-def _run(
-    inputs: Inputs,
-    config: PrepareConfig,
-    output: Path,
-    *,
-    workers: int | None,
-    chunk_pairs: int | None,
-    force: bool,
-) -> None:
-    from translucid.cli.preparation_table import print_report
-    from translucid.cli.progress import shown, stderr_console
-    from translucid.data import preparation
-    from translucid.machine import Machine
-
-    for name, number in (("--workers", workers), ("--chunk-pairs", chunk_pairs)):
-        if number is not None and number < 1:
-            raise InputError(f"{name} {number}: must be at least 1")
-    effort = preparation.Effort(
-        workers=workers or Machine().cores(),
-        chunk_pairs=chunk_pairs or preparation.CHUNK_PAIRS,
-    )
-    console = stderr_console()
-    begin = time.monotonic()
-    with shown(console) as emit:
-        done = preparation.prepare(inputs, config, output, effort=effort, force=force, emit=emit)
-    if done.already:
+        )
+    if done.was_complete:
         console.print(f"{output} is prepared already, from the same files in the same way.")
-    print_report(console, done.report, output, None if done.already else time.monotonic() - begin)
-
-
-def _corpora(
-    arguments: Sequence[str], languages: tuple[str, str], fields: tuple[str, str] | None
-) -> tuple[Corpus, ...]:
-    from translucid.data.corpus import find_corpora
-
-    source, target = languages
-    return tuple(find_corpora(arguments, source_lang=source, target_lang=target, fields=fields))
+    seconds = None if done.was_complete else time.monotonic() - begin
+    print_report(console, done.report, output, seconds)
 
 
 def _listed(values: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from translucid.cli.recipe_file import RecipeFile
 from translucid.cli.resumable_output import is_unfinished
-from translucid.data.fetch import known_corpus, prepare_words
+from translucid.data.fetch import find_known_corpus, prepare_arguments
 from translucid.errors import InputError
 
 Words = tuple[str, ...]
@@ -148,7 +148,7 @@ class _Plan:
         name = one.data.corpus
         if name in BUILT_IN:
             return (name, *BUILT_IN[name], *one.data.prepare)
-        words = prepare_words(known_corpus(name), self.folder / "corpora" / name)
+        words = prepare_arguments(find_known_corpus(name), self.folder / "corpora" / name)
         return (*words, *one.data.prepare)
 
     def _given(self, one: RecipeFile) -> Words:

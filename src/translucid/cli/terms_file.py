@@ -49,8 +49,8 @@ def read_keep(path: Path) -> tuple[str, ...]:
 
 def _lines(option: str, path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines that say something, with their numbers from 1."""
-    from translucid.data.corpus.lines import text_lines
-    from translucid.data.corpus.report import ReadReport
+    from translucid.data.readers.corpus import ReadReport
+    from translucid.data.readers.lines import read_text_lines
 
-    lines = text_lines(existing_file(option, path), (), ReadReport())
+    lines = read_text_lines(existing_file(option, path), (), ReadReport())
     return ((number, line) for number, line in enumerate(lines, start=1) if line.strip())

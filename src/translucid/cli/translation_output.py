@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from translucid.cli.word_scores import word_scores
 from translucid.errors import InputError
-from translucid.text.normalize import one_line
+from translucid.text.normalization import join_lines
 
 if TYPE_CHECKING:
     from translucid.cli.line_files import Line
@@ -74,16 +74,16 @@ def rendered(line: Line, translation: Translation, form: Form) -> bytes:
 
 def one_field(text: str) -> str:
     """Return a text that stands between ``|||``: one line, and no such bars in it."""
-    return one_line(text).replace("|||", "&#124;&#124;&#124;")
+    return join_lines(text).replace("|||", "&#124;&#124;&#124;")
 
 
 def _cell(text: str) -> str:
-    return one_line(text).replace("\t", " ")
+    return join_lines(text).replace("\t", " ")
 
 
 def _best_fields(translation: Translation, form: Form) -> str:
     if not (form.alignment or form.word_scores):
-        return one_line(translation.text)
+        return join_lines(translation.text)
     fields = [one_field(translation.text)]
     if form.alignment:
         fields.append(pharaoh(translation))

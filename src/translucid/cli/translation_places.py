@@ -126,7 +126,7 @@ def places_of(
 
 def _refuse_document(path: Path) -> None:
     """Refuse a file whose lines are not text alone: translated as such, it would be destroyed."""
-    from translucid.data.corpus.lines import COMPRESSED_ENDINGS
+    from translucid.data.readers.lines import COMPRESSED_ENDINGS
 
     suffixes = [
         suffix.lower() for suffix in path.suffixes if suffix.lower() not in COMPRESSED_ENDINGS
@@ -145,8 +145,8 @@ def _refuse_document(path: Path) -> None:
 
 def _document_by_content(path: Path) -> str | None:
     """Tell by its beginning what kind of document a file is; None for plain text."""
-    from translucid.data.corpus.lines import COMPRESSION_FAULTS, open_bytes
-    from translucid.data.corpus.report import ReadReport
+    from translucid.data.readers.corpus import ReadReport
+    from translucid.data.readers.lines import COMPRESSION_FAULTS, open_bytes
 
     with open_bytes(path, ReadReport()) as file, suppress(*COMPRESSION_FAULTS):
         head = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()

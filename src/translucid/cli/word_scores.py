@@ -18,7 +18,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from translucid.text.interface import CORE_PIECES, UNK, UNKNOWN_TEXT
+from translucid.text.tokenizer import CORE_PIECES, UNK, UNKNOWN_TEXT
 
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 _SPACE_MARK = "▁"  # how sentencepiece writes a space

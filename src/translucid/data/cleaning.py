@@ -1,14 +1,14 @@
-"""Cleaning: what is repaired in a sentence pair, and what makes a pair unfit for training.
+"""Cleaning: what is repaired in a sentence pair, and which pairs are removed.
 
 ::
 
     as read ─► encoding ─► control ─► whitespace ─► NFC ─► typography ─► case ─► damaged? … ─► kept
                └───────────────────────── repairs ──────────────────────────┘   └─ filters
 
-Every step is a pure function of one pair that returns the pair (the very same one when there was
-nothing to do) or the reason why it is removed. Filters that need to see more than one pair or its
-tokens (duplicates, held-out sentences, number of tokens) run later in the pipeline; their switches
-and reasons are here too, so that this file lists all of them.
+Every step is a pure function of one pair that returns the pair (the same object if there was
+nothing to do) or the reason to remove it. Filters that need more than one pair, or its tokens
+(duplicates, held-out sentences, number of tokens), run later in the pipeline; their switches and
+reasons are here too, so that this file lists all of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ from pydantic import Field
 
 from translucid.config import Config
 from translucid.errors import InputError, optional
-from translucid.text.normalize import has_typography, lower_cased, nfc, plain_typography
+from translucid.text.normalization import (
+    has_typography,
+    lowercase,
+    nfc,
+    plain_typography,
+)
 
 Limit = Annotated[int, Field(ge=0)]
 
@@ -34,35 +39,41 @@ class CleaningConfig(Config):
     """A switch for every repair and filter; a limit of 0 switches its filter off."""
 
     repair_encoding: bool = Field(
-        default=True, description="repair UTF-8 that was read as another code"
+        default=True, description="repair text that was read in a wrong encoding"
     )
     strip_control: bool = Field(default=True, description="remove control and invisible characters")
     tidy_whitespace: bool = Field(
-        default=True, description="one plain space between words, none outside"
+        default=True, description="one plain space between words, none before and after"
     )
     plain_typography: bool = Field(
         default=False,
-        description="write apostrophes, quotes, ellipses and spaces as keyboards do; so will the "
-        "model",
+        description="write apostrophes, quotes, ellipses and spaces as keyboards do; the model "
+        "does so too",
     )
     lowercase: bool = Field(
-        default=False, description="bring text into lower case; the model will do so too"
+        default=False, description="convert text to lower case; the model does so too"
     )
-    compose_unicode: bool = Field(default=True, description="bring text into Unicode's NFC form")
+    compose_unicode: bool = Field(
+        default=True, description="convert text to Unicode's composed form (NFC)"
+    )
     drop_damaged: bool = Field(
         default=True, description="remove pairs with lost characters (U+FFFD)"
     )
     drop_empty: bool = Field(default=True, description="remove pairs with an empty side")
-    max_characters: Limit = Field(default=1000, description="longest side in characters")
-    max_words: Limit = Field(default=200, description="longest side in words (between spaces)")
-    max_tokens: Limit = Field(default=512, description="longest side in tokens of the tokenizer")
+    max_characters: Limit = Field(
+        default=1000, description="maximum length of a side in characters"
+    )
+    max_words: Limit = Field(
+        default=200, description="maximum length of a side in words (between spaces)"
+    )
+    max_tokens: Limit = Field(default=512, description="maximum length of a side in tokens")
     max_ratio: float = Field(default=4.0, ge=0, description="how many times longer one side may be")
     drop_identical: bool = Field(default=True, description="remove pairs whose sides are the same")
     drop_markup: bool = Field(
-        default=True, description="remove pairs that are or disagree in markup"
+        default=True, description="remove pairs that are mostly markup or differ in markup"
     )
     check_language: bool = Field(default=False, description="remove pairs in a wrong language")
-    drop_duplicates: bool = Field(default=True, description="remove pairs that were there before")
+    drop_duplicates: bool = Field(default=True, description="remove pairs that occurred before")
 
 
 class Sides(NamedTuple):
@@ -99,7 +110,7 @@ class Reason(StrEnum):
     TOO_MANY_TOKENS = "too_many_tokens"
 
 
-# What a reader of the report sees.
+# How the report names them.
 REPAIR_TITLES = {
     Repair.SURROGATES: "half of a surrogate pair replaced",
     Repair.ENCODING: "encoding repaired",
@@ -123,8 +134,8 @@ REASON_TITLES = {
 }
 
 
-def switched_on(config: CleaningConfig) -> dict[Repair | Reason, bool]:
-    """Tell for every repair and filter whether it is on; two of them are no choice."""
+def enabled_steps(config: CleaningConfig) -> dict[Repair | Reason, bool]:
+    """Return for every repair and filter whether it is on; two of them always are."""
     return {
         Repair.SURROGATES: True,
         Repair.ENCODING: config.repair_encoding,
@@ -150,7 +161,7 @@ Step: TypeAlias = Callable[[Sides], Sides | Reason]
 
 
 class Cleaned(NamedTuple):
-    """What became of a pair: its last state, what was repaired, and why it is removed, if it is."""
+    """The result for a pair: its text, what was repaired, and why it is removed, if it is."""
 
     sides: Sides
     repairs: tuple[Repair, ...]
@@ -170,22 +181,22 @@ class Cleaner:
         self._filters = tuple(_filters(config, source_lang, target_lang))
 
     def clean(self, sides: Sides) -> Cleaned:
-        """Repair a pair and judge it."""
-        sides, repairs = self._repaired(sides)
-        for judge in self._filters:
-            verdict = judge(sides)
+        """Repair a pair and check it against the filters."""
+        sides, repairs = self._repair_sides(sides)
+        for check in self._filters:
+            verdict = check(sides)
             if verdict is not sides:
                 assert isinstance(verdict, Reason), "a filter changes nothing"
                 return Cleaned(sides, repairs, verdict)
         return Cleaned(sides, repairs, None)
 
     def repair(self, sides: Sides) -> Cleaned:
-        """Repair a pair that stays whatever it is, such as a line of a given test set."""
-        return Cleaned(*self._repaired(sides), None)
+        """Repair a pair that is never removed, such as a line of a given test set."""
+        return Cleaned(*self._repair_sides(sides), None)
 
-    def _repaired(self, sides: Sides) -> tuple[Sides, tuple[Repair, ...]]:
+    def _repair_sides(self, sides: Sides) -> tuple[Sides, tuple[Repair, ...]]:
         done: tuple[Repair, ...] = ()
-        if self._keeps_case and all(is_sound(s) and not has_typography(s) for s in sides):
+        if self._keeps_case and all(needs_no_repair(s) and not has_typography(s) for s in sides):
             return sides, done
         for name, repair in self._repairs:
             source, target = repair(sides.source), repair(sides.target)
@@ -199,27 +210,27 @@ class Cleaner:
 def _repairs(config: CleaningConfig) -> Iterator[tuple[Repair, Callable[[str], str]]]:
     """Yield the repairs that are on.
 
-    NFC comes after the others because taking out an invisible character can bring a letter and its
-    accent together, and before lower case, for so a model reads what it is given. Surrogates are no
-    choice: no file can hold half of a pair.
+    NFC comes after the others because removing an invisible character can join a letter and its
+    accent, and before lower case, because the translator does it in this order. Surrogates are
+    always repaired: no text file can contain half of a pair.
     """
-    on = switched_on(config)
+    on = enabled_steps(config)
     for repair, make in (
         (Repair.SURROGATES, lambda: join_surrogates),
-        (Repair.ENCODING, encoding_repairer),
+        (Repair.ENCODING, make_encoding_repair),
         (Repair.CONTROL, lambda: strip_control),
         (Repair.WHITESPACE, lambda: tidy_whitespace),
         (Repair.COMPOSED, lambda: nfc),
         (Repair.TYPOGRAPHY, lambda: plain_typography),
-        (Repair.LOWER_CASED, lambda: lower_cased),
+        (Repair.LOWER_CASED, lambda: lowercase),
     ):
         if on[repair]:
             yield repair, make()
 
 
 def _filters(config: CleaningConfig, source_lang: str, target_lang: str) -> Iterator[Step]:
-    """Yield the filters that are on, the cheap ones first."""
-    on = switched_on(config)
+    """Yield the filters that are on, cheap ones first."""
+    on = enabled_steps(config)
     too_long = functools.partial(
         refuse_long, characters=config.max_characters, words=config.max_words
     )
@@ -234,18 +245,18 @@ def _filters(config: CleaningConfig, source_lang: str, target_lang: str) -> Iter
         if on[reason]:
             yield step
     if on[Reason.LANGUAGE]:
-        yield language_filter(source_lang, target_lang)
+        yield make_language_filter(source_lang, target_lang)
 
 
 # ---- repairs: one sentence in, one sentence out -------------------------------------------------
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# ftfy takes 12 µs to find that a sentence with an accent is sound. All that it calls bad has one of
-# these signs, which the regular expression finds in 1 µs (a property test holds this against ftfy).
+# ftfy takes 12 µs to find that a sentence with an accent is correct. Everything that it repairs has
+# one of these signs, which the regular expression finds in 1 µs (a property test checks that).
 _MAY_BE_MOJIBAKE = re.compile("[\x80-\x9f]|[^\x00-\x7f]{2}|[ÃÂ] |[Œœ][^A-Za-z]")
-# Characters that divide lines or fields become a space; the other ones that nobody sees go. The
-# joiners U+200C and U+200D stay, since Persian, the languages of India and emoji are spelled with
-# them, and so do variation selectors and tags of emoji.
+# Characters that separate lines or fields become a space; other invisible ones are removed. The
+# joiners U+200C and U+200D stay, since Persian, the languages of India and emoji need them, and so
+# do variation selectors and tags of emoji.
 _SEPARATORS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029"
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e"
@@ -256,8 +267,8 @@ _INVISIBLE = re.compile(
 _TO_SPACE = str.maketrans(dict.fromkeys(_SEPARATORS, " "))
 
 
-def is_sound(text: str) -> bool:
-    """Whether no repair but lower case would change the text: true of most, quick to find out."""
+def needs_no_repair(text: str) -> bool:
+    """Return whether no repair but lower case would change the text; true for most, and fast."""
     if not text.isprintable() or "  " in text or text[:1] == " " or text[-1:] == " ":
         return False
     return text.isascii() or (
@@ -272,8 +283,8 @@ def join_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def encoding_repairer() -> Callable[[str], str]:
-    """Return the function that repairs text decoded by a wrong code: ``dÃ©jÃ `` is ``déjà``."""
+def make_encoding_repair() -> Callable[[str], str]:
+    """Return a function that repairs text decoded with a wrong encoding: ``dÃ©jÃ `` is ``déjà``."""
     job = "Encoding repair (--no-repair-encoding switches it off)"
     fix_encoding = optional("ftfy", extra="data", job=job).fix_encoding
 
@@ -287,14 +298,14 @@ def encoding_repairer() -> Callable[[str], str]:
 
 
 def strip_control(text: str) -> str:
-    """Remove characters nobody sees; those that divide lines or fields become a space."""
+    """Remove invisible characters; those that separate lines or fields become a space."""
     if text.isprintable():
         return text
     return _INVISIBLE.sub("", text.translate(_TO_SPACE))
 
 
 def tidy_whitespace(text: str) -> str:
-    """Put one plain space for each run of whitespace of any kind, and none outside."""
+    """Replace each run of whitespace by one plain space, and strip both ends."""
     return " ".join(text.split())
 
 
@@ -302,7 +313,7 @@ def tidy_whitespace(text: str) -> str:
 
 
 def refuse_damaged(sides: Sides) -> Sides | Reason:
-    """Refuse a pair with U+FFFD, which marks a character that was lost before we saw the text."""
+    """Refuse a pair with U+FFFD, which marks a character that was lost earlier."""
     damaged = "\ufffd" in sides.source or "\ufffd" in sides.target
     return Reason.DAMAGED if damaged else sides
 
@@ -326,7 +337,7 @@ RATIO_MARGIN = 15
 
 
 def refuse_ratio(sides: Sides, *, ratio: float) -> Sides | Reason:
-    """Refuse a pair of which one side is too many times as long as the other, in characters.
+    """Refuse a pair if one side is too many times longer than the other, in characters.
 
     15 characters are added to both sides first: in short sentences large ratios mean nothing
     ("Go." – "Allez-y, partez !").
@@ -338,7 +349,7 @@ def refuse_ratio(sides: Sides, *, ratio: float) -> Sides | Reason:
 
 
 def refuse_identical(sides: Sides) -> Sides | Reason:
-    """Refuse a pair whose sides are the same but for case: it was not translated."""
+    """Refuse a pair whose sides are the same except for case: it was not translated."""
     same = sides.source == sides.target or sides.source.casefold() == sides.target.casefold()
     return Reason.IDENTICAL if same else sides
 
@@ -356,8 +367,8 @@ _MARKUP_SIGN = re.compile("[<&{%]")
 def refuse_markup(sides: Sides) -> Sides | Reason:
     """Refuse a pair whose sides disagree in tags, entities or placeholders, or are mostly markup.
 
-    Order does not count, nor do a tag's attributes. Mostly markup: a side has fewer letters and
-    digits outside of its tags, entities and placeholders than it has of these.
+    Order and attributes do not count. Mostly markup means that a side has fewer letters and digits
+    outside its tags, entities and placeholders than it has of these.
     """
     if not _MARKUP_SIGN.search(sides.source) and not _MARKUP_SIGN.search(sides.target):
         return sides
@@ -374,12 +385,12 @@ def _markup_name(match: re.Match[str]) -> str:
     return match.group("tag") or match.group()
 
 
-# A sentence is in a wrong language when another one is e² times as likely. On 8,000 sentences of
-# Tatoeba this takes 0 to 0.1 % of the right ones for wrong, and misses 0.5 % of the wrong ones.
+# A sentence is in a wrong language if another one is e² times as likely. On 8,000 sentences of
+# Tatoeba this removes 0 to 0.1 % of the right ones, and misses 0.5 % of the wrong ones.
 _LOG_ODDS = 2.0
 
 
-def language_filter(source_lang: str, target_lang: str) -> Step:
+def make_language_filter(source_lang: str, target_lang: str) -> Step:
     """Return the filter that refuses a pair with a side that is clearly in another language."""
     job = "Checking languages (--check-language)"
     rank = optional("py3langid", extra="data", job=job).rank
@@ -395,7 +406,7 @@ def language_filter(source_lang: str, target_lang: str) -> Step:
         for lang, text in zip(expected, sides, strict=True):
             scores = rank(text)
             margin = scores[0][1] - dict(scores)[lang]
-            # Scores add up over features that overlap; dividing by √bytes makes odds of them.
+            # Scores are sums over overlapping features; dividing by √bytes turns them into odds.
             if margin > _LOG_ODDS * math.sqrt(len(text.encode())):
                 return Reason.LANGUAGE
         return sides

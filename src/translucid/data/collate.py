@@ -1,4 +1,4 @@
-"""From token rows to the tensors of one batch: padding right, shift right, labels; only here.
+"""From token rows to the tensors of one batch: right padding, shift right, labels; only here.
 
 ::
 
@@ -8,12 +8,12 @@
          5  9   60  61 62 63  3
 
     target_BT                          labels_BT
-         2  17   8  0                      17   8   3   0      at each place the label is the token
+         2  17   8  0                      17   8   3   0      the label at a position is the token
          2  40   0  0                      40   3   0   0      that comes next: the target, shifted
          2  21  22 23                      21  22  23   3      right by BOS, predicts the labels
 
-Every row holds at least one token that is not padding (EOS on the source side, BOS on the target
-side), and padding stands only at its end: attention relies on both, so both are checked.
+Every row has at least one token that is not padding (EOS on the source side, BOS on the target
+side), and padding is only at its end: attention relies on both, so both are checked.
 """
 
 from __future__ import annotations
@@ -28,28 +28,27 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from translucid.data.batching import MicroBatch
-from translucid.data.examples import Examples
+from translucid.data.batches import Examples, MicroBatch
 from translucid.errors import InputError
 from translucid.text.tokenizer import BOS, EOS, PAD
 
 
 class Rows(NamedTuple):
-    """Token rows of different lengths, one after another and without specials; and the lengths."""
+    """Token rows of different lengths, concatenated, without special tokens; and their lengths."""
 
     tokens: NDArray[np.integer]
     lengths: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[int]]) -> Rows:
-        """Return the rows that a list of lists holds."""
+    def from_lists(cls, rows: Sequence[Sequence[int]]) -> Rows:
+        """Return the rows of a list of lists."""
         tokens = np.fromiter(itertools.chain.from_iterable(rows), np.int64)
         return cls(tokens, np.fromiter(map(len, rows), np.int64, len(rows)))
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What the network reads and what it is to predict: B rows, S source and T target places.
+    """What the network reads and what it must predict: B rows, S source and T target positions.
 
     `tokens` counts the labels that are not padding; a summed loss is divided by it. Row r is pair
     ``examples[r]`` in direction ``directions[r]``, so that it can be traced to its line.
@@ -67,7 +66,7 @@ class Batch:
         return self._each(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pin(self) -> Batch:
-        """Return the batch in memory from which a GPU copies by itself; without one, as it is."""
+        """Return the batch in pinned memory if there is a GPU, otherwise as it is."""
         return self._each(Tensor.pin_memory) if torch.cuda.is_available() else self
 
     def _each(self, move: Callable[[Tensor], Tensor]) -> Batch:
@@ -79,17 +78,17 @@ class Batch:
         )
 
 
-def stored_rows(batch: MicroBatch, examples: Examples) -> tuple[Rows, Rows]:
-    """Return the source and target tokens of a micro-batch as the shards hold them."""
+def load_rows(batch: MicroBatch, examples: Examples) -> tuple[Rows, Rows]:
+    """Return the stored source and target tokens of a micro-batch."""
     sources, targets = [], []
     for number, (source, target) in enumerate(examples.directions):
         pairs = batch.pairs[batch.directions == number]  # which are sorted by direction
         sources.append(Rows(*examples.split.rows(source, pairs)))
         targets.append(Rows(*examples.split.rows(target, pairs)))
-    return _joined(sources), _joined(targets)
+    return _concatenate(sources), _concatenate(targets)
 
 
-def _joined(parts: Sequence[Rows]) -> Rows:
+def _concatenate(parts: Sequence[Rows]) -> Rows:
     tokens, lengths = zip(*parts, strict=True)
     return Rows(np.concatenate(tokens), np.concatenate(lengths))
 
@@ -102,17 +101,17 @@ def collate(batch: MicroBatch, sources: Rows, targets: Rows, examples: Examples)
     starts = None if None in tags else np.array(tags)
     begins = np.full(len(tags), BOS)
     return Batch(
-        source_BS=_padded(sources, begin=starts, end=EOS),
-        target_BT=_padded(targets, begin=begins, end=None),
-        labels_BT=_padded(targets, begin=None, end=EOS),
+        source_BS=_pad(sources, begin=starts, end=EOS),
+        target_BT=_pad(targets, begin=begins, end=None),
+        labels_BT=_pad(targets, begin=None, end=EOS),
         tokens=int(targets.lengths.sum()) + len(tags),
         examples=batch.pairs,
         directions=batch.directions,
     )
 
 
-def _padded(rows: Rows, *, begin: NDArray[np.int64] | None, end: int | None) -> Tensor:
-    """Return rows side by side, with a token before each or after each, filled up with PAD."""
+def _pad(rows: Rows, *, begin: NDArray[np.int64] | None, end: int | None) -> Tensor:
+    """Return rows as a matrix, with a token before or after each, filled up with PAD."""
     first = 0 if begin is None else 1
     width = int(rows.lengths.max()) + first + (end is not None)
     block = np.full((len(rows.lengths), width), PAD, np.int64)
@@ -126,7 +125,7 @@ def _padded(rows: Rows, *, begin: NDArray[np.int64] | None, end: int | None) -> 
 
 
 def _check(rows: Rows, size: int, batch: MicroBatch, examples: Examples) -> None:
-    """Refuse a batch without rows, and tokens that are padding or in no vocabulary."""
+    """Refuse a batch without rows, and tokens that are padding or outside the vocabulary."""
     if len(rows.lengths) == 0 or len(rows.lengths) != len(batch.pairs):
         raise InputError(
             f"a batch of {len(batch.pairs)} examples cannot be made of {len(rows.lengths)} rows; "
@@ -136,7 +135,7 @@ def _check(rows: Rows, size: int, batch: MicroBatch, examples: Examples) -> None
     if wrong.size:
         row = int(np.searchsorted(np.cumsum(rows.lengths), wrong[0], side="right"))
         raise InputError(
-            f"token {rows.tokens[wrong[0]]} cannot stand in a sentence, where tokens go from "
-            f"{PAD + 1} to {size - 1} ({examples.place(int(batch.pairs[row]))}): the shards are "
-            "damaged or belong to another tokenizer. Run `translucid prepare` again."
+            f"token {rows.tokens[wrong[0]]} cannot be in a sentence, where tokens go from "
+            f"{PAD + 1} to {size - 1} ({examples.describe_origin(int(batch.pairs[row]))}): the "
+            "shards are damaged or belong to another tokenizer. Run `translucid prepare` again."
         )

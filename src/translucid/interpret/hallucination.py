@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from translucid.interpret.trace import Trace
-from translucid.text.interface import FIRST_PIECE, UNK
+from translucid.text.tokenizer import FIRST_PIECE, UNK
 
 MIN_SOURCE_SHARE = 0.25  # of attention on source words, averaged over steps
 MIN_RECEIVED = 0.2  # attention over all steps below which a source token counts as unseen

@@ -30,7 +30,7 @@ from torch import Tensor
 
 from translucid.interpret.network import AttentionHead
 from translucid.interpret.trace import Side
-from translucid.text.interface import EOS, FIRST_PIECE, PAD, UNK
+from translucid.text.tokenizer import EOS, FIRST_PIECE, PAD, UNK
 from translucid.translator.alignment_heads import Row
 
 TokenKind = Literal["previous", "next", "same_position", "same_word", "first", "end"]

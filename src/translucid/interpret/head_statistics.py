@@ -31,9 +31,9 @@ from translucid.interpret.network import AttentionHead, all_heads, replace_kerne
 from translucid.interpret.trace import Side
 from translucid.model import Transformer, eager
 from translucid.model.attention import PLAIN, Kernel
-from translucid.text.interface import BOS, EOS
-from translucid.text.lexical import sure_links
-from translucid.text.normalize import nfc
+from translucid.text.normalization import nfc
+from translucid.text.tokenizer import BOS, EOS
+from translucid.text.word_alignment import sure_links
 from translucid.translator import Translator
 from translucid.translator.alignment_heads import Row
 from translucid.translator.batches import batches

@@ -27,7 +27,7 @@ from translucid.interpret.network import (
 )
 from translucid.interpret.trace import TopToken, Trace
 from translucid.model.transformer import share_weights
-from translucid.text.interface import Tokenizer
+from translucid.text.tokenizer import Tokenizer
 from translucid.translator import Translator
 
 TOP = 5  # tokens per cell

@@ -6,8 +6,8 @@
     decoder 0.3     masked self-attention of the decoder
     cross 3.0       attention of the decoder to the encoder's output
 
-A changed copy shares every weight with the original (`model.transformer.share_weights`); `rescore` and `retranslate` let
-it read the sentence of a trace once more.
+A changed copy shares every weight with the original (`share_weights`); `rescore` and
+`retranslate` let it read the sentence of a trace once more.
 
 Shapes: S source, T target, V vocabulary.
 """

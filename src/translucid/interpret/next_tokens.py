@@ -27,7 +27,7 @@ from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret.explain import check_prefix, check_sentence
 from translucid.interpret.network import single_network
-from translucid.text.interface import BOS, EOS
+from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Translator
 from translucid.translator.searching import DecoderInput
 

@@ -1,6 +1,6 @@
 """Recording: a weight-sharing copy of the network that records every number on its way.
 
-The copy shares every tensor with the served network (`model.transformer.share_weights`) and has its own attention
+The copy shares every tensor with the served network (`share_weights`) and has its own attention
 kernels and hooks, so the served network is never touched and there is nothing to restore. It reads
 a whole translation in one pass, each position seeing only those before it (section 3.2.3); tests
 check that the numbers are those of the search step by step.
@@ -24,7 +24,7 @@ from translucid.interpret.trace import FrozenTensors, Level, tensor_shapes
 from translucid.model import MultiHeadAttention, Transformer
 from translucid.model.attention import PLAIN, Kernel
 from translucid.model.transformer import share_weights
-from translucid.text.interface import BOS
+from translucid.text.tokenizer import BOS
 
 if TYPE_CHECKING:
     from translucid.model.decoder import DecoderLayer

@@ -58,7 +58,7 @@ from translucid.decoding.settings import SearchConfig
 from translucid.decoding.tree import SearchTree
 from translucid.errors import InputError, nearest
 from translucid.interpret.cache_usage import CacheUsage
-from translucid.text.interface import EOS
+from translucid.text.tokenizer import EOS
 from translucid.translator.alignment_heads import Row, usual_heads
 from translucid.translator.translation import Flags
 

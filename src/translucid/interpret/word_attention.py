@@ -29,8 +29,8 @@ from translucid.errors import InputError
 from translucid.interpret.explain import explain
 from translucid.interpret.network import SIDES, AttentionHead, count_layers
 from translucid.interpret.trace import Side, Trace, TraceToken
-from translucid.text.interface import FIRST_PIECE, UNK
-from translucid.text.normalize import nfc
+from translucid.text.normalization import nfc
+from translucid.text.tokenizer import FIRST_PIECE, UNK
 from translucid.translator import Translator
 from translucid.translator.alignment import Side as TextSide
 from translucid.translator.alignment import Span, words

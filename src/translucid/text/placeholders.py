@@ -1,4 +1,4 @@
-"""Placeholders in the place of spans that are not translated, and the way back.
+"""Replacing spans that are not translated by placeholders, and restoring them.
 
 ::
 
@@ -7,10 +7,10 @@
     output      Ouvrez ⟨word0⟩ dans ⟨open0⟩cette⟨close0⟩ fenêtre ⟨mark0⟩  what it writes
     restored    Ouvrez {file} dans <b>cette</b> fenêtre 😀
 
-Each ⟨…⟩ is one private-use character (`translucid.text.interface.PLACEHOLDERS`), which is one
+Each ⟨…⟩ is one private-use character (`translucid.text.tokenizer.PLACEHOLDERS`), which is one
 piece of a vocabulary that has placeholders. A text is masked first, each span by the first
-placeholder of its family; only the pieces into which it is divided have their placeholders
-numbered, so that there are enough of them.
+placeholder of its family; placeholders are numbered only in the parts into which the text is
+split, so that there are enough of them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from translucid.text.interface import FAMILY_SIZE, PLACEHOLDER_FAMILIES, PLACEHOLDERS
 from translucid.text.spans import Family, Span, whole_word
+from translucid.text.tokenizer import FAMILY_SIZE, PLACEHOLDER_FAMILIES, PLACEHOLDERS
 
 _PLACEHOLDERS = frozenset(PLACEHOLDERS)
 _SENTENCE_MARKS = ".,;:!?… "
@@ -30,10 +30,10 @@ _SENTENCE_MARKS = ".,;:!?… "
 
 @dataclass(frozen=True)
 class Protected:
-    """A text whose spans are placeholders; `spans` has both, in the order of the source.
+    """A text with placeholders instead of spans; `spans` has both, in the order of the source.
 
-    A `fragment` is what stands between spans and is translated by itself: marks with which a
-    network ends a sentence do not belong to it.
+    A `fragment` is text between spans that is translated by itself: the punctuation with which a
+    network ends a sentence does not belong to it.
     """
 
     text: str
@@ -41,9 +41,9 @@ class Protected:
     fragment: bool = False
 
     def restore(self, text: str) -> str:
-        """Return a translation with the spans in the place of their placeholders.
+        """Return a translation with the spans instead of their placeholders.
 
-        Those that it lacks, as one that was ended in the middle may, come at its end.
+        Spans that are missing, as in a translation that was cut off, come at the end.
         """
         lacking = [(mark, span) for mark, span in self.spans if mark not in text]
         pairs = [span.pair for _, span in lacking]
@@ -56,27 +56,28 @@ class Protected:
         return self.restore_beginning(text + "".join(mark for mark, _ in ending))
 
     def restore_beginning(self, text: str) -> str:
-        """Return the beginning of a translation with the spans in the place of placeholders.
+        """Return the beginning of a translation with the spans instead of placeholders.
 
-        Words do not touch what they did not touch in the source: no ``%sfichiers`` of ``%s files``.
+        A word does not touch a span that it did not touch in the source: no ``%sfichiers`` for
+        ``%s files``.
         """
         if self.fragment:
             return text.rstrip(_SENTENCE_MARKS) or text
         for mark, span in self.spans:
             if span.family == "word" and mark in text:
-                text = _held_apart(self.text, text, mark)
+                text = _separate(self.text, text, mark)
         return text.translate({ord(mark): span.text for mark, span in self.spans})
 
     def hide(self, translation: str) -> str | None:
-        """Return a given translation with placeholders; None where it lacks a span.
+        """Return a given translation with placeholders; None if a span is missing.
 
-        A beginning of a translation lacks some, and is hidden by `hide_beginning`.
+        Use `hide_beginning` for the beginning of a translation, which lacks some.
         """
         hidden = self.hide_beginning(translation)
         return hidden if is_intact(self.text, hidden) else None
 
     def hide_beginning(self, translation: str) -> str:
-        """Return the beginning of a translation with placeholders for the spans that it has."""
+        """Return the beginning of a translation with placeholders for the spans in it."""
         longest_first = sorted(self.spans, key=lambda one: -len(one[1].text))
         for mark, span in longest_first:
             translation = re.sub(whole_word(span.text), mark, translation, count=1)
@@ -84,7 +85,7 @@ class Protected:
 
     @property
     def source(self) -> str:
-        """The text with its spans, as it stood in the source."""
+        """The text with its spans, as in the source."""
         return self.text.translate({ord(mark): span.source for mark, span in self.spans})
 
     @property
@@ -94,10 +95,10 @@ class Protected:
         return list(itertools.accumulate((lengths.get(c, 1) for c in self.text), initial=0))
 
 
-def _held_apart(source: str, text: str, mark: str) -> str:
-    """Return a translation with spaces beside a placeholder where the source has no letters."""
-    _, before, behind = _beside(source, mark)
-    place, left, right = _beside(text, mark)
+def _separate(source: str, text: str, mark: str) -> str:
+    """Put spaces beside a placeholder where the source has no letters."""
+    _, before, behind = _neighbours(source, mark)
+    place, left, right = _neighbours(text, mark)
     if _is_letter(right) and not _is_letter(behind):
         text = f"{text[: place + 1]} {text[place + 1 :]}"
     if _is_letter(left) and not _is_letter(before):
@@ -105,56 +106,56 @@ def _held_apart(source: str, text: str, mark: str) -> str:
     return text
 
 
-def _beside(text: str, mark: str) -> tuple[int, str, str]:
+def _neighbours(text: str, mark: str) -> tuple[int, str, str]:
     place = text.index(mark)
     return place, text[max(0, place - 1) : place], text[place + 1 : place + 2]
 
 
 def _is_letter(character: str) -> bool:
-    """Tell whether a character is a letter or digit of a script that has spaces between words."""
+    """Return whether a character is a letter or digit of a script with spaces between words."""
     return character.isalnum() and character < "\u2e80"
 
 
-def without_spans(text: str, spans: Iterable[Span]) -> str:
-    """Return what is left of a text between its spans."""
+def remove_spans(text: str, spans: Iterable[Span]) -> str:
+    """Return the text with a space instead of each span."""
     return "".join(" " if c in _PLACEHOLDERS else c for c in mask(text, spans))
 
 
 def mask(text: str, spans: Iterable[Span], start: int = 0, end: int | None = None) -> str:
-    """Return text[start:end], the first placeholder of its family standing for each span in it."""
+    """Return text[start:end] with each span replaced by the first placeholder of its family."""
     pieces: list[str] = []
     for span in spans:
-        pieces += [text[start : span.start], placeholder_of(span.family, 0)]
+        pieces += [text[start : span.start], get_placeholder(span.family, 0)]
         start = span.end
     return "".join([*pieces, text[start:end]])
 
 
 def unmask(masked: str, spans: Iterable[Span]) -> str:
-    """Return a masked text with what stands for its spans in the translation."""
+    """Return a masked text with the texts of its spans for the translation."""
     each = iter(spans)
     return "".join(next(each).text if c in _PLACEHOLDERS else c for c in masked)
 
 
 def can_protect(masked: str) -> bool:
-    """Tell whether there are placeholders enough for all spans of a masked text."""
+    """Return whether there are enough placeholders for all spans of a masked text."""
     counts = dict.fromkeys(PLACEHOLDER_FAMILIES, 0)
     opened = 0
     for character in filter(_PLACEHOLDERS.__contains__, masked):
-        family, _ = family_of_placeholder(character)
+        family, _ = parse_placeholder(character)
         opened += family == "open"
         if family == "close":
             family = "close" if opened else "mark"
             opened -= family == "close"
         counts[family] += 1
-    alone = min(opened, counts["open"])  # they close elsewhere, and stand for themselves here
+    alone = min(opened, counts["open"])  # tags that close elsewhere count as single marks
     counts["open"], counts["mark"] = counts["open"] - alone, counts["mark"] + alone
     return max(counts.values()) <= FAMILY_SIZE
 
 
 def protect(masked: str, spans: Sequence[Span]) -> Protected | None:
-    """Number the placeholders of a masked text; None where it has more spans than there are.
+    """Number the placeholders of a masked text; None if it has too many spans.
 
-    Tags that open and close around something share their number; all other ones stand alone.
+    The opening and the closing tag of a pair share their number; other tags are single marks.
     """
     if not spans:
         return Protected(masked)
@@ -171,18 +172,18 @@ def protect(masked: str, spans: Sequence[Span]) -> Protected | None:
         slot = slots[span.pair] if family == "close" else used[family]
         used[family] += 1
         slots[span.pair] = slot
-        numbered.append((placeholder_of(family, slot), span))
+        numbered.append((get_placeholder(family, slot), span))
     marks = iter(numbered)
     text = "".join(next(marks)[0] if c in _PLACEHOLDERS else c for c in masked)
     return Protected(text, tuple(numbered))
 
 
-def placeholder_of(family: Family, slot: int) -> str:
+def get_placeholder(family: Family, slot: int) -> str:
     """Return the character of a placeholder."""
     return PLACEHOLDERS[PLACEHOLDER_FAMILIES.index(family) * FAMILY_SIZE + slot]
 
 
-def family_of_placeholder(placeholder: str) -> tuple[Family, int]:
+def parse_placeholder(placeholder: str) -> tuple[Family, int]:
     """Return family and number of a placeholder's character."""
     family, slot = divmod(PLACEHOLDERS.index(placeholder), FAMILY_SIZE)
     families: tuple[Family, ...] = get_args(Family)
@@ -190,14 +191,14 @@ def family_of_placeholder(placeholder: str) -> tuple[Family, int]:
 
 
 def is_intact(source: str, translation: str) -> bool:
-    """Tell whether a translation has each placeholder of the source once, and pairs well nested."""
+    """Return whether each placeholder of the source occurs once, and pairs are nested."""
     wanted = [character for character in source if character in _PLACEHOLDERS]
     found = [character for character in translation if character in _PLACEHOLDERS]
     if sorted(wanted) != sorted(found):
         return False
-    paired = {slot for family, slot in map(family_of_placeholder, found) if family == "close"}
+    paired = {slot for family, slot in map(parse_placeholder, found) if family == "close"}
     opened: list[int] = []
-    for family, slot in map(family_of_placeholder, found):
+    for family, slot in map(parse_placeholder, found):
         if family == "open" and slot in paired:
             opened.append(slot)
         elif family == "close" and (not opened or opened.pop() != slot):

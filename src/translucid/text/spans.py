@@ -1,8 +1,8 @@
 """Spans: the parts of a text that are not translated, such as addresses, tags and ``%s``.
 
-They come back to the letter (`translucid.text.placeholders`), but for one kind: an amount such as
-``1 234,56``, whose separators are those of its language, gets the separators of the target
-language (``1,234.56``). Phone numbers, dates, versions and the like are not amounts.
+They are restored exactly (`translucid.text.placeholders`), with one exception: an amount such as
+``1 234,56`` gets the separators of the target language (``1,234.56``). Phone numbers, dates,
+versions and the like are not amounts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, cast
 
-from translucid.text.interface import PLACEHOLDERS
+from translucid.text.tokenizer import PLACEHOLDERS
 
 SpanKind = Literal[
     "kept",
@@ -114,9 +114,9 @@ _SIGNS = re.compile(
     r"[`@/\\%{}$\#<>&:;0-9*\u00a9\u00ae\u203c-\u303d\u3297\u3299\U0001f000-\U0001faff"
     rf"{PLACEHOLDERS[0]}-{PLACEHOLDERS[-1]}]|\.\w"
 )
-_JOINT = re.compile(r"[/\\:.=_&?#+-]?")  # between spans that are one
+_JOINT = re.compile(r"[/\\:.=_&?#+-]?")  # what may be between two spans that belong together
 _EXTENSION = re.compile(rf"\.(?i:{_EXTENSIONS})(?!\w|\.\w)")
-_TAILED = ("variable", "url", "path")  # what may follow them without a space belongs to them
+_TAILED = ("variable", "url", "path")  # what follows these without a space may belong to them
 _TAILS: dict[SpanKind, re.Pattern[str]] = {
     "url": re.compile(r"[/?#&=][^\s<>\"`{}|\\^«»“”]*[\w/]"),
     "path": re.compile(rf"(?:[/\\][\w.@+~-]*)*[/\\](?:[\w.@+~-]*\w)?|{_EXTENSION.pattern}"),
@@ -129,8 +129,8 @@ _ALONE = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|
 class Span:
     """A part of a text, [start, end), that is not translated.
 
-    `source` is what stands there, `text` what stands for it in the translation. Tags that open and
-    close around something have the same `pair`: the number of the opening one among the spans.
+    `source` is its text in the source, `text` that in the translation. The opening and the closing
+    tag of a pair have the same `pair`: the number of the opening one among the spans.
     """
 
     start: int
@@ -143,10 +143,10 @@ class Span:
 
 
 class SpanFinder:
-    """Finds the spans of texts that are translated from one language into another.
+    """Find the spans of texts that are translated from one language into another.
 
-    `keep` are words and phrases that are never translated, found as they are written. Languages may
-    be unknown (None): then an amount is kept as it is.
+    `keep` are words and phrases that are never translated, in their exact spelling. If a language
+    is unknown (None), amounts stay as they are.
     """
 
     def __init__(
@@ -164,25 +164,25 @@ class SpanFinder:
         self._kept = re.compile(kept["kept"])
 
     def find(self, text: str) -> list[Span]:
-        """Return the spans of a text in their order; they do not overlap."""
+        """Return the spans of a text in order; they do not overlap."""
         if not self._keep and not _SIGNS.search(text):
             return []
         found: list[Span] = []
         position = 0
         while match := self._any.search(text, position):
-            kind = cast(SpanKind, match.lastgroup)  # a group inside another one ends before it
+            kind = cast(SpanKind, match.lastgroup)  # the last group to end is the outer one
             start = match.start()
-            end = _trimmed(match) if kind in ("url", "path", "email") else match.end()
+            end = _trim_end(match) if kind in ("url", "path", "email") else match.end()
             if (kept := self._kept.match(text, start)) and kept.end() > end:
                 kind, end = "kept", kept.end()
             source = text[start:end]
-            written = self._localized(source) if kind == "amount" else source
+            written = self._localize(source) if kind == "amount" else source
             family: Family = "mark" if kind in ("emoji", "private", "tag") else "word"
             found.append(Span(start, end, kind, family, source, written))
             position = max(end, start + 1)
-        return _paired(_joined(text, found))
+        return _pair_tags(_join_touching(text, found))
 
-    def _localized(self, amount: str) -> str:
+    def _localize(self, amount: str) -> str:
         """Return an amount with the separators of the target language."""
         if self.source is None or self.target is None:
             return amount
@@ -193,16 +193,16 @@ class SpanFinder:
 def span_finder(
     keep: tuple[str, ...] = (), source: str | None = None, target: str | None = None
 ) -> SpanFinder:
-    """Return a finder of spans; one that was made before is not made again."""
+    """Return a `SpanFinder`, cached."""
     return SpanFinder(keep, source, target)
 
 
-def _joined(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Return spans of which those that touch are one: ``${HOME}/bin/{name}.txt``."""
+def _join_touching(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Join spans that touch each other: ``${HOME}/bin/{name}.txt``."""
     found: list[Span] = []
     for span in spans:
         last = found[-1] if found else None
-        if last and span.start < last.end:  # within what follows a span and belongs to it
+        if last and span.start < last.end:  # inside the tail of the span before
             continue
         if last and _belong_together(last, span, text[last.end : span.start]):
             found.pop()
@@ -224,8 +224,8 @@ def _belong_together(one: Span, other: Span, gap: str) -> bool:
     return joined and one.end <= other.start and _JOINT.fullmatch(gap) is not None
 
 
-def _paired(spans: Sequence[Span]) -> list[Span]:
-    """Return spans whose tags know what they belong to; those in pairs are properly nested."""
+def _pair_tags(spans: Sequence[Span]) -> list[Span]:
+    """Find pairs of opening and closing tags, properly nested."""
     found = list(spans)
     open_tags: list[tuple[str, int]] = []
     names: Counter[str] = Counter()
@@ -257,7 +257,7 @@ def localize_amount(amount: str, source: str, target: str) -> str:
     decimal = _decimal_mark(source)
     whole, mark, fraction = amount.partition(decimal)
     digits = re.sub(r"\D", "", whole)
-    if digits == whole:  # not grouped in the source: not grouped in the target
+    if digits == whole:  # digits that were not grouped stay so
         return digits + (_decimal_mark(target) + fraction if mark else "")
     groups = [digits[max(0, end - 3) : end] for end in range(len(digits), 0, -3)]
     joined = _group_mark(target).join(reversed(groups))
@@ -285,8 +285,8 @@ def whole_word(phrase: str) -> str:
     return f"{before}{re.escape(phrase)}{behind}"
 
 
-def _trimmed(match: re.Match[str]) -> int:
-    """Return the end of an address without the marks of the sentence around it."""
+def _trim_end(match: re.Match[str]) -> int:
+    """Return the end of a URL or path without the punctuation of the sentence around it."""
     text = match[0]
     end = len(text)
     while end > 1:

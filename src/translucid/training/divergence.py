@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from translucid.checkpoint.writing import write_file
+from translucid.data.batches import Examples, load_examples, longest_example
 from translucid.data.collate import Batch
-from translucid.data.examples import Examples, examples_of, longest
 from translucid.data.shards import PreparedData
 from translucid.errors import InputError, TranslucidError
 from translucid.model import Transformer
@@ -32,7 +32,7 @@ def check_model_fits(model: Transformer, data: PreparedData) -> None:
             )
     if config.positions == "learned":
         read = [name for name in ("train", "dev") if name in data.manifest.splits]
-        most = max(longest(examples_of(data, name)) for name in read)
+        most = max(longest_example(load_examples(data, name)) for name in read)
         if most > config.max_positions:
             raise InputError(
                 f"the longest sentence of {data.folder} has {most:,} tokens, and the network "
@@ -80,7 +80,7 @@ def _pairs(batch: Batch, examples: Examples) -> list[dict[str, Any]]:
         source, target = examples.directions[direction]
         rows.append(
             {
-                "place": examples.place(pair),
+                "place": examples.describe_origin(pair),
                 "line": examples.split.origin(pair).line,
                 "source": examples.split.text(source, pair),
                 "target": examples.split.text(target, pair),

@@ -21,7 +21,7 @@ from translucid.checkpoint.model_directory import check_weights
 from translucid.checkpoint.store import Checkpoint
 from translucid.config import ModelConfig
 from translucid.data.collate import Batch
-from translucid.data.shuffle import derive
+from translucid.data.shuffle import derive_seed
 from translucid.model import Transformer
 from translucid.model.dropout import drawing_from
 from translucid.training.config import TrainingConfig
@@ -46,15 +46,15 @@ _WEIGHTS, _DROPOUT = 16, 17  # what numbers are drawn for: `data` uses smaller o
 
 def initial_model(config: ModelConfig, seed: int) -> Transformer:
     """Return a network with its first weights, which `seed` decides."""
-    torch.manual_seed(derive(seed, _WEIGHTS))
+    torch.manual_seed(derive_seed(seed, _WEIGHTS))
     return Transformer(config)
 
 
-def derive_seed(seed: int, step: int, batch: Batch) -> int:
+def derive_dropout_seed(seed: int, step: int, batch: Batch) -> int:
     """Return the seed of a micro-batch of a step, a pure function of the arguments."""
     rows = batch.examples.astype("<i8").tobytes() + batch.directions.astype("<i8").tobytes()
     digest = hashlib.blake2b(rows, digest_size=7).digest()
-    return derive(seed, _DROPOUT, step, int.from_bytes(digest, "little"))
+    return derive_seed(seed, _DROPOUT, step, int.from_bytes(digest, "little"))
 
 
 class Learner:
@@ -109,7 +109,7 @@ class Learner:
         sums = [torch.empty(0, 2, device=self.device)]
         for number in range(count):
             batch = batches[min(number, len(batches) - 1)].to(self.device)
-            torch.manual_seed(derive_seed(self.settings.seed, step, batch))
+            torch.manual_seed(derive_dropout_seed(self.settings.seed, step, batch))
             with self.distribution.accumulate(self.module, last=number == count - 1):
                 smoothed, plain = self._forward(batch)
                 counted = smoothed if number < own else smoothed * 0
@@ -124,7 +124,7 @@ class Learner:
         parameters = [p for p in self.parameters.values() if p.requires_grad]
 
         def compute(batch: Batch) -> tuple[Tensor, tuple[Tensor, ...]]:
-            seed = derive_seed(self.settings.seed, step, batch)
+            seed = derive_dropout_seed(self.settings.seed, step, batch)
             with drawing_from(torch.Generator().manual_seed(seed)):
                 smoothed, plain = self._forward(batch)
             gradients = torch.autograd.grad(smoothed, parameters)

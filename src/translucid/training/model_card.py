@@ -20,7 +20,8 @@ from translucid.checkpoint.model_directory import CARD, GenerationConfig, ModelF
 from translucid.checkpoint.run_directory import MetricsEvent, RunDirectory
 from translucid.config import ModelConfig
 from translucid.data.known_corpora import KNOWN
-from translucid.data.shards import Manifest, PreparedData
+from translucid.data.manifest import Manifest
+from translucid.data.shards import PreparedData
 from translucid.events import Trained, Validated
 from translucid.text.tokenizer import tag_id
 from translucid.training.config import TrainingConfig

@@ -15,7 +15,7 @@ from typing import Any, Self
 from pydantic import TypeAdapter, ValidationError
 
 from translucid.checkpoint.run_directory import RunDirectory, RunRecord
-from translucid.data.batching import START, Cursor
+from translucid.data.batches import START, Cursor
 from translucid.data.shards import PreparedData
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Cause, Trained

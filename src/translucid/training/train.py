@@ -28,7 +28,7 @@ from sacrebleu.metrics.chrf import CHRF
 from translucid.anatomy import anatomy
 from translucid.checkpoint.run_directory import RunDirectory
 from translucid.config import ModelConfig
-from translucid.data.examples import examples_of, longest
+from translucid.data.batches import load_examples, longest_example
 from translucid.data.shards import PreparedData, open_data
 from translucid.errors import InputError, optional
 from translucid.events import Notice, Started, Stopped, Trained, TrainingEvent, Validated
@@ -237,7 +237,7 @@ class TrainingJob:
         is_given = "micro_batch_tokens" in training.model_fields_set
         if not self.fit_memory and context.world == 1 and (allowed == 1 or is_given):
             return training
-        needed = longest(examples_of(self.data, "train"))
+        needed = longest_example(load_examples(self.data, "train"))
         tokens = training.micro_batch_tokens
         if self.fit_memory:
             threads = count_threads(training.batch_tokens, allowed)

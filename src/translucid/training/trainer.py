@@ -30,11 +30,10 @@ from torch import Tensor
 
 from translucid.checkpoint.run_directory import MetricsEvent, RunDirectory
 from translucid.checkpoint.store import Checkpoint
-from translucid.data.batching import Batches
+from translucid.data.augmentation import Sampling
+from translucid.data.batches import Batches, load_examples
 from translucid.data.collate import Batch
-from translucid.data.examples import examples_of
 from translucid.data.loader import LoadedStep, Loader
-from translucid.data.sampling import Sampling
 from translucid.data.shards import PreparedData
 from translucid.errors import DataError, InputError
 from translucid.events import (
@@ -132,7 +131,7 @@ class Trainer:
         self._bf16 = bf16
         self._resume = resume
         self._command = command
-        self._examples = examples_of(data, "train")
+        self._examples = load_examples(data, "train")
         self._batches = Batches(self._examples, settings.micro_batch_tokens, settings.seed)
         self._writer = ModelWriter(model.config, settings, data, self.run)
         self._largest_loss = largest_loss(model.config.target_vocab_size, settings.explosion_factor)

@@ -17,8 +17,7 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from translucid.data.batching import Batches
-from translucid.data.examples import examples_of, longest
+from translucid.data.batches import Batches, load_examples, longest_example
 from translucid.data.loader import Loader
 from translucid.data.shards import PreparedData
 from translucid.decoding.greedy import greedy
@@ -27,7 +26,7 @@ from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import length_limits
 from translucid.events import Sample
 from translucid.model import Transformer
-from translucid.text.bleu_tokenizer import bleu_tokenizer
+from translucid.text.languages import bleu_tokenizer
 from translucid.text.tokenizer import BOS, EOS, PAD, Tokenizer, tag_id
 from translucid.training.loss import Objective
 
@@ -140,8 +139,8 @@ def evaluating(model: Transformer) -> Iterator[None]:
 @torch.no_grad()
 def dev_loss(model: Transformer, data: PreparedData, max_tokens: int) -> float:
     """Return the mean loss per token over the dev set, without label smoothing."""
-    examples = examples_of(data, "dev")
-    batches = Batches(examples, max(max_tokens, longest(examples)), seed=0)
+    examples = load_examples(data, "dev")
+    batches = Batches(examples, max(max_tokens, longest_example(examples)), seed=0)
     device = next(model.parameters()).device
     objective = Objective(model, label_smoothing=0.0, rdrop_alpha=0.0)
     total, tokens = 0.0, 0

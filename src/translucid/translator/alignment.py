@@ -20,12 +20,12 @@ from torch import Tensor
 
 from translucid.decoding.job import Tokens
 from translucid.decoding.stepper import Hypothesis
-from translucid.text.interface import BOS, Tokenizer
 from translucid.text.placeholders import Protected
+from translucid.text.sentences import is_unspaced
+from translucid.text.tokenizer import BOS, Tokenizer
 from translucid.translator.member import Member, padded
 from translucid.translator.request import EncodedText
 from translucid.translator.segmentation import interleave
-from translucid.translator.sentences import is_unspaced
 from translucid.translator.translation import Alignment, Block
 
 Span: TypeAlias = tuple[int, int]

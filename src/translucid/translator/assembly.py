@@ -19,7 +19,7 @@ from torch import Tensor
 
 from translucid.decoding.job import Tokens
 from translucid.decoding.stepper import Ending, Hypothesis
-from translucid.text.interface import UNK, Tokenizer
+from translucid.text.tokenizer import UNK, Tokenizer
 from translucid.translator.alignment import build_alignment
 from translucid.translator.confidence import Calibration
 from translucid.translator.request import EncodedText

@@ -20,9 +20,9 @@ from torch import Tensor
 from translucid.decoding.job import Tokens
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
-from translucid.text.interface import BOS, EOS, FIRST_PIECE, UNK
-from translucid.text.lexical import SureLink, sure_links
-from translucid.text.normalize import nfc
+from translucid.text.normalization import nfc
+from translucid.text.tokenizer import BOS, EOS, FIRST_PIECE, UNK
+from translucid.text.word_alignment import SureLink, sure_links
 from translucid.translator.alignment_heads import AlignmentHeads, Row
 from translucid.translator.attention import Head, watched
 from translucid.translator.batches import batches

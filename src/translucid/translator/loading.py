@@ -21,9 +21,8 @@ from translucid.checkpoint.model_directory import (
 from translucid.checkpoint.run_directory import MODEL_FOLDERS, RunDirectory
 from translucid.config import ModelConfig
 from translucid.errors import DataError, InputError
-from translucid.text.interface import FIRST_PIECE, FIRST_TAG, Tokenizer
-from translucid.text.normalizing import NormalizingTokenizer
-from translucid.text.tokenizer import load_tokenizer
+from translucid.text.normalization import NormalizingTokenizer
+from translucid.text.tokenizer import FIRST_PIECE, FIRST_TAG, Tokenizer, load_tokenizer
 from translucid.translator.alignment_heads import ALIGNMENT, read_alignment_heads
 from translucid.translator.confidence import read_calibration
 from translucid.translator.member import Member

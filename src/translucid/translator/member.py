@@ -15,7 +15,7 @@ from torch import Tensor
 
 from translucid.decoding.stepper import Stepper
 from translucid.model import Transformer
-from translucid.text.interface import PAD
+from translucid.text.tokenizer import PAD
 from translucid.translator.alignment_heads import AlignmentHeads
 from translucid.translator.attention import AttendingSession, Watch, watched
 

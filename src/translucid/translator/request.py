@@ -19,12 +19,12 @@ from translucid.config import Config, Rule
 from translucid.decoding.job import Tokens
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import ConfigError, InputError, nearest
-from translucid.text.interface import EOS, FIRST_PIECE, UNK, Tokenizer
-from translucid.text.normalize import nfc
+from translucid.text.normalization import nfc
+from translucid.text.sentences import is_unspaced
 from translucid.text.spans import span_finder, whole_word
+from translucid.text.tokenizer import EOS, FIRST_PIECE, UNK, Tokenizer
 from translucid.translator.searching import DecoderInput
 from translucid.translator.segmentation import SegmentedText, Segmenter
-from translucid.translator.sentences import is_unspaced
 
 
 def _refuse_text(value: Any) -> Any:

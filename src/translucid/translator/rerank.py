@@ -28,8 +28,8 @@ from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import Hypothesis
 from translucid.errors import InputError
 from translucid.events import Emit, Notice, Progress
-from translucid.text.interface import EOS
-from translucid.text.normalize import nfc
+from translucid.text.normalization import nfc
+from translucid.text.tokenizer import EOS
 from translucid.translator.scoring import Pair, most_tokens
 
 if TYPE_CHECKING:

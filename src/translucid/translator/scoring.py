@@ -16,8 +16,8 @@ from torch import Tensor
 from translucid.decoding.ensemble import log_mean
 from translucid.decoding.job import Tokens
 from translucid.errors import InputError
-from translucid.text.interface import BOS, EOS, PAD, Tokenizer, Tokenizers
-from translucid.text.normalize import nfc
+from translucid.text.normalization import nfc
+from translucid.text.tokenizer import BOS, EOS, PAD, Tokenizer, Tokenizers
 from translucid.translator.member import Member, padded
 from translucid.translator.translation import Scored
 

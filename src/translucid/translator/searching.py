@@ -19,7 +19,8 @@ from translucid.decoding.stepper import Hypothesis, Stepper
 from translucid.decoding.terminology import tokens_missing
 from translucid.decoding.tree import Recorder
 from translucid.errors import InputError
-from translucid.text.interface import (
+from translucid.text.placeholders import is_intact
+from translucid.text.tokenizer import (
     BOS,
     EOS,
     FAMILY_SIZE,
@@ -28,7 +29,6 @@ from translucid.text.interface import (
     PLACEHOLDERS,
     Tokenizer,
 )
-from translucid.text.placeholders import is_intact
 from translucid.translator.member import Member
 
 Wrap: TypeAlias = Callable[[Stepper], Stepper]

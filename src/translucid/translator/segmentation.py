@@ -26,8 +26,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from translucid.text.interface import Tokenizer
-from translucid.text.normalize import nfc
+from translucid.text.normalization import nfc
 from translucid.text.placeholders import (
     Protected,
     can_protect,
@@ -36,8 +35,9 @@ from translucid.text.placeholders import (
     protect,
     unmask,
 )
+from translucid.text.sentences import is_unspaced, split_to_fit
 from translucid.text.spans import Span, SpanFinder
-from translucid.translator.sentences import divide, is_unspaced
+from translucid.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from translucid.translator.request import Terminology
@@ -245,7 +245,7 @@ class _Segmentation:
         """Return pieces that can be read at once; joined they are the text."""
         if self._fits(masked):
             return [masked]
-        return _without_blank(divide(masked, self._fits))
+        return _without_blank(split_to_fit(masked, self._fits))
 
     def _fits(self, masked: str) -> bool:
         few = can_protect(masked)

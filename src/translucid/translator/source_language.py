@@ -23,7 +23,7 @@ from torch import Tensor
 
 from translucid.atomic import new_file
 from translucid.errors import DataError, InputError
-from translucid.text.interface import FIRST_PIECE
+from translucid.text.tokenizer import FIRST_PIECE
 
 LANGUAGES = "languages.safetensors"
 _UNSEEN = 0.5

@@ -28,7 +28,7 @@ from torch import Tensor
 from translucid.decoding.job import Tokens
 from translucid.decoding.stepper import Hypothesis, Stepper
 from translucid.decoding.tree import Recorder, Status
-from translucid.text.interface import EOS
+from translucid.text.tokenizer import EOS
 from translucid.translator.request import EncodedText
 from translucid.translator.searching import DecoderInput, Searcher
 from translucid.translator.segmentation import Segment, gap_before, interleave

@@ -17,10 +17,10 @@ from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import Hypothesis
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
-from translucid.text.interface import Tokenizer, Tokenizers
-from translucid.text.normalize import lower_cased, nfc
-from translucid.text.placeholders import without_spans
+from translucid.text.normalization import lowercase, nfc
+from translucid.text.placeholders import remove_spans
 from translucid.text.spans import span_finder
+from translucid.text.tokenizer import Tokenizer, Tokenizers
 from translucid.translator.alignment import soft_alignments
 from translucid.translator.assembly import TranslationBatch
 from translucid.translator.batches import in_batches
@@ -313,7 +313,7 @@ class Translator:
 
     def _normalize_case(self, word: str) -> str:
         """Return a word as it stands in the texts that the network knows."""
-        return lower_cased(word) if self.generation.lowercase else word
+        return lowercase(word) if self.generation.lowercase else word
 
     def target_language(self, target: str | None, texts: Sequence[str] = ()) -> str:
         """Return the language to translate into.
@@ -350,7 +350,7 @@ class Translator:
             return None
         letters = itertools.chain.from_iterable(f"{text} " for text in texts)
         beginning = nfc("".join(itertools.islice(letters, CHARACTERS_TO_KNOW)))
-        prose = without_spans(beginning, span_finder().find(beginning))
+        prose = remove_spans(beginning, span_finder().find(beginning))
         tokens = self.tokenizer.encode(prose)
         return self.source_languages.language_of(tokens, sources)
 

@@ -25,7 +25,7 @@ from translucid.interpret.figures.names import (
     query_tokens,
 )
 from translucid.interpret.trace import Side, Trace
-from translucid.text.interface import EOS
+from translucid.text.tokenizer import EOS
 from translucid.translator import Translator
 
 LABEL = 90.0
