@@ -17,7 +17,7 @@ from translucid.serving.bounded_store import BoundedStore
 from translucid.serving.problems import Problem
 from translucid.serving.served_models import Served
 from translucid.serving.settings import ServingConfig
-from translucid.serving.trace_json import trace_json
+from translucid.interpret.trace_json import trace_json
 from translucid.serving.traces import StoredTrace, TraceStore, new_id, room
 
 

@@ -21,7 +21,9 @@ from translucid.interpret import Trace, explain, trace_bytes
 from translucid.interpret.ablation import ablate, without_heads
 from translucid.interpret.attention_head import AttentionHead
 from translucid.interpret.confidence import judge
+from translucid.interpret.head_table import trace_head_statistics
 from translucid.interpret.lens import decoder_lens, logit_lens
+from translucid.interpret.trace_json import summary_names, summary_tensor
 from translucid.interpret.word_groups import word_groups
 from translucid.serving.routes_trace import file_name
 from translucid.serving.trace_schemas import LensAnswer, TraceAnswer
@@ -82,6 +84,12 @@ def test_the_body_is_the_trace_and_what_can_be_read_from_it(
     assert {key: body[key] for key in kept.to_json()} == plain(kept.to_json())
     more = {key: value for key, value in body.items() if key not in kept.to_json()}
     judged = judge(kept)
+    measured = {(one["side"], one["layer"], one["head"]): one for one in more.pop("heads")}
+    for one in trace_head_statistics(kept):
+        told = measured.pop(tuple(one.head))
+        assert (told["role"], told["rule"], told["entropy"]) == (one.role, one.rule, one.entropy)
+        assert told["shares"] == {kind: one.share(kind) for kind in told["shares"]}
+    assert not measured
     assert more == plain(
         {
             "id": body["id"],
@@ -117,6 +125,11 @@ def test_every_tensor_is_served_to_the_bit(client: TestClient) -> None:
         assert answer.content == tensor.numpy().astype("<f4").tobytes()
         infinite += answer.content.count(np.float32(-math.inf).tobytes())
     assert infinite > 0  # the mask of the decoder keeps its −∞
+    for name in summary_names(trace):
+        answer = client.get(f"/v1/trace/{body['id']}/tensors/{name}")
+        expected = summary_tensor(trace, name)
+        assert expected is not None
+        assert answer.content == expected.numpy().astype("<f4").tobytes()
 
 
 @pytest.mark.parametrize(

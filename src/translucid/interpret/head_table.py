@@ -18,11 +18,11 @@ from torch import Tensor
 from translucid.decoding.job import Tokens
 from translucid.errors import InputError
 from translucid.events import Emit, Notice, Progress, silent
-from translucid.interpret.attention_head import AttentionHead, heads_of
+from translucid.interpret.attention_head import SIDES, AttentionHead, heads_of
 from translucid.interpret.head_kinds import Looks, looks_of
 from translucid.interpret.head_roles import KINDS, HeadMeasures, HeadStatistics, with_role
 from translucid.interpret.network import network_of, with_kernels
-from translucid.interpret.trace import Side
+from translucid.interpret.trace import Side, Trace
 from translucid.model import Transformer, spelled_out
 from translucid.model.attention import PLAIN, Kernel
 from translucid.text.interface import BOS, EOS
@@ -75,6 +75,20 @@ def head_statistics(
         done += len(numbers)
         emit(Progress("watching heads", done, len(sentences), "sentences"))
     return tuple(with_role(tally.measures(head)) for head in heads_of(model.config))
+
+
+def trace_head_statistics(trace: Trace) -> tuple[HeadStatistics, ...]:
+    """Return what every head does on the one sentence of a trace, in the order of `heads_of`.
+
+    Which heads align words is not measured: that takes a corpus.
+    """
+    ids = ([token.id for token in tokens] for tokens in (trace.source_tokens, trace.target_tokens))
+    looks = looks_of(*(torch.tensor([row]) for row in ids))
+    tally = _Tally()
+    for side in SIDES:
+        for layer in range(trace.layers(side)):
+            tally.add(side, layer, trace.attention(side, layer)[None], looks[side])
+    return tuple(with_role(tally.measures(head)) for head in heads_of(trace.model))
 
 
 class _Sentence(NamedTuple):
@@ -247,6 +261,7 @@ class _Tally:
         """Return the numbers of one head."""
         side, layer, number = head
         sums = self.sums[side, layer]
+        queries = max(1, sums.queries)  # a translation of no token has none of its own
         shares = {
             kind: float(total_H[number]) / int(count) if count else None
             for kind, total_H, count in zip(KINDS, sums.shares_KH, sums.counts_K, strict=True)
@@ -254,9 +269,9 @@ class _Tally:
         alignment, row = self._alignment(head)
         return HeadMeasures(
             head=head,
-            entropy=float(sums.entropy_H[number]) / sums.queries,
+            entropy=float(sums.entropy_H[number]) / queries,
             evenness=float(sums.entropy_H[number]) / sums.even if sums.even else 1.0,
-            distance=float(sums.distance_H[number]) / sums.queries,
+            distance=float(sums.distance_H[number]) / queries,
             **shares,
             alignment=alignment,
             alignment_row=row,

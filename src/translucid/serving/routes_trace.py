@@ -24,7 +24,7 @@ from translucid.serving.served_models import Served
 from translucid.serving.state import ServerState
 from translucid.serving.tensor_bytes import tensor_bytes
 from translucid.serving.text_log import log_texts
-from translucid.serving.trace_json import trace_json
+from translucid.interpret.trace_json import trace_json
 from translucid.serving.trace_schemas import LensAnswer, TraceAnswer, TraceBody
 from translucid.serving.trace_size import large_ones_told
 from translucid.serving.traces import StoredTrace, new_id

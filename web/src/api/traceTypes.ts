@@ -77,6 +77,33 @@ export interface Confidence {
   loops: boolean;
 }
 
+/** Kinds of token that a head may look for; `same_word` is the same piece at another place. */
+export type TokenKind = "previous" | "next" | "same_position" | "same_word" | "first" | "end";
+
+/** What a head does, by the rules of the library. */
+export type HeadRole =
+  | "previous token"
+  | "next token"
+  | "same position"
+  | "same word"
+  | "first token"
+  | "end of sentence"
+  | "alignment"
+  | "broad"
+  | "mixed";
+
+/** What one head does on this sentence: means over its queries. */
+export interface HeadStatistics extends HeadId {
+  role: HeadRole;
+  /** Why it has this role. */
+  rule: string;
+  entropy: number;
+  evenness: number;
+  distance: number;
+  queries: number;
+  shares: Partial<Record<TokenKind, number>>;
+}
+
 /** First token and the one after the last, of one word. */
 export type WordSpan = [number, number];
 
@@ -109,6 +136,7 @@ export interface Trace {
   prefix_length: number;
   pieces: Record<string, string>;
   confidence: Confidence;
+  heads: HeadStatistics[];
   words: { source: WordSpan[]; target: WordSpan[] };
 }
 

@@ -1,42 +1,35 @@
 /** What a head does on this sentence, in words. */
-import type { Tensor } from "../../api/tensors.ts";
-import type { HeadId, Trace } from "../../api/types.ts";
+import type { HeadId, HeadRole, Trace } from "../../api/types.ts";
 import { Num } from "../../drawing/Number.tsx";
-import { largestShare, measure, type Role, roleOf } from "./statistics.ts";
-import type { Sentences } from "./tokens.ts";
-import { kindInWords, marksOf, rowsInWords } from "./words.ts";
+import { kindInWords, largestShare, marksOf, statisticsOf } from "./words.ts";
 
 /** Smaller shares than this say nothing about a head. */
 const WORTH_SAYING = 0.2;
 
 /** What is said first of heads that no kind of token gives a name to. */
-const SPREAD: Partial<Record<Role, string>> = {
+const SPREAD: Partial<Record<HeadRole, string>> = {
   broad: "Broad: it looks at everything almost alike. ",
-  pointed: "Pointed: in each row it looks at one token above all, of no one kind. ",
   mixed: "Mixed: no kind of token gets half of it. ",
 };
 
 export interface FactsProps {
   trace: Trace;
   head: HeadId;
-  weights: Tensor;
-  sentences: Sentences;
 }
 
 /** The entropy of a head and where most of its attention goes. */
-export function Facts({ trace, head, weights, sentences }: FactsProps) {
-  const found = measure(weights, sentences);
+export function Facts({ trace, head }: FactsProps) {
+  const found = statisticsOf(trace, head);
   const most = largestShare(found);
-  const role = roleOf(found);
   const marks = marksOf(trace, head);
   return (
     <div class="attention-facts">
       <p>
-        {SPREAD[role] ?? ""}
+        {SPREAD[found.role] ?? ""}
         {most && most.share >= WORTH_SAYING && (
           <>
-            Most goes to <strong>{kindInWords(most.kind, sentences.side)}</strong>:{" "}
-            <Num value={most.share} digits={3} /> of the attention, {rowsInWords(most.queries)}.{" "}
+            Most goes to <strong>{kindInWords(most.kind, head.side)}</strong>:{" "}
+            <Num value={most.share} digits={3} /> of the attention of the rows that have one.{" "}
           </>
         )}
         Rows are as spread out as looking at <Num value={Math.exp(found.entropy)} digits={1} />{" "}
@@ -48,8 +41,7 @@ export function Facts({ trace, head, weights, sentences }: FactsProps) {
         <span data-fact="distance">
           <Num value={found.distance} digits={1} />
         </span>{" "}
-        tokens {sentences.side === "cross" ? "off the straight line between the sentences" : "away"}
-        .
+        tokens {head.side === "cross" ? "off the straight line between the sentences" : "away"}.
       </p>
       {marks.includes("aligns words") && (
         <p>★ One of the heads that the page's word alignment is read from.</p>

@@ -34,7 +34,7 @@ const NONE: ReadonlySet<number> = new Set();
 export function OneHead({ trace, sentences, layers, chosen }: OneHeadProps) {
   const weights = useDrawn(trace, layers, chosen, drawn.value);
   const symbols = useMemo(() => symbolColumns(sentences), [sentences]);
-  if (!weights) return <p class="muted">Gathering the other attentions …</p>;
+  if (!weights) return <p class="muted">Fetching the weights …</p>;
   const title = largeTitle(drawn.value, chosen);
   const hidden = hiding.value ? symbols : NONE;
   return (
@@ -46,7 +46,7 @@ export function OneHead({ trace, sentences, layers, chosen }: OneHeadProps) {
       caption={<Caption sentences={sentences} weights={weights} />}
     >
       {drawn.value === "head" ? (
-        <Facts trace={trace} head={chosen} weights={weights} sentences={sentences} />
+        <Facts trace={trace} head={chosen} />
       ) : (
         <p class="attention-facts">{SUMMARIES[drawn.value]}</p>
       )}

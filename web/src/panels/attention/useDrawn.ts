@@ -1,13 +1,13 @@
 import { useMemo } from "preact/hooks";
-import { part, type Tensor } from "../../api/tensors.ts";
+import { attentionName, part, type Tensor } from "../../api/tensors.ts";
 import type { HeadId, Trace } from "../../api/types.ts";
+import { useTensor } from "../../state/useTensor.ts";
 import type { Drawn } from "./inView.ts";
-import { useLayers } from "./useLayers.ts";
-import { meanOfHeads, rolloutAcross, rolloutOfStack } from "./whole.ts";
 
 /**
  * Return the weights that are drawn large: a head's, the mean of its layer, or rollout over all
- * layers. Undefined while what rollout needs of the other attentions is still on its way.
+ * layers; undefined until they are here. Neither summary is a number that the network computes:
+ * the library does, and the trace has them as tensors.
  */
 export function useDrawn(
   trace: Trace,
@@ -15,19 +15,10 @@ export function useDrawn(
   { side, layer, head }: HeadId,
   drawn: Drawn,
 ): Tensor | undefined {
-  const across = drawn === "rollout" && side === "cross";
-  const encoder = useLayers(trace, across ? "encoder" : null);
-  const decoder = useLayers(trace, across ? "decoder" : null);
+  const mean = `${attentionName(side, layer)}.mean_weights`;
+  const name = { head: null, mean, rollout: `rollout.${side}` }[drawn];
+  const summary = useTensor(trace, name);
   const own = layers[layer];
-  // What useLayers returns is new on each render; that it is there is all that matters.
-  const ready = encoder !== undefined && decoder !== undefined;
-  return useMemo(() => {
-    if (!own) return undefined;
-    if (drawn === "head") return part(own, head);
-    if (drawn === "mean") return meanOfHeads(own);
-    if (side !== "cross") return rolloutOfStack(layers.map(meanOfHeads));
-    if (!encoder || !decoder) return undefined;
-    const memory = rolloutOfStack(encoder.map(meanOfHeads));
-    return rolloutAcross(memory, decoder.map(meanOfHeads), layers.map(meanOfHeads));
-  }, [trace, own, head, drawn, side, ready]);
+  const one = useMemo(() => own && part(own, head), [own, head]);
+  return drawn === "head" ? one : summary;
 }
