@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,14 @@ from translucid.events import Progress
 
 if TYPE_CHECKING:
     from translucid.decoding.settings import SearchConfig
-    from translucid.interpret.figures.film_strip import Frame
+    from translucid.interpret.figures.charts import Course
     from translucid.interpret.figures.panels import Material
-    from translucid.interpret.figures.run_curve import Course
+    from translucid.interpret.film import Frame
+    from translucid.interpret.page import SavedRun
     from translucid.interpret.trace import Trace
     from translucid.translator import Translator
 
+MOST_EVENTS = 2000  # of a run's training steps that a page has
 MOST_FRAMES = 24  # of a film strip; of more checkpoints, as many are taken evenly
 
 
@@ -37,20 +40,33 @@ class Wishes:
     search: bool
 
 
+@dataclass(frozen=True)
+class Explained:
+    """A trace with what its pictures need; `target` is its language, where that is known."""
+
+    material: Material
+    target: str
+    run: SavedRun | None
+
+
 def material_of(
     wishes: Wishes,
     form: Form,
     network: Callable[[], Translator],
     how: Callable[[Translator], SearchConfig],
-) -> Material:
+) -> Explained:
     """Return the trace, and with it what its pictures need."""
     from translucid.interpret.figures.panels import Material
 
     _check(wishes)
+    if form.panel in ("film", "curve") and wishes.run is None:
+        raise InputError(
+            f"the panel {form.panel} needs the folder of a run: give it with --run RUN"
+        )
     if wishes.trace_file is not None:
         translator = network() if wishes.model else None
-        return Material(_read(wishes.trace_file, translator), translator)
-    shows_run = form.panel in (None, "film") and form.suffix not in (".json", ".safetensors")
+        return Explained(Material(_read(wishes.trace_file, translator), translator), "", None)
+    shows_run = form.suffix == ".html" and form.panel in (None, "film", "curve")
     if wishes.run is not None and wishes.model and not shows_run:
         raise InputError(
             f"--run {wishes.run} beside -m: of a run only a page, the panel film and the panel "
@@ -59,10 +75,12 @@ def material_of(
     translator = network()
     search = how(translator)
     trace = _recorded(wishes, translator, search)
+    target = translator.target_language(wishes.target, [trace.source])
     if wishes.run is None or not shows_run:
-        return Material(trace, translator)
+        return Explained(Material(trace, translator), target, None)
     frames = _frames(wishes, wishes.run, translator, search)
-    return Material(trace, translator, frames, course_of(wishes.run))
+    run = saved_run(wishes.run, frames, translator)
+    return Explained(Material(trace, translator, course_of(wishes.run)), target, run)
 
 
 def _check(wishes: Wishes) -> None:
@@ -121,7 +139,7 @@ def _frames(
 ) -> tuple[Frame, ...]:
     """Return a frame for each checkpoint of a run, of many an even choice."""
     from translucid.cli.progress import shown, stderr_console
-    from translucid.interpret.figures.film_strip import frames_of
+    from translucid.interpret.film import frames_of
 
     assert wishes.text is not None
     steps = frame_steps(run)
@@ -137,7 +155,7 @@ def _frames(
 
 def frame_steps(run: Path) -> list[int]:
     """Return the steps of a run's checkpoints that a film strip shows, in their order."""
-    from translucid.interpret.figures.film_strip import evenly_chosen
+    from translucid.interpret.film import evenly_chosen
     from translucid.training.run_folder import RunFolder, read_record
 
     read_record(run)
@@ -162,10 +180,37 @@ def checkpoint_of(run: Path, step: int, like: Translator) -> Translator:
     return with_network(like, model, f"{like.name} after step {step}")
 
 
+def saved_run(run: Path, frames: tuple[Frame, ...], translator: Translator) -> SavedRun:
+    """Return a run as the page shows it; of very many steps, an even choice."""
+    from translucid.interpret.film import evenly_chosen
+    from translucid.interpret.page import SavedRun
+    from translucid.training.run_folder import RunFolder, read_record
+
+    record = read_record(run)
+    lines = RunFolder(run).metrics.path.read_text(encoding="utf-8").splitlines()
+    events = [json.loads(line, parse_constant=lambda _: None) for line in lines]
+    steps = [at for at, event in enumerate(events) if event.get("event") == "trained"]
+    kept = set(evenly_chosen(steps, MOST_EVENTS))
+    shown = [event for at, event in enumerate(events) if at in kept or at not in steps]
+    description = {
+        "name": run.resolve().name,
+        "state": "finished",
+        "step": max((event.get("step", 0) for event in events), default=0),
+        "max_steps": record.training.max_steps,
+        "directions": [list(pair) for pair in translator.directions],
+        "started": None,
+        "settings": {
+            "model": record.model.model_dump(),
+            "training": record.training.model_dump(mode="json"),
+        },
+    }
+    return SavedRun(description, shown, frames)
+
+
 def course_of(run: Path) -> Course:
     """Return the losses and the learning rate of a run."""
     from translucid.events import Trained, Validated
-    from translucid.interpret.figures.run_curve import Course
+    from translucid.interpret.figures.charts import Course
     from translucid.training.metrics import read_metrics
     from translucid.training.report import curves_of
     from translucid.training.run_folder import RunFolder, read_record
@@ -181,7 +226,7 @@ def course_of(run: Path) -> Course:
 
 def only_the_curve(form: Form, wishes: Wishes) -> None:
     """Write the course of a run, for which nothing else is needed."""
-    from translucid.interpret.figures.run_curve import run_curve
+    from translucid.interpret.figures.charts import run_curve
 
     if wishes.run is None:
         raise InputError("the panel curve needs the folder of a run: give it with --run RUN")

@@ -122,7 +122,7 @@ def folder_name(name: str) -> str:
 
 def _write(output: Path, about: str, found: list[RowResult]) -> None:
     from translucid.atomic import new_file
-    from translucid.interpret.figures.dot_chart import Dots, dot_chart
+    from translucid.interpret.figures.charts import Dots, dot_chart
     from translucid.training.study_results import summaries, table, to_json
 
     rows = [Dots(row.name, row.group, row.bleus) for row in summaries(found)]

@@ -234,10 +234,16 @@ class Trace:
         return trace_bytes(self.model, *sizes, self.level)
 
     def save(self, path: str | Path) -> None:
-        """Write the trace as one safetensors file, replacing an older one at once."""
+        """Write the trace as one file, replacing an older one at once.
+
+        A name that ends in .html gives the explorer page with the trace inside, any other name a
+        safetensors file, which `load` reads.
+        """
+        from translucid.interpret.page import write_page
         from translucid.interpret.trace_file import write_trace
 
-        write_trace(Path(path), self)
+        write = write_page if Path(path).suffix.lower() == ".html" else write_trace
+        write(Path(path), self)
 
     @classmethod
     def load(cls, path: str | Path, model: Translator | None = None) -> Trace:
@@ -270,7 +276,7 @@ class Trace:
         return tuple(step.token.id for step in self.steps[: self.prefix_length])
 
     def _repr_html_(self) -> str:
-        """Show the trace in a notebook: the page of all panels."""
-        from translucid.interpret.figures.page import notebook
+        """Show the trace in a notebook: the explorer with this trace inside."""
+        from translucid.interpret.page import notebook
 
         return notebook(self)

@@ -12,7 +12,7 @@ from typing import Any
 
 from translucid.errors import DataError, InputError
 from translucid.interpret.attention_head import AttentionHead
-from translucid.interpret.figures.film_strip import Frame, evenly_chosen, frames_of
+from translucid.interpret.film import Frame, evenly_chosen, frames_of
 from translucid.serving.abandoning import check_wanted
 from translucid.serving.bounded_store import BoundedStore
 from translucid.serving.runs import Checkpoints, Run

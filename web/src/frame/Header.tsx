@@ -1,8 +1,10 @@
 /** The top of the page: its name, the two views, and what holds for both. */
 import { useEffect, useRef } from "preact/hooks";
+import { saved } from "../api/saved.ts";
 import { oneSentence } from "../state/requests.ts";
 import { address, link, trace, write } from "../state/store.ts";
 import { DirectionChoice } from "./DirectionChoice.tsx";
+import { SaveButton } from "./Saved.tsx";
 import { SearchChoice } from "./SearchChoice.tsx";
 import { Share } from "./Share.tsx";
 import { helpOpen } from "./shortcuts.ts";
@@ -15,20 +17,23 @@ export function Header() {
   return (
     <header class="header">
       <div class="header-row">
-        <a class="brand" href={link({ view: "translate" })}>
+        <a class="brand" href={link({ view: saved ? "explore" : "translate" })}>
           <Mark />
           <span>Translucid</span>
         </a>
-        <nav class="segmented views" aria-label="Views">
-          <a href={link({ view: "translate" })} aria-current={current("translate")}>
-            Translate
-          </a>
-          <a href={link({ view: "explore" })} aria-current={current("explore")}>
-            Explore
-          </a>
-        </nav>
+        {!saved && (
+          <nav class="segmented views" aria-label="Views">
+            <a href={link({ view: "translate" })} aria-current={current("translate")}>
+              Translate
+            </a>
+            <a href={link({ view: "explore" })} aria-current={current("explore")}>
+              Explore
+            </a>
+          </nav>
+        )}
         <div class="header-tools">
-          <Share />
+          {view === "explore" && <SaveButton />}
+          {!saved && <Share />}
           <ThemeSwitch />
           <button
             type="button"
@@ -81,6 +86,7 @@ function SentenceBox() {
           dir="auto"
           rows={1}
           value={text}
+          readOnly={saved !== null}
           placeholder="Type a sentence"
           spellcheck={false}
           autocomplete="off"

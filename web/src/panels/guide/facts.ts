@@ -65,7 +65,7 @@ export async function gather(trace: Trace, fetch: Fetch): Promise<Facts> {
     trace,
     encoder: link,
     apart: headsApart(encoder),
-    stream: link && (await streamAt(link, fetch)),
+    stream: link && hasStream(trace, link) ? await streamAt(link, fetch) : null,
     decoder: bond(decoder, pieces(trace.target_tokens), trace.words.target),
     cross: aligned(trace, cross),
     unsure: leastSureStep(trace.steps),
@@ -108,6 +108,11 @@ function marks(names: string[]): number[] {
 function lettersOnly({ queries, keys }: Pieces): Pieces {
   const kept = (names: string[]) => names.map((piece) => (isSymbol(piece) ? "" : piece));
   return { queries: kept(queries), keys: kept(keys) };
+}
+
+/** Tell whether the numbers of the residual stream are there: a light trace has none. */
+function hasStream(trace: Trace, { layer }: Link): boolean {
+  return `encoder.${layer}.feed_forward.output` in trace.tensors;
 }
 
 async function streamAt({ layer, query }: Link, fetch: Fetch): Promise<Stream> {

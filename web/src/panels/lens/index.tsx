@@ -1,6 +1,8 @@
 /** Lens and heads: what layers would say by themselves, and what heads are good for. */
+import { saved } from "../../api/saved.ts";
 import type { Trace } from "../../api/types.ts";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
+import { NeedsServer } from "../../frame/Saved.tsx";
 import { useLens } from "../../state/useTensor.ts";
 import { HeadSwitches } from "./HeadSwitches.tsx";
 import "./lens.css";
@@ -14,8 +16,16 @@ export default function LensPanel() {
     >
       {(trace) => (
         <>
-          <HeadSwitches trace={trace} />
-          <Readings trace={trace} />
+          {saved ? (
+            <NeedsServer what="switch heads off and translate again" />
+          ) : (
+            <HeadSwitches trace={trace} />
+          )}
+          {saved && !saved.lens ? (
+            <NeedsServer what="read layers early, because it was saved without the network" />
+          ) : (
+            <Readings trace={trace} />
+          )}
         </>
       )}
     </PanelFrame>

@@ -1,6 +1,7 @@
 /** What forcing a token changed: the translation before and after, the differences marked. */
 
 import { useEffect, useRef } from "preact/hooks";
+import { saved } from "../../api/saved.ts";
 import type { Trace } from "../../api/types.ts";
 import { compareTexts } from "../../drawing/differences.ts";
 import { Marked } from "../../drawing/Marked.tsx";
@@ -34,11 +35,13 @@ export function Forced({ trace, loading, fresh, prefix, pieceOf }: Props) {
       <p>
         Forced{before.length > 0 && <> after “{written(before)}”</>}:{" "}
         <b class="output-forced-token">{plain(pieceOf(last))}</b>. All after it is the model's own.
-        <button type="button" class="button output-release" onClick={release}>
-          Release
-        </button>
+        {!saved && (
+          <button type="button" class="button output-release" onClick={release}>
+            Release
+          </button>
+        )}
       </p>
-      <Comparison before={baseline.value} after={trace} loading={loading} />
+      {!saved && <Comparison before={baseline.value} after={trace} loading={loading} />}
     </section>
   );
 }

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { Trace } from "../../api/types.ts";
-import { PanelFrame } from "../../frame/PanelFrame.tsx";
+import { Needs, PanelFrame } from "../../frame/PanelFrame.tsx";
 import { pause, step } from "../../state/player.ts";
 import { address, trace as current, go } from "../../state/store.ts";
 import { wholeOf, withExtra } from "./extra.ts";
@@ -61,7 +61,9 @@ function OutputOf({ trace }: { trace: Trace }) {
           pieceOf={pieceOf}
         />
       )}
-      {view && <OneStep view={view} pieceOf={pieceOf} force={force} />}
+      <Needs trace={trace} tensor="logits">
+        {view && <OneStep view={view} pieceOf={pieceOf} force={force} />}
+      </Needs>
     </>
   );
 }

@@ -34,8 +34,9 @@ export interface StepView {
  * whole, so that no number stands beside a step that it does not belong to.
  */
 export function useStepView(trace: Trace, at: number): StepView | undefined {
-  const logits = useTensor(trace, "logits", [at]);
-  useTensor(trace, "logits", [Math.min(at + 1, trace.steps.length - 1)]); // the next one, ahead
+  const name = "logits" in trace.tensors ? "logits" : null;
+  const logits = useTensor(trace, name, [at]);
+  useTensor(trace, name, [Math.min(at + 1, trace.steps.length - 1)]); // the next one, ahead
   const last = useRef<StepView | undefined>(undefined);
   const found = useMemo(() => {
     const step = trace.steps[at];

@@ -1,5 +1,6 @@
 /** Panel 6, search: greedy against beam as a tree. */
 
+import { saved } from "../../api/saved.ts";
 import type { Trace } from "../../api/types.ts";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { hasBeam } from "../../state/requests.ts";
@@ -40,7 +41,7 @@ function SearchOf({ trace }: { trace: Trace }) {
   const shown = shownTrees(isGreedy);
   return (
     <>
-      {wide && <Settings trace={trace} beam={beam} />}
+      {wide && !saved && <Settings trace={trace} beam={beam} />}
       {greedy && beam && <Compare greedy={greedy} beam={beam} beamName={beamName} />}
       {other.problem && (
         <div class="panel-problem" role="alert">
@@ -50,7 +51,7 @@ function SearchOf({ trace }: { trace: Trace }) {
           </button>
         </div>
       )}
-      <Switch isGreedy={isGreedy} wide={wide} />
+      <Switch isGreedy={isGreedy} wide={wide} both={!saved || other.trace !== undefined} />
       {shown.includes("beam") && beam && (
         <TreeSection name="beam" title={beamName} trace={beam} other={greedy} otherName="greedy" />
       )}
@@ -78,7 +79,7 @@ function nameOf(trace: Trace | undefined): string {
 type Shown = "beam" | "greedy" | "both";
 
 function wanted(isGreedy: boolean): Shown {
-  const word = address.value.extra.tree;
+  const word = saved && !saved.other ? null : address.value.extra.tree;
   if (word === "beam" || word === "greedy" || word === "both") return word;
   return isGreedy ? "greedy" : "beam";
 }
@@ -88,23 +89,26 @@ function shownTrees(isGreedy: boolean): string[] {
   return word === "both" ? ["greedy", "beam"] : [word];
 }
 
-function Switch({ isGreedy, wide }: { isGreedy: boolean; wide: boolean }) {
+function Switch(props: { isGreedy: boolean; wide: boolean; both: boolean }) {
+  const { isGreedy, wide, both } = props;
   const word = wanted(isGreedy);
   const { extra } = address.value;
   return (
     <div class="search-switches">
-      <fieldset class="segmented" aria-label="Which tree">
-        {(["beam", "greedy", "both"] as const).map((choice) => (
-          <button
-            key={choice}
-            type="button"
-            aria-pressed={word === choice}
-            onClick={() => go({ extra: withExtra(extra, { tree: choice }) })}
-          >
-            {{ beam: wide ? "Beam" : "Samples", greedy: "Greedy", both: "Both" }[choice]}
-          </button>
-        ))}
-      </fieldset>
+      {both && (
+        <fieldset class="segmented" aria-label="Which tree">
+          {(["beam", "greedy", "both"] as const).map((choice) => (
+            <button
+              key={choice}
+              type="button"
+              aria-pressed={word === choice}
+              onClick={() => go({ extra: withExtra(extra, { tree: choice }) })}
+            >
+              {{ beam: wide ? "Beam" : "Samples", greedy: "Greedy", both: "Both" }[choice]}
+            </button>
+          ))}
+        </fieldset>
+      )}
       <label class="search-check">
         <input
           type="checkbox"

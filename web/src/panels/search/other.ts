@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { asProblem, isAbort, makeTrace, type Problem } from "../../api/client.ts";
+import { saved } from "../../api/saved.ts";
 import type { Model, SearchSettings, Trace, TraceRequest } from "../../api/types.ts";
 import type { Address } from "../../state/address.ts";
 import { retries } from "../../state/store.ts";
@@ -58,7 +59,7 @@ export function useOther(request: LightRequest | null): Other {
   const key = JSON.stringify(request);
   const [found, keep] = useState<Other & { key: string }>({ key: "" });
   useEffect(() => {
-    if (key === "null") return;
+    if (key === "null" || saved) return;
     const abort = new AbortController();
     makeTrace(JSON.parse(key) as LightRequest, abort.signal).then(
       (trace) => keep({ key, trace }),
@@ -68,5 +69,6 @@ export function useOther(request: LightRequest | null): Other {
     );
     return () => abort.abort();
   }, [key, retries.value]);
+  if (saved) return saved.other ? { trace: saved.other } : {};
   return found.key === key ? found : {};
 }

@@ -17,7 +17,7 @@ export interface FollowsProps {
 export function Follows({ trace, id, row, query }: FollowsProps) {
   const stem = attentionName(id.side, id.layer);
   const heads = useTensor(trace, `${stem}.heads`);
-  const output = useTensor(trace, `${stem}.output`);
+  const output = useTensor(trace, `${stem}.output` in trace.tensors ? `${stem}.output` : null);
   if (!heads || !output) return null;
   const all = Array.from({ length: trace.model.heads }, (_, head) => part(heads, head, row).data);
   const whole = part(output, row).data;

@@ -1,8 +1,9 @@
 /** One head, six steps: equation 1 with the real numbers of one query (section 3.2.1). */
 import { useMemo } from "preact/hooks";
+import { attentionName } from "../../api/tensors.ts";
 import type { HeadId, Trace } from "../../api/types.ts";
 import { TokenRow } from "../../drawing/Tokens.tsx";
-import { PanelFrame } from "../../frame/PanelFrame.tsx";
+import { Needs, PanelFrame } from "../../frame/PanelFrame.tsx";
 import { step } from "../../state/player.ts";
 import { address, go, highlight, link } from "../../state/store.ts";
 import { head, layer, query, setExtra, side } from "../attention/inView.ts";
@@ -56,14 +57,9 @@ function Steps({ trace }: { trace: Trace }) {
           onPick={(index) => go({ query: index })}
         />
       </div>
-      {trace.level === "light" ? (
-        <p>
-          This trace is a light one and has only the weights. A full one has every number on the
-          way.
-        </p>
-      ) : (
+      <Needs trace={trace} tensor={`${attentionName(id.side, id.layer)}.q`}>
         <Worked trace={trace} id={id} row={row} sentences={sentences} />
-      )}
+      </Needs>
     </>
   );
 }

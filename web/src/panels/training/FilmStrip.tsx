@@ -1,6 +1,7 @@
 /** The film strip: one head over the checkpoints of a run, on the reader's own sentence. */
 import { useEffect, useState } from "preact/hooks";
 import { asProblem, isAbort, film as makeFilm, type Problem } from "../../api/client.ts";
+import { saved } from "../../api/saved.ts";
 import type { Film, FilmRequest, Run } from "../../api/types.ts";
 import { PanelProblem } from "../../frame/PanelFrame.tsx";
 import { oneSentence, targetOf } from "../../state/requests.ts";
@@ -18,7 +19,7 @@ export function FilmStrip({ run }: { run: Run }) {
   const text = oneSentence(address.value.text);
   const sizes = sizesOf(run);
   const head = headWithin(address.value, sizes);
-  const wanted = address.value.extra.film === "1" && text !== "";
+  const wanted = (saved !== null || address.value.extra.film === "1") && text !== "";
   const request = filmRequest(run, text, head, targetOf(model.value, address.value));
   const { film, problem, waiting } = useFilm(run.name, wanted ? request : null);
   return (

@@ -1,5 +1,9 @@
+import { saved } from "../../api/saved.ts";
+import { NeedsServer } from "../../frame/Saved.tsx";
+
 /** What to do when the server shows no run: two commands. */
 export function NoRun() {
+  if (saved) return <NeedsServer what="show how the network learned: it was saved without a run" />;
   return (
     <div class="training-none">
       <p>
