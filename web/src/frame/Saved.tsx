@@ -55,11 +55,11 @@ export function SavedNote() {
   if (!saved) return null;
   const { left_out: missing, trace: of } = saved;
   return (
-    <p class="saved-note">
+    <aside class="saved-note" aria-label="About this file">
       A saved page of one translation by {of.model_name}. It cannot compute: to translate other
       sentences, start <code>translucid serve</code>.
       {missing.length > 0 && ` Left out to keep the file small: ${missing.join(", ")}.`}
-    </p>
+    </aside>
   );
 }
 

@@ -6,7 +6,7 @@
 const GAP = 250;
 
 /** A page inside a page, such as that of a notebook, has an address that it may not change. */
-const framed = globalThis.location?.protocol === "about:";
+export const framed = globalThis.location?.protocol === "about:";
 
 let waiting: string | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;

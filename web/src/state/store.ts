@@ -117,6 +117,15 @@ export function retry(): void {
   if (baselineFollower.current.peek().state === "failed") baselineFollower.again();
 }
 
+/** In a frame whose address cannot change, a link of the page is followed without one. */
+function followInFrame(event: MouseEvent): void {
+  const target = event.target instanceof Element ? event.target.closest("a") : null;
+  const hash = target?.getAttribute("href");
+  if (!hash?.startsWith("#")) return;
+  event.preventDefault();
+  here.value = readAddress(hash);
+}
+
 /** Begin to follow the address bar and the server. Called once, by main. */
 export function start(): void {
   const read = (): void => {
@@ -126,6 +135,7 @@ export function start(): void {
   };
   addEventListener("hashchange", read);
   addEventListener("popstate", read);
+  if (addressBar.framed) addEventListener("click", followInFrame);
   // A link that is followed makes a new entry: the present one must be whole by then.
   addEventListener("click", addressBar.flush, true);
   addEventListener("pagehide", addressBar.flush);
