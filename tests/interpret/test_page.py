@@ -14,6 +14,7 @@ from drawn_traces import babbling, cut, long_trace, short_trace, taught
 
 from saved_pages import saved_content, saved_tensors
 from translucid.decoding.settings import SearchConfig
+from translucid.errors import InputError
 from translucid.interpret import page as page_module
 from translucid.interpret.attention_head import AttentionHead
 from translucid.interpret.explain import explain
@@ -227,3 +228,17 @@ def test_the_built_page_is_one_script_and_one_style_sheet() -> None:
     assert [re.sub(r"-[\w-]{8}\.", ".", name) for name in names] == ["index.js", "style.css"]
     for path in (STATIC / "assets").iterdir():
         assert not re.search(r"</(script|style)|<!--", path.read_text(encoding="utf-8"), re.I)
+
+
+def test_where_the_page_is_not_built_other_files_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_module, "STATIC", tmp_path)
+    page_module._template.cache_clear()
+    try:
+        with pytest.raises(
+            InputError, match="the explorer page is not built, so no page can be saved"
+        ):
+            saved_page(short_trace())
+    finally:
+        page_module._template.cache_clear()

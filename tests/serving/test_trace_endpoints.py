@@ -15,6 +15,7 @@ import torch
 from fastapi.testclient import TestClient
 from inspected_server import problem, running, tagged_translator
 
+from saved_pages import saved_content
 from small_traces import SENTENCE, taught_trace, taught_translator
 from translucid.decoding.settings import SearchConfig
 from translucid.interpret import Trace, explain, trace_bytes
@@ -367,3 +368,19 @@ def test_work_that_takes_too_long_ends_and_the_server_goes_on() -> None:
         answer = client.post("/v1/trace", json={**asked, "search": search})
         problem(answer, 504, "timed-out")
         assert client.get("/v1/trace/x").status_code == 404
+
+
+def test_the_page_of_a_trace_is_one_file_to_download(client: TestClient) -> None:
+    body = made(client, text="Où chat ?", without=HEADS[:2])
+    answer = client.get(f"/v1/trace/{body['id']}/page", params={"address": "#/explore/lens?step=1"})
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["content-disposition"] == 'attachment; filename="ou-chat.html"'
+    content = saved_content(answer.text)
+    kept = {key: value for key, value in body.items() if key not in ("id", "tensors")}
+    assert {key: content["trace"][key] for key in kept} == kept
+    assert content["address"] == "#/explore/lens?step=1"
+    assert content["other"]["without"] == body["without"]
+    assert content["lens"] == client.get(f"/v1/trace/{body['id']}/lens").json()
+    problem(client.get(f"/v1/trace/{'a' * 22}/page"), 404, "unknown-trace")
+    long = client.get(f"/v1/trace/{body['id']}/page", params={"address": "x" * 30_000})
+    assert long.status_code == 422

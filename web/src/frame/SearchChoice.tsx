@@ -41,7 +41,7 @@ export function SearchChoice() {
     go({ ...changes, step: 0 }, { replace: true });
   const wide = hasBeam(now.method);
   const label = wide ? `${NAMES[now.method]} ${now.beam}` : NAMES[now.method];
-  if (saved) return <span class="direction muted">{searched(saved.trace)}</span>;
+  if (saved) return <span class="direction muted"> · {searched(saved.trace)}</span>;
   return (
     <Menu label={`${label} ▾`} name={`Search: ${label}`} align="left">
       {() => (
