@@ -236,9 +236,7 @@ def test_where_the_page_is_not_built_other_files_can_be_written(
     monkeypatch.setattr(page_module, "STATIC", tmp_path)
     page_module._template.cache_clear()
     try:
-        with pytest.raises(
-            InputError, match="the explorer page is not built, so no page can be saved"
-        ):
+        with pytest.raises(InputError, match="the explorer page is not built"):
             saved_page(short_trace())
     finally:
         page_module._template.cache_clear()

@@ -127,7 +127,10 @@ export async function runEvents(
   abort?: AbortSignal,
 ): Promise<RunEvents> {
   // A saved run does not go on, whatever its state was.
-  if (saved) return { events: saved.run?.events ?? [], next: 0, state: "finished" };
+  if (saved) {
+    const events = saved.run?.events ?? [];
+    return { events, next: 0, state: "finished", more: false, restarted: false, unreadable: 0 };
+  }
   const path = `v1/runs/${encodeURIComponent(name)}/events?after=${after}`;
   return json<RunEvents>(path, undefined, abort);
 }

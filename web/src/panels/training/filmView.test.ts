@@ -67,11 +67,12 @@ const HEAD = { side: "cross", layer: 0, head: 1 } as const;
 
 test("a film is asked for in a language that the run has, or in none", () => {
   const run: Pick<Run, "directions"> = { directions: [["fr", "en"]] };
+  const none: Pick<Run, "directions"> = { directions: [] };
   expect(filmRequest(run, "chat", HEAD, "en")).toEqual({ text: "chat", ...HEAD, target: "en" });
   for (const [one, target] of [
     [run, "de"],
     [run, undefined],
-    [{}, "en"],
+    [none, "en"],
   ] as const) {
     expect(filmRequest(one, "chat", HEAD, target)).toEqual({ text: "chat", ...HEAD });
   }
