@@ -5,13 +5,13 @@ import { type Saved, saved } from "../api/saved.ts";
 import type { Model, ModelList, Trace, TraceRequest } from "../api/types.ts";
 import { type Address, format, parse } from "./address.ts";
 import * as addressBar from "./addressBar.ts";
+import type { Loaded } from "./follow.ts";
 import { follow } from "./follow.ts";
-import type { Loaded } from "./loaded.ts";
 import { putAllAway } from "./notices.ts";
 import { baselineRequest, modelOf, traceRequest } from "./requests.ts";
 
 export type { Address, PanelKey } from "./address.ts";
-export type { Loaded } from "./loaded.ts";
+export type { Loaded } from "./follow.ts";
 
 /** How long typing must rest before a trace is asked for. */
 const REST = 350;

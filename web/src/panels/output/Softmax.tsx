@@ -5,8 +5,8 @@ import { Figure } from "../../drawing/Figure.tsx";
 import { Num } from "../../drawing/Number.tsx";
 import { counted } from "../../drawing/numbers.ts";
 import { isSymbol, plain, spoken } from "../../drawing/pieces.ts";
-import type { Cuts, Spread } from "./distribution.ts";
 import { softmaxPicture } from "./pictures.ts";
+import type { Cuts, Spread } from "./rows.ts";
 import { isChanged, type Rest, type Row, rowAt, rowsOf } from "./rows.ts";
 import type { PieceOf, StepView } from "./view.ts";
 

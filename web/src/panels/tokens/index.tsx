@@ -6,9 +6,9 @@ import { Needs, PanelFrame } from "../../frame/PanelFrame.tsx";
 import { address } from "../../state/store.ts";
 import { BiasFigure } from "./BiasFigure.tsx";
 import { EntryFigure } from "./EntryFigure.tsx";
+import type { Stream } from "./positions.ts";
 import { methodOf } from "./positions.ts";
 import { SimilarityFigure } from "./SimilarityFigure.tsx";
-import type { Stream } from "./stream.ts";
 import { TokensFigure } from "./TokensFigure.tsx";
 
 /** The panel. */
