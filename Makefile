@@ -5,7 +5,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 PAGE := src/translucid/serving/static
 
-.PHONY: demo test check page page-check chromium install clean
+.PHONY: demo test check page page-types page-check chromium install clean
 .DELETE_ON_ERROR:
 
 install: $(INSTALLED)
@@ -39,6 +39,10 @@ web/node_modules: web/package.json web/package-lock.json
 # Build the explorer page into the package, where it is committed: users need no Node.
 page: web/node_modules
 	cd web && npm run build
+
+# Write the types of the page from the server's OpenAPI document: after a change of the HTTP API.
+page-types: $(INSTALLED)
+	$(BIN)/python tools/page_types.py
 
 # Types, lint and unit tests of the page, and that the committed files are what its source gives.
 page-check:

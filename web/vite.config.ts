@@ -15,6 +15,9 @@ export default defineConfig(({ mode }) => {
       // The page's policy allows neither inline scripts nor styles, and needs no polyfills.
       modulePreload: { polyfill: false },
       assetsInlineLimit: 0,
+      // One script and one style sheet, which Python puts into saved pages (interpret/page.py).
+      cssCodeSplit: false,
+      rolldownOptions: { output: { codeSplitting: false } },
       reportCompressedSize: true,
     },
     server: {

@@ -20,7 +20,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def saved(page: Page, kind: str, figure: int = 0) -> bytes:
     """Save a figure of the open panel; return the file."""
-    page.get_by_role("button", name="Save", exact=False).nth(figure).click()
+    page.locator(".figure-head").get_by_role("button", name="Save").nth(figure).click()
     with page.expect_download() as download:
         page.get_by_role("button", name=f"Save as {kind}").click()
     assert download.value.suggested_filename.endswith(f".{kind.lower()}")

@@ -9,6 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from saved_pages import saved_content
 from translucid.checkpoint import load_model
 from translucid.cli import demo
 from translucid.data.readers import built_in as lesson
@@ -56,7 +57,8 @@ def test_the_whole_way(tmp_path: Path) -> None:
     for heading in ("1. The lesson", "2. Training", "3. Measuring", "4. Translating", "5. Looking"):
         assert heading in done.stderr
     assert Path(picture).read_text(encoding="utf-8").startswith("<svg")
-    assert "<svg" in Path(page).read_text(encoding="utf-8")
+    content = saved_content(Path(page).read_text(encoding="utf-8"))
+    assert content["trace"]["source"] == demo.SENTENCES[1]
     assert load_model(tmp_path / "demo" / "run" / "best").config.d_model == 16
     heads = json.loads((tmp_path / "demo" / "run" / "best" / "alignment.json").read_bytes())
     assert heads["links"] > 0

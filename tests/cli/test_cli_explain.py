@@ -17,6 +17,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from networks import network
+from saved_pages import saved_content, saved_tensors
 from small_translators import write_random_model, write_taught_model
 from translucid.checkpoint import load_model, named_weights
 from translucid.checkpoint.run_directory import RunDirectory, RunRecord
@@ -25,8 +26,8 @@ from translucid.cli.explain import explain
 from translucid.cli.explain_sources import load_checkpoint
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Trained, Validated
-from translucid.interpret.figures.film_strip import evenly_chosen
 from translucid.interpret.figures.panels import PANELS, Choice, check_choice
+from translucid.interpret.film import evenly_chosen
 from translucid.interpret.trace import Trace
 from translucid.training.config import TrainingConfig
 from translucid.translator import Translator, load
@@ -76,11 +77,16 @@ def made(path: Path, *words: str | Path) -> bytes:
 def test_every_form_is_written(taught: Path, tmp_path: Path) -> None:
     words = (SENTENCE, "-m", taught)
     html = made(tmp_path / "a.html", *words).decode()
-    assert html.startswith("<!DOCTYPE html>")
-    assert html.count("<figure>") > 15
+    assert html.startswith("<!doctype html>")
+    content = saved_content(html)
+    assert content["trace"]["translation"] == "sleeps black cat"
+    assert content["address"] == "#/explore/map"
+    assert content["lens"] is not None
+    assert content["model"]["targets"] == ["en"]
     svg = ElementTree.fromstring(made(tmp_path / "a.svg", *words))
     assert svg[0].text == "Alignment"
     assert made(tmp_path / "a.png", *words).startswith(b"\x89PNG")
+    assert made(tmp_path / "a.pdf", *words).startswith(b"%PDF-")
     facts = json.loads(made(tmp_path / "a.json", *words))
     assert facts["translation"] == "sleeps black cat"
     assert facts["level"] == "full"
@@ -97,9 +103,18 @@ def test_without_a_model_the_built_in_one_is_looked_into(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", [name for name in PANELS if name not in ("film", "curve")])
-def test_every_panel_is_a_picture(name: str, taught: Path, tmp_path: Path) -> None:
-    content = made(tmp_path / "panel.svg", SENTENCE, "-m", taught, "--panel", name)
-    assert ElementTree.fromstring(content).get("role") == "img"
+def test_every_panel_is_a_picture_or_a_place_on_the_page(
+    name: str, taught: Path, tmp_path: Path
+) -> None:
+    words = (SENTENCE, "-m", taught, "--panel", name)
+    if PANELS[name].draw is None:
+        result = run(*words, "-o", tmp_path / "panel.svg")
+        assert f"the panel {name} is drawn by the page: write .html" in str(result.exception)
+    else:
+        content = made(tmp_path / "panel.svg", *words)
+        assert ElementTree.fromstring(content).get("role") == "img"
+    page = saved_content(made(tmp_path / "panel.html", *words, "--level", "light").decode())
+    assert page["address"].startswith(f"#/explore/{PANELS[name].page}")
 
 
 def test_a_head_and_a_step_are_chosen(taught: Path, tmp_path: Path) -> None:
@@ -121,8 +136,9 @@ def test_a_head_and_a_step_are_chosen(taught: Path, tmp_path: Path) -> None:
         "1",
     ).decode()
     assert "what “sleeps” looks at" in text
-    text = made(out, SENTENCE, "-m", taught, "--panel", "softmax", "--step", "2").decode()
-    assert "Softmax of step 2" in text
+    page = tmp_path / "head.html"
+    text = made(page, SENTENCE, "-m", taught, "--panel", "softmax", "--step", "2").decode()
+    assert saved_content(text)["address"] == "#/explore/output?step=2"
 
 
 def test_a_given_translation_and_another_search(taught: Path, tmp_path: Path) -> None:
@@ -141,19 +157,29 @@ def test_a_saved_trace_draws_the_same_picture(taught: Path, tmp_path: Path) -> N
         now = made(first, SENTENCE, "-m", taught, "--panel", panel)
         assert made(second, "--trace", saved, "-m", taught, "--panel", panel) == now
         assert made(second, "--trace", saved, "--panel", panel) == now  # it spells its own tokens
-    assert made(second, "--trace", saved, "-m", taught, "--panel", "lens")
+    page = tmp_path / "lens.html"
+    lens = saved_content(made(page, "--trace", saved, "-m", taught, "--panel", "lens").decode())
+    assert lens["lens"] is not None
+    alone = saved_content(made(page, "--trace", saved, "--panel", "lens").decode())
+    assert (alone["lens"], alone["address"]) == (None, "#/explore/lens")
 
 
 def test_film_and_curve_of_a_run(finished: Path, tmp_path: Path) -> None:
-    film = made(tmp_path / "film.svg", SENTENCE, "--run", finished, "--panel", "film").decode()
-    assert {"step 100", "step 200"} <= set(re.findall(r">(step \d+)<", film))
-    assert "sleeps black cat" in film
+    film = made(tmp_path / "film.html", SENTENCE, "--run", finished, "--panel", "film").decode()
+    frames = saved_content(film)["run"]["frames"]
+    assert [frame["step"] for frame in frames] == [100, 200]
+    assert frames[-1]["translation"] == "sleeps black cat"
+    assert {"film.0.cross.1", "film.1.cross.1"} <= set(saved_tensors(film))
     curve = made(tmp_path / "curve.svg", "--run", finished, "--panel", "curve").decode()
     assert "Loss and learning rate of lesson" in curve
     assert "0.005 at step 200" in curve
     page = made(tmp_path / "page.html", SENTENCE, "--run", finished).decode()
-    assert "checkpoint by checkpoint" in page
-    assert "Loss and learning rate of lesson" in page
+    run_of_page = saved_content(page)["run"]
+    assert (run_of_page["run"]["name"], run_of_page["run"]["step"]) == ("lesson", 200)
+    assert {event["event"] for event in run_of_page["events"]} >= {"trained", "validated"}
+    alone = made(tmp_path / "curve.html", "--run", finished, "--panel", "curve").decode()
+    assert alone.startswith("<!DOCTYPE html>")
+    assert "Loss and learning rate of lesson" in alone
 
 
 def test_a_film_never_holds_the_networks_of_all_checkpoints(
@@ -174,9 +200,9 @@ def test_a_film_never_holds_the_networks_of_all_checkpoints(
         return found
 
     monkeypatch.setattr(explain_sources, "load_checkpoint", loading)
-    film = made(tmp_path / "film.svg", SENTENCE, "--run", folder, "--panel", "film").decode()
-    shown = re.findall(r">(step \d+)<", film)
-    assert shown == [f"step {step}" for step in (100, 200, 300, 400)]
+    film = made(tmp_path / "film.html", SENTENCE, "--run", folder, "--panel", "film").decode()
+    shown = [frame["step"] for frame in saved_content(film)["run"]["frames"]]
+    assert shown == [100, 200, 300, 400]
     assert alive == [0, 1, 1, 1]  # the one before, until the next is there
 
 
@@ -199,7 +225,7 @@ def test_the_panels_are_listed() -> None:
     ("words", "message"),
     [
         ([SENTENCE, "-m", "MODEL"], "no file to write: give one with -o FILE"),
-        ([SENTENCE, "-m", "MODEL", "-o", "OUT/a.pdf"], "must end in .html, .svg, .png, .json"),
+        ([SENTENCE, "-m", "MODEL", "-o", "OUT/a.gif"], "must end in .html, .svg, .png, .pdf"),
         ([SENTENCE, "-m", "MODEL", "-o", "OUT/no/a.svg"], "there is no folder"),
         (["-m", "MODEL", "-o", "OUT/a.svg"], "nothing to look at: give a TEXT"),
         ([SENTENCE, "-o", "OUT/a.svg", "--panel", "bean"], "did you mean 'beam'"),
@@ -223,9 +249,10 @@ def test_the_panels_are_listed() -> None:
             [SENTENCE, "-m", "MODEL", "--run", "OUT", "--panel", "beam", "-o", "OUT/a.svg"],
             "leave one of the two out",
         ),
-        ([SENTENCE, "-m", "MODEL", "--panel", "film", "-o", "OUT/a.svg"], "give it with --run RUN"),
+        ([SENTENCE, "-m", "MODEL", "--panel", "film", "-o", "OUT/a.svg"], "drawn by the page"),
+        ([SENTENCE, "-m", "MODEL", "--panel", "film", "-o", "OUT/a.html"], "give it with --run"),
         (
-            [SENTENCE, "-m", "MODEL", "--run", "OUT", "--panel", "film", "-o", "OUT/a.svg"],
+            [SENTENCE, "-m", "MODEL", "--run", "OUT", "--panel", "film", "-o", "OUT/a.html"],
             "holds no training run",
         ),
         (
@@ -264,7 +291,7 @@ def test_a_trace_of_another_model_is_refused(taught: Path, tmp_path: Path) -> No
 def test_a_run_of_another_network_is_refused(finished: Path, tmp_path: Path) -> None:
     other = write_random_model(tmp_path / "other", kind="word")
     result = run(
-        SENTENCE, "-m", other, "--run", finished, "--panel", "film", "-o", tmp_path / "a.svg"
+        SENTENCE, "-m", other, "--run", finished, "--panel", "film", "-o", tmp_path / "a.html"
     )
     assert isinstance(result.exception, InputError)
     assert "the model is not of the run" in str(result.exception)

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from translucid.interpret.figures.lettering import text_width
+from translucid.interpret.figures.drawing import text_width
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 Matrix = tuple[float, float, float, float, float, float]

@@ -15,18 +15,15 @@ from translucid.errors import InputError
 from translucid.interpret.explain import explain
 from translucid.interpret.figures.attention_steps import filled_in, numbers
 from translucid.interpret.figures.beam_tree import ended, ending_of, sum_in_words
+from translucid.interpret.figures.charts import Course, run_curve, thinned
 from translucid.interpret.figures.colours import LEVELS, READABLE, contrast
-from translucid.interpret.figures.drawing import Drawing
-from translucid.interpret.figures.film_strip import frames_of
-from translucid.interpret.figures.lettering import shortened, token_labels
+from translucid.interpret.figures.drawing import Drawing, shortened, token_labels
 from translucid.interpret.figures.matrix import head_grid, head_matrix
-from translucid.interpret.figures.panels import PANELS, Choice, Material, draw, unsure_step
+from translucid.interpret.figures.panels import PANELS, Choice, Material, draw, page_address
 from translucid.interpret.figures.positions import position_curves, position_heat
-from translucid.interpret.figures.run_curve import Course, run_curve, thinned
-from translucid.interpret.figures.softmax import softmax_temperatures, thousandths
 from translucid.interpret.trace import Trace
 
-DRAWN = [name for name in PANELS if name not in ("film", "curve", "beam")]
+DRAWN = [name for name, panel in PANELS.items() if panel.draw and name not in ("curve", "beam")]
 ONE_HEAD = {
     "encoder": Choice(layer=0, head=1),
     "decoder": Choice(layer=0, head=3),
@@ -72,8 +69,7 @@ def _check_contrast(picture: Picture) -> None:
 @pytest.mark.parametrize("length", ["short", "sixty tokens"])
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_panel_is_legible(name: str, length: str) -> None:
-    widest = 60 * 84 + 200 if name.endswith("lens") else 1400
-    check(draw(name, material(length), Choice()), widest)
+    check(draw(name, material(length), Choice()))
 
 
 @pytest.mark.parametrize("length", ["short", "sixty tokens"])
@@ -178,18 +174,6 @@ def test_the_six_steps_show_what_the_mask_forbids() -> None:
     ) - 2
 
 
-def test_softmax_at_temperature_one_is_the_networks_own() -> None:
-    trace = short_trace()
-    step = unsure_step(trace, None)
-    words = [word.content for word in read(softmax_temperatures(trace, step, [1.0]).svg).words]
-    for token in trace.steps[step].top:
-        assert thousandths(math.exp(token.log_prob)) in words
-    with pytest.raises(InputError, match="temperature 0: must be above 0"):
-        softmax_temperatures(trace, 0, [0.0])
-    with pytest.raises(InputError, match="step 9: this translation has 4, counted from 0: 0 to 3"):
-        softmax_temperatures(trace, 9)
-
-
 @pytest.mark.parametrize(
     "search",
     [
@@ -249,17 +233,6 @@ def test_relative_positions_show_their_bias_and_none_says_so() -> None:
         position_curves(long_trace(), [99])
 
 
-def test_a_film_strip_has_a_frame_a_checkpoint_and_every_translation() -> None:
-    newest_first = [(2000, taught()), (30, taught()), (10, taught())]
-    frames = tuple(frames_of(newest_first, "chat noir dort", target=None))[::-1]
-    drawing = draw("film", Material(short_trace(), frames=frames), Choice(layer=1, head=0))
-    picture = check(drawing)
-    words = [word.content for word in picture.words]
-    assert {"step 10", "step 30", "step 2,000"} <= set(words)
-    assert words.count("sleeps black cat") == 3
-    assert drawing.svg.count('<g class="cells"') == 3
-
-
 def test_the_course_of_a_run() -> None:
     training = [(step, 6 / (1 + step / 100)) for step in range(1, 3001)]
     course = Course("run", training, [(1000, 1.4), (2000, 1.1), (3000, 1.2)], [(1, 0.001)])
@@ -277,15 +250,15 @@ def test_the_course_of_a_run() -> None:
         ("beam", Choice(layer=1), "--layer means nothing to the panel beam.*none of them"),
         ("softmax", Choice(head=1), "--head means nothing.*it takes: --step"),
         ("crss", Choice(), "no panel is called 'crss'; did you mean 'cross'"),
-        ("film", Choice(), "needs the checkpoints of a run.*--run"),
+        ("film", Choice(), "the panel film is drawn by the page: write .html.*there are: pos"),
         ("curve", Choice(), "needs the folder of a run.*--run"),
-        ("lens", Choice(), "needs the network itself.*-m MODEL"),
+        ("lens", Choice(), "the panel lens is drawn by the page: write .html"),
         ("cross", Choice(layer=2, head=0), "layer 2: this decoder has 2, counted from 0: 0 to 1"),
         ("encoder", Choice(layer=1), "layer 1: this encoder has 1, counted from 0: only 0"),
         ("cross", Choice(head=4), "head 4: this network has 4, counted from 0: 0 to 3"),
         ("attention-steps", Choice(step=4), "step 4: this sentence has 4"),
         ("arcs", Choice(step=4), "step 4: this sentence has 4"),
-        ("softmax", Choice(step=-1), "step -1"),
+        ("arcs", Choice(step=-1), "step -1"),
     ],
 )
 def test_what_cannot_be_drawn_says_what_can(name: str, choice: Choice, message: str) -> None:
@@ -295,8 +268,38 @@ def test_what_cannot_be_drawn_says_what_can(name: str, choice: Choice, message: 
 
 def test_a_light_trace_says_what_is_needed() -> None:
     light: Trace = explain(taught(), "chat noir", level="light")
-    for name in ("attention-steps", "embeddings", "residuals", "feed-forward", "softmax"):
-        with pytest.raises(InputError, match="level 'full'"):
-            draw(name, Material(light), Choice())
-    for name in ("cross", "alignment", "arcs", "beam", "steps", "cache", "rollout", "positions"):
+    with pytest.raises(InputError, match="level 'full'"):
+        draw("attention-steps", Material(light), Choice())
+    for name in ("cross", "alignment", "arcs", "beam", "rollout", "positions"):
         check(draw(name, Material(light), Choice()))
+
+
+@pytest.mark.parametrize(
+    ("name", "choice", "address"),
+    [
+        (None, Choice(), "#/explore/map"),
+        (None, Choice(layer=1, head=2), "#/explore/map?layer=1&head=2"),
+        ("cross", Choice(), "#/explore/attention?side=cross"),
+        ("cross", Choice(layer=1, head=2), "#/explore/attention?side=cross&layer=1&head=2"),
+        ("decoder", Choice(head=3), "#/explore/attention?side=decoder&layer=0&head=3"),
+        ("arcs", Choice(side="encoder"), "#/explore/attention?shape=arcs&side=encoder"),
+        ("rollout", Choice(), "#/explore/attention?x-draw=rollout"),
+        ("attention-steps", Choice(step=1), "#/explore/steps?side=encoder&query=1"),
+        ("softmax", Choice(step=2), "#/explore/output?step=2"),
+        ("beam", Choice(), "#/explore/search"),
+        ("lens", Choice(), "#/explore/lens"),
+        ("film", Choice(), "#/explore/training"),
+    ],
+)
+def test_the_page_opens_where_a_panel_is(name: str | None, choice: Choice, address: str) -> None:
+    assert page_address(name, short_trace(), choice) == address
+
+
+def test_the_page_opens_at_no_part_that_the_network_lacks() -> None:
+    for choice, message in (
+        (Choice(layer=2), "layer 2: this decoder has 2, counted from 0: 0 to 1"),
+        (Choice(head=4), "head 4: this network has 4"),
+        (Choice(step=4), "step 4: this sentence has 4"),
+    ):
+        with pytest.raises(InputError, match=message):
+            page_address(None, short_trace(), choice)

@@ -7,7 +7,6 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from translucid.text.word import WordTokenizer
 
 from built_heads import built_translator
 from small_tokenizers import small_tokenizer
@@ -28,6 +27,7 @@ from translucid.interpret.word_attention import (
     word_groups,
 )
 from translucid.text.tokenizer import BOS, EOS, FIRST_PIECE, UNK, Tokenizer
+from translucid.text.word_and_character import WordTokenizer
 from translucid.translator import Translator, load
 
 SHORT = SearchConfig(method="greedy", max_length=14)

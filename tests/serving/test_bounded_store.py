@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from pydantic_core import to_json
 
 from small_traces import taught_trace, taught_translator
+from translucid.interpret.trace_json import trace_json
 from translucid.serving.bounded_store import BoundedStore
 from translucid.serving.problems import Problem
 from translucid.serving.served_models import Served
 from translucid.serving.settings import ServingConfig
-from translucid.serving.trace_json import trace_json
 from translucid.serving.traces import StoredTrace, TraceStore, new_id, room
 
 

@@ -15,13 +15,16 @@ import torch
 from fastapi.testclient import TestClient
 from inspected_server import problem, running, tagged_translator
 
+from saved_pages import saved_content
 from small_traces import SENTENCE, taught_trace, taught_translator
 from translucid.decoding.settings import SearchConfig
 from translucid.interpret import Trace, explain, trace_bytes
 from translucid.interpret.ablation import ablate, disable_heads
 from translucid.interpret.hallucination import detect_hallucination
+from translucid.interpret.head_statistics import trace_head_statistics
 from translucid.interpret.lens import decoder_lens, logit_lens
 from translucid.interpret.network import AttentionHead
+from translucid.interpret.trace_json import summary_names, summary_tensor
 from translucid.interpret.word_attention import word_groups
 from translucid.serving.routes_trace import file_name
 from translucid.serving.trace_schemas import LensAnswer, TraceAnswer
@@ -82,6 +85,12 @@ def test_the_body_is_the_trace_and_what_can_be_read_from_it(
     assert {key: body[key] for key in kept.to_json()} == plain(kept.to_json())
     more = {key: value for key, value in body.items() if key not in kept.to_json()}
     judged = detect_hallucination(kept)
+    measured = {(one["side"], one["layer"], one["head"]): one for one in more.pop("heads")}
+    for one in trace_head_statistics(kept):
+        told = measured.pop(tuple(one.head))
+        assert (told["role"], told["rule"], told["entropy"]) == (one.role, one.rule, one.entropy)
+        assert told["shares"] == {kind: one.share(kind) for kind in told["shares"]}
+    assert not measured
     assert more == plain(
         {
             "id": body["id"],
@@ -117,6 +126,11 @@ def test_every_tensor_is_served_to_the_bit(client: TestClient) -> None:
         assert answer.content == tensor.numpy().astype("<f4").tobytes()
         infinite += answer.content.count(np.float32(-math.inf).tobytes())
     assert infinite > 0  # the mask of the decoder keeps its −∞
+    for name in summary_names(trace):
+        answer = client.get(f"/v1/trace/{body['id']}/tensors/{name}")
+        expected = summary_tensor(trace, name)
+        assert expected is not None
+        assert answer.content == expected.numpy().astype("<f4").tobytes()
 
 
 @pytest.mark.parametrize(
@@ -354,3 +368,19 @@ def test_work_that_takes_too_long_ends_and_the_server_goes_on() -> None:
         answer = client.post("/v1/trace", json={**asked, "search": search})
         problem(answer, 504, "timed-out")
         assert client.get("/v1/trace/x").status_code == 404
+
+
+def test_the_page_of_a_trace_is_one_file_to_download(client: TestClient) -> None:
+    body = made(client, text="Où chat ?", without=HEADS[:2])
+    answer = client.get(f"/v1/trace/{body['id']}/page", params={"address": "#/explore/lens?step=1"})
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["content-disposition"] == 'attachment; filename="ou-chat.html"'
+    content = saved_content(answer.text)
+    kept = {key: value for key, value in body.items() if key not in ("id", "tensors")}
+    assert {key: content["trace"][key] for key in kept} == kept
+    assert content["address"] == "#/explore/lens?step=1"
+    assert content["other"]["without"] == body["without"]
+    assert content["lens"] == client.get(f"/v1/trace/{body['id']}/lens").json()
+    problem(client.get(f"/v1/trace/{'a' * 22}/page"), 404, "unknown-trace")
+    long = client.get(f"/v1/trace/{body['id']}/page", params={"address": "x" * 30_000})
+    assert long.status_code == 422

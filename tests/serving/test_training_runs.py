@@ -25,7 +25,7 @@ from translucid.cli.serve_runs import RunCheckpoints, runs_of
 from translucid.errors import DataError, InputError
 from translucid.events import Trained, Validated
 from translucid.folder_lock import is_locked, locked
-from translucid.interpret.figures.film_strip import frames_of
+from translucid.interpret.film import frames_of
 from translucid.serving.films import Films, FilmWish
 from translucid.serving.routes_runs import EventsAnswer, FilmAnswer, RunsAnswer
 from translucid.serving.run_events import read_events

@@ -1,14 +1,14 @@
 /** The page: header, the chosen view, and what lies over them. */
-import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { asProblem } from "./api/client.ts";
+import { useEffect } from "preact/hooks";
 import { Explore } from "./frame/Explore.tsx";
 import { Header } from "./frame/Header.tsx";
 import { Help } from "./frame/Help.tsx";
 import { KeyPrompt } from "./frame/KeyPrompt.tsx";
 import { LiveRegion, Notices } from "./frame/Notices.tsx";
+import { SavedNote } from "./frame/Saved.tsx";
+import { TourCard } from "./panels/guide/TourCard.tsx";
 import { PANELS } from "./panels/index.ts";
-import { say, tell } from "./state/notices.ts";
+import { say } from "./state/notices.ts";
 import { address, trace } from "./state/store.ts";
 import { Translate } from "./translate/Translate.tsx";
 
@@ -23,9 +23,10 @@ export function App() {
         Skip to the content
       </button>
       <Header />
+      <SavedNote />
       <Notices />
       {view === "explore" ? <Explore /> : <Translate />}
-      {tour !== null && <Tour />}
+      {tour !== null && <TourCard />}
       <Help />
       <KeyPrompt />
       <LiveRegion />
@@ -53,16 +54,4 @@ function useNews(): void {
   useEffect(() => {
     if (state === "ready" && value) say(`Translation: ${value.translation}`);
   }, [state, value]);
-}
-
-/** The card of the guided tour, loaded when a tour begins. */
-function Tour() {
-  const [Card, setCard] = useState<ComponentType | null>(null);
-  useEffect(() => {
-    import("./panels/guide/TourCard.tsx").then(
-      (loaded) => setCard(() => loaded.TourCard),
-      (error) => tell(asProblem(error)),
-    );
-  }, []);
-  return Card && <Card />;
 }

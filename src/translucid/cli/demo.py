@@ -142,11 +142,14 @@ def _drawn(model: Translator, output: Path) -> None:
     """Write pictures of how one of the sentences was translated, and print where they are."""
     from translucid.atomic import new_file
     from translucid.interpret.explain import explain
-    from translucid.interpret.figures import page
-    from translucid.interpret.figures.alignment import alignment
+    from translucid.interpret.figures.matrix import alignment
+    from translucid.interpret.page import saved_page
 
     trace = explain(model, SENTENCES[1])
-    pictures = {"cross-attention.svg": alignment(trace).svg, "inside.html": page(trace)}
+    pictures = {
+        "cross-attention.svg": alignment(trace).svg,
+        "inside.html": saved_page(trace, translator=model).html,
+    }
     for name, content in pictures.items():
         with new_file(output / name) as file:
             file.write(content.encode())

@@ -45,9 +45,9 @@ def explain(
 ) -> None:
     """Look inside one translation: every number that led to it, as a page, a picture or a file.
 
-    FILE ends in .html (a page of all panels, or of one), .svg or .png (a picture: --panel),
-    .json (all but the tensors) or .safetensors (the whole trace, for --trace or Python). Layers,
-    heads and steps are counted from 0.
+    FILE ends in .html (the explorer page with the trace inside: one file that opens without a
+    server), .svg, .png or .pdf (a picture: --panel), .json (all but the tensors) or .safetensors
+    (the whole trace, for --trace or Python). Layers, heads and steps are counted from 0.
 
     \b
     Examples:
@@ -56,8 +56,8 @@ def explain(
       translucid explain "Le chat dort." -m model -o head.png --panel cross --layer 2 --head 1
       translucid explain "Le chat dort." -m model -o six.svg --panel attention-steps --step 1
       translucid explain "Le chat dort." -m model -o cat.safetensors
-      translucid explain --trace cat.safetensors -o steps.svg --panel steps
-      translucid explain "Le chat dort." --run run -o film.svg --panel film
+      translucid explain --trace cat.safetensors -o alignment.pdf
+      translucid explain "Le chat dort." --run run -o film.html --panel film
     """
     from translucid.cli.explain_output import chosen, form_of, list_panels, write
     from translucid.cli.explain_sources import ExplainOptions, build_material, write_curve
@@ -79,7 +79,7 @@ def explain(
     chosen_options = ExplainOptions(
         text, given, level, force, target, trace_file, run, bool(models), bool(search)
     )
-    if panel == "curve":
+    if panel == "curve" and (form.suffix != ".html" or text is None):
         write_curve(form, chosen_options)
         return
     write(form, build_material(chosen_options, form, network, how), choice)

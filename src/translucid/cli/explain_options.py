@@ -14,7 +14,10 @@ Text = Annotated[
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", metavar="FILE", help="File to write: .html .svg .png .json .safetensors"
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="File to write: .html .svg .png .pdf .json .safetensors",
     ),
 ]
 PanelName = Annotated[
@@ -22,7 +25,7 @@ PanelName = Annotated[
     typer.Option(
         "--panel",
         metavar="NAME",
-        help="Which picture (see --panels).  [default: all in .html, else alignment]",
+        help="Which picture, or where the page opens (see --panels).  [default: alignment]",
     ),
 ]
 SideName = Annotated[

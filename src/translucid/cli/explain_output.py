@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +13,12 @@ import typer
 from translucid.errors import InputError
 
 if TYPE_CHECKING:
+    from translucid.cli.explain_sources import Explained
     from translucid.interpret.figures.drawing import Drawing
-    from translucid.interpret.figures.panels import Choice, Material
+    from translucid.interpret.figures.panels import Choice
 
-FORMS = (".html", ".svg", ".png", ".json", ".safetensors")
-PICTURES = (".html", ".svg", ".png")
+FORMS = (".html", ".svg", ".png", ".pdf", ".json", ".safetensors")
+PICTURES = (".html", ".svg", ".png", ".pdf")
 USUAL = "alignment"  # the panel of a picture where none is named
 
 
@@ -31,7 +33,7 @@ class Form:
 
 def form_of(output: Path | None, panel: str | None) -> Form:
     """Return what is to be written, or raise InputError that says what can be."""
-    from translucid.interpret.figures.panels import panel_of
+    from translucid.interpret.figures.panels import check_drawn, panel_of
 
     if output is None:
         raise InputError(f"no file to write: give one with -o FILE, ending in {' '.join(FORMS)}")
@@ -47,7 +49,9 @@ def form_of(output: Path | None, panel: str | None) -> Form:
                 f"--panel {panel}: a {suffix} file holds the whole trace; leave --panel out, or "
                 f"write {', '.join(PICTURES)}"
             )
-    elif suffix in (".svg", ".png"):
+        if suffix != ".html":
+            check_drawn(panel)
+    elif suffix in PICTURES[1:]:
         panel = USUAL
     return Form(output, suffix, panel)
 
@@ -86,36 +90,58 @@ def list_panels() -> None:
     width = max(map(len, PANELS))
     for name, panel in PANELS.items():
         takes = " ".join(f"--{option}" for option in panel.options)
-        typer.echo(f"{name:{width}}  {panel.about}{f'  ({takes})' if takes else ''}")
+        only = "" if panel.draw else "  [.html only]"
+        typer.echo(f"{name:{width}}  {panel.about}{f'  ({takes})' if takes else ''}{only}")
 
 
-def write(form: Form, material: Material, choice: Choice) -> None:
+def write(form: Form, explained: Explained, choice: Choice) -> None:
     """Write the file that was asked for."""
-    from translucid.interpret.figures.page import page
     from translucid.interpret.figures.panels import draw
 
+    trace = explained.material.trace
     if form.suffix == ".safetensors":
-        material.trace.save(form.path)
+        trace.save(form.path)
         told(form.path)
     elif form.suffix == ".json":
-        content = json.dumps(material.trace.to_json(), ensure_ascii=False, indent=2)
+        content = json.dumps(trace.to_json(), ensure_ascii=False, indent=2)
         write_bytes(form.path, f"{content}\n".encode())
-    elif form.panel is None:
-        write_bytes(form.path, page(material.trace, material, choice).encode())
+    elif form.suffix == ".html":
+        write_page(form, explained, choice)
     else:
-        write_drawing(form, draw(form.panel, material, choice))
+        assert form.panel is not None
+        write_drawing(form, draw(form.panel, explained.material, choice))
+
+
+def write_page(form: Form, explained: Explained, choice: Choice) -> None:
+    """Write the explorer with the trace inside, open at a panel."""
+    from translucid.interpret.figures.panels import page_address
+    from translucid.interpret.page import saved_page
+
+    trace = explained.material.trace
+    page = saved_page(
+        trace,
+        translator=explained.material.translator,
+        target=explained.target,
+        run=explained.run,
+        address=page_address(form.panel, trace, choice),
+    )
+    write_bytes(form.path, page.html.encode())
+    if page.left_out:
+        left_out = ", ".join(page.left_out)
+        typer.echo(f"note: left out to keep the file small: {left_out}", err=True)
 
 
 def write_drawing(form: Form, drawing: Drawing) -> None:
-    """Write one picture as HTML, SVG or PNG."""
-    from translucid.interpret.figures.page import panel_page
-    from translucid.interpret.figures.png import png
+    """Write one picture as SVG, PNG, PDF, or alone in an HTML file."""
+    from translucid.interpret.figures.files import alone, pdf, png
 
-    if form.suffix == ".png":
-        write_bytes(form.path, png(drawing))
-    else:
-        text = panel_page(drawing) if form.suffix == ".html" else drawing.svg
-        write_bytes(form.path, text.encode())
+    makers: dict[str, Callable[[Drawing], bytes]] = {
+        ".html": alone,
+        ".svg": lambda drawing: drawing.svg.encode(),
+        ".png": png,
+        ".pdf": pdf,
+    }
+    write_bytes(form.path, makers[form.suffix](drawing))
 
 
 def write_bytes(path: Path, content: bytes) -> None:

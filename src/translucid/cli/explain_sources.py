@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,14 @@ from translucid.events import Progress
 
 if TYPE_CHECKING:
     from translucid.decoding.settings import SearchConfig
-    from translucid.interpret.figures.film_strip import Frame
+    from translucid.interpret.figures.charts import Course
     from translucid.interpret.figures.panels import Material
-    from translucid.interpret.figures.run_curve import Course
+    from translucid.interpret.film import Frame
+    from translucid.interpret.page import SavedRun
     from translucid.interpret.trace import Trace
     from translucid.translator import Translator
 
+MAX_EVENTS = 2000  # training steps of a run that a page has
 MAX_FRAMES = 24  # of a film strip; more checkpoints are sampled evenly
 
 
@@ -37,20 +40,33 @@ class ExplainOptions:
     search: bool
 
 
+@dataclass(frozen=True)
+class Explained:
+    """A trace with what its pictures need; `target` is its language, where that is known."""
+
+    material: Material
+    target: str
+    run: SavedRun | None
+
+
 def build_material(
     options: ExplainOptions,
     form: Form,
     network: Callable[[], Translator],
     how: Callable[[Translator], SearchConfig],
-) -> Material:
-    """Return the trace, and what its pictures need."""
+) -> Explained:
+    """Return the trace, and with it what its pictures need."""
     from translucid.interpret.figures.panels import Material
 
     _check(options)
+    if form.panel in ("film", "curve") and options.run is None:
+        raise InputError(
+            f"the panel {form.panel} needs the folder of a run: give it with --run RUN"
+        )
     if options.trace_file is not None:
         translator = network() if options.model else None
-        return Material(_read(options.trace_file, translator), translator)
-    shows_run = form.panel in (None, "film") and form.suffix not in (".json", ".safetensors")
+        return Explained(Material(_read(options.trace_file, translator), translator), "", None)
+    shows_run = form.suffix == ".html" and form.panel in (None, "film", "curve")
     if options.run is not None and options.model and not shows_run:
         raise InputError(
             f"--run {options.run} beside -m: of a run only a page, the panel film and the panel "
@@ -59,10 +75,12 @@ def build_material(
     translator = network()
     search = how(translator)
     trace = _explain(options, translator, search)
+    target = translator.target_language(options.target, [trace.source])
     if options.run is None or not shows_run:
-        return Material(trace, translator)
+        return Explained(Material(trace, translator), target, None)
     frames = _build_frames(options, options.run, translator, search)
-    return Material(trace, translator, frames, read_course(options.run))
+    run = save_run(options.run, frames, translator)
+    return Explained(Material(trace, translator, read_course(options.run)), target, run)
 
 
 def _check(options: ExplainOptions) -> None:
@@ -121,7 +139,7 @@ def _build_frames(
 ) -> tuple[Frame, ...]:
     """Return one frame per checkpoint of a run, evenly chosen if there are many."""
     from translucid.cli.progress import shown, stderr_console
-    from translucid.interpret.figures.film_strip import frames_of
+    from translucid.interpret.film import frames_of
 
     assert options.text is not None
     steps = choose_steps(run)
@@ -138,7 +156,7 @@ def _build_frames(
 def choose_steps(run: Path) -> list[int]:
     """Return the steps of the checkpoints that a film strip shows, in order."""
     from translucid.checkpoint.run_directory import RunDirectory
-    from translucid.interpret.figures.film_strip import evenly_chosen
+    from translucid.interpret.film import evenly_chosen
 
     directory = RunDirectory(run)
     directory.read_record()
@@ -159,10 +177,38 @@ def load_checkpoint(run: Path, step: int, like: Translator) -> Translator:
     return replace_network(like, model, f"{like.name} after step {step}")
 
 
+def save_run(run: Path, frames: tuple[Frame, ...], translator: Translator) -> SavedRun:
+    """Return a run as the page shows it; very many steps are sampled evenly."""
+    from translucid.checkpoint.run_directory import RunDirectory
+    from translucid.interpret.film import evenly_chosen
+    from translucid.interpret.page import SavedRun
+
+    directory = RunDirectory(run)
+    record = directory.read_record()
+    lines = directory.metrics.path.read_text(encoding="utf-8").splitlines()
+    events = [json.loads(line, parse_constant=lambda _: None) for line in lines]
+    steps = [at for at, event in enumerate(events) if event.get("event") == "trained"]
+    kept = set(evenly_chosen(steps, MAX_EVENTS))
+    shown = [event for at, event in enumerate(events) if at in kept or at not in steps]
+    description = {
+        "name": directory.name,
+        "state": "finished",
+        "step": max((event.get("step", 0) for event in events), default=0),
+        "max_steps": record.training["max_steps"],
+        "directions": [list(pair) for pair in translator.directions],
+        "started": None,
+        "settings": {
+            "model": record.model.model_dump(),
+            "training": dict(record.training),
+        },
+    }
+    return SavedRun(description, shown, frames)
+
+
 def read_course(run: Path) -> Course:
     """Return the losses and the learning rate of a run."""
     from translucid.checkpoint.run_directory import RunDirectory
-    from translucid.interpret.figures.run_curve import Course
+    from translucid.interpret.figures.charts import Course
     from translucid.training.model_card import build_curves
 
     directory = RunDirectory(run)
@@ -173,7 +219,7 @@ def read_course(run: Path) -> Course:
 
 def write_curve(form: Form, options: ExplainOptions) -> None:
     """Write the learning curve of a run, which needs no translation."""
-    from translucid.interpret.figures.run_curve import run_curve
+    from translucid.interpret.figures.charts import run_curve
 
     if options.run is None:
         raise InputError("the panel curve needs the folder of a run: give it with --run RUN")

@@ -95,7 +95,7 @@ def _seeds(text: str) -> list[int]:
 
 def _write(output: Path, about: str, found: list[RowResult]) -> None:
     from translucid.atomic import new_file
-    from translucid.interpret.figures.dot_chart import Dots, dot_chart
+    from translucid.interpret.figures.charts import Dots, dot_chart
     from translucid.training.study import format_table, summarize, to_json
 
     rows = [Dots(row.name, row.group, row.bleus) for row in summarize(found)]

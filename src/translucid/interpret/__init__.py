@@ -18,7 +18,11 @@
     ablation.py         heads turned off
     attribution.py      occlusion and integrated gradients, beside attention
     hallucination.py    signs that a translation has little to do with its source
-    figures/            pictures of all of it
+    film.py             one sentence over the checkpoints of a run
+
+    trace_json.py       a trace with everything that pictures say about it
+    page.py             the explorer with a trace inside, as one HTML file
+    figures/            pictures for papers: SVG, PNG, PDF
 """
 
 from translucid.interpret.cache_usage import CacheStep, CacheUsage

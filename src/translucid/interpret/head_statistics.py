@@ -27,8 +27,14 @@ from translucid.interpret.head_roles import (
     assign_role,
     classify_keys,
 )
-from translucid.interpret.network import AttentionHead, all_heads, replace_kernels, single_network
-from translucid.interpret.trace import Side
+from translucid.interpret.network import (
+    SIDES,
+    AttentionHead,
+    all_heads,
+    replace_kernels,
+    single_network,
+)
+from translucid.interpret.trace import Side, Trace
 from translucid.model import Transformer, eager
 from translucid.model.attention import PLAIN, Kernel
 from translucid.text.normalization import nfc
@@ -99,6 +105,20 @@ def measure_heads(
             translator, usable, written, target=target, batch_size=batch_size, emit=emit
         )
     return HeadReport(len(sentences), heads, losses)
+
+
+def trace_head_statistics(trace: Trace) -> tuple[HeadStatistics, ...]:
+    """Return what every head does on the one sentence of a trace, in the order of `all_heads`.
+
+    Which heads align words is not measured: that takes a corpus.
+    """
+    ids = ([token.id for token in tokens] for tokens in (trace.source_tokens, trace.target_tokens))
+    keys = classify_keys(*(torch.tensor([row]) for row in ids))
+    sums = _HeadSums()
+    for side in SIDES:
+        for layer in range(trace.layers(side)):
+            sums.add(side, layer, trace.attention(side, layer)[None], keys[side])
+    return tuple(assign_role(sums.measures(head)) for head in all_heads(trace.model))
 
 
 class _Sentence(NamedTuple):
@@ -271,6 +291,7 @@ class _HeadSums:
         """Return the measures of one head."""
         side, layer, number = head
         sums = self.sums[side, layer]
+        queries = max(1, sums.queries)  # a translation of no token has none of its own
         shares = {
             kind: float(total_H[number]) / int(count) if count else None
             for kind, total_H, count in zip(KINDS, sums.shares_KH, sums.counts_K, strict=True)
@@ -278,9 +299,9 @@ class _HeadSums:
         alignment, row = self._alignment(head)
         return HeadMeasures(
             head=head,
-            entropy=float(sums.entropy_H[number]) / sums.queries,
+            entropy=float(sums.entropy_H[number]) / queries,
             evenness=float(sums.entropy_H[number]) / sums.even if sums.even else 1.0,
-            distance=float(sums.distance_H[number]) / sums.queries,
+            distance=float(sums.distance_H[number]) / queries,
             **shares,
             alignment=alignment,
             alignment_row=row,

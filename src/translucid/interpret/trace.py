@@ -283,8 +283,8 @@ class Trace:
         return ids[:-1] if ids[-1] == EOS else ids
 
     def _repr_html_(self) -> str:
-        """Return the page of all panels, for notebooks."""
-        from translucid.interpret.figures.page import notebook
+        """Show the trace in a notebook: the explorer with this trace inside."""
+        from translucid.interpret.page import notebook
 
         return notebook(self)
 

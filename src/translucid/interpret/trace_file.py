@@ -53,12 +53,12 @@ _AGAIN = "Make the trace again with `translucid explain`."
 
 def save_trace(path: Path, trace: Trace) -> None:
     """Write a trace as its file name asks: .json, .html, else safetensors."""
-    if path.suffix == ".json":
+    if path.suffix.lower() == ".json":
         _write(path, json.dumps(trace.to_json(), ensure_ascii=False, indent=2) + "\n")
-    elif path.suffix == ".html":
-        from translucid.interpret.figures.page import page
+    elif path.suffix.lower() == ".html":
+        from translucid.interpret.page import write_page
 
-        _write(path, page(trace))
+        write_page(path, trace)
     else:
         write_trace(path, trace)
 

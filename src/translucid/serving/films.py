@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from translucid.errors import DataError, InputError
-from translucid.interpret.figures.film_strip import Frame, evenly_chosen, frames_of
+from translucid.interpret.film import Frame, evenly_chosen, frames_of
 from translucid.interpret.network import AttentionHead
 from translucid.serving.abandoning import check_wanted
 from translucid.serving.bounded_store import BoundedStore

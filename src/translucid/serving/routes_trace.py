@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from typing import Annotated, Any
@@ -13,9 +14,10 @@ from pydantic_core import to_json
 from translucid.decoding.settings import SearchConfig
 from translucid.interpret.ablation import disable_heads
 from translucid.interpret.explain import explain
-from translucid.interpret.lens import decoder_lens, logit_lens
 from translucid.interpret.network import AttentionHead
+from translucid.interpret.page import lens_json, saved_page
 from translucid.interpret.trace_file import file_bytes, file_parts
+from translucid.interpret.trace_json import trace_json
 from translucid.serving.abandoning import check_wanted
 from translucid.serving.answers import JSON, json_answer
 from translucid.serving.bodies import json_body, takes
@@ -24,7 +26,6 @@ from translucid.serving.served_models import Served
 from translucid.serving.state import ServerState
 from translucid.serving.tensor_bytes import tensor_bytes
 from translucid.serving.text_log import log_texts
-from translucid.serving.trace_json import trace_json
 from translucid.serving.trace_schemas import LensAnswer, TraceAnswer, TraceBody
 from translucid.serving.trace_size import large_ones_told
 from translucid.serving.traces import StoredTrace, new_id
@@ -50,6 +51,9 @@ _FILE: dict[int | str, dict[str, Any]] = {
         "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}},
     }
 }
+_PAGE: dict[int | str, dict[str, Any]] = {
+    200: {"description": "an HTML file", "content": {"text/html": {"schema": {"type": "string"}}}}
+}
 _SAME: dict[int | str, dict[str, Any]] = {
     304: {"description": "The client has it already (If-None-Match)"}
 }
@@ -61,6 +65,15 @@ Asked = Annotated[TraceBody, Depends(json_body(TraceBody))]
 At = Annotated[
     str | None,
     Query(max_length=100, description="leading indices, such as 3 or 1,0", examples=["0"]),
+]
+
+Address = Annotated[
+    str,
+    Query(
+        max_length=20_000,
+        description="where the page opens: the part of its address from # on",
+        examples=["#/explore/attention"],
+    ),
 ]
 
 
@@ -127,7 +140,31 @@ def router(state: ServerState) -> APIRouter:
         parts = (bytes(part) for part in file_parts(trace))
         return StreamingResponse(parts, headers=headers, media_type=OCTETS)
 
+    @routes.get("/v1/trace/{id}/page", response_class=Response, responses={**_PAGE, **told(404)})
+    async def read_page(id: str, address: Address = "") -> Response:  # noqa: A002
+        """Download the explorer with a trace inside: one HTML file that needs no server."""
+        stored = state.traces.find(id)
+        saved = await state.engine.run(_saved, stored, address)
+        name = file_name(stored.trace.source, ".html")
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(saved, 200, headers, "text/html; charset=utf-8")
+
     return routes
+
+
+def _saved(stored: StoredTrace, address: str) -> bytes:
+    """Return the page of a trace, by the network that made it."""
+    translator = _without(stored.served, stored.without)
+    target = str(json.loads(stored.body)["target"])
+    page = saved_page(
+        stored.trace,
+        translator=translator,
+        target=target,
+        without=stored.without,
+        address=address,
+        emit=lambda _: check_wanted(),
+    )
+    return page.html.encode()
 
 
 def _made(served: Served, asked: TraceBody, search: SearchConfig, max_bytes: int) -> StoredTrace:
@@ -157,10 +194,7 @@ def _without(served: Served, heads: tuple[AttentionHead, ...]) -> Translator:
 def _lenses(stored: StoredTrace) -> dict[str, Any]:
     """Read a trace through both lenses, by the network that made it."""
     translator = _without(stored.served, stored.without)
-    return {
-        "logit": logit_lens(translator, stored.trace).layers,
-        "decoder": decoder_lens(translator, stored.trace, emit=lambda _: check_wanted()),
-    }
+    return lens_json(translator, stored.trace, emit=lambda _: check_wanted())
 
 
 def kept(tag: str) -> dict[str, str]:
@@ -175,7 +209,7 @@ def unchanged(request: Request, tag: str) -> Response | None:
     return Response(None, 304, kept(tag)) if f'"{tag}"' in tags or "*" in tags else None
 
 
-def file_name(source: str) -> str:
+def file_name(source: str, suffix: str = ".safetensors") -> str:
     """Return a name for the file of a trace, of plain letters and digits.
 
     >>> file_name("Où est l'eau ?")
@@ -183,4 +217,4 @@ def file_name(source: str) -> str:
     """
     plain = unicodedata.normalize("NFKD", source).encode("ascii", "ignore").decode().lower()
     words = re.sub(r"[^a-z0-9]+", "-", plain)[:40].strip("-")
-    return f"{words or 'trace'}.safetensors"
+    return f"{words or 'trace'}{suffix}"

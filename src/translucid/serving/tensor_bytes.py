@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from translucid.errors import InputError
 from translucid.interpret.trace import Trace
+from translucid.interpret.trace_json import summary_tensor
 from translucid.serving.problems import Fault, Problem, invalid
 
 _INDICES = re.compile(r"[0-9]{1,9}(,[0-9]{1,9})*")
@@ -23,13 +24,13 @@ class TensorBytes:
 
 def tensor_bytes(trace: Trace, name: str, at: str | None) -> TensorBytes:
     """Return a tensor by name; `at` picks leading indices: `1,0` of (H, L, M) is a row of M."""
-    if name not in trace.tensors:
+    tensor = summary_tensor(trace, name)
+    if tensor is None:
         try:
-            trace.tensor(name[:_SHOWN])
+            tensor = trace.tensor(name if name in trace.tensors else name[:_SHOWN])
         except InputError as error:
             raise Problem("unknown-tensor", str(error)) from error
-    chosen = indices(at, trace.tensors.shapes[name])
-    tensor = trace.tensors[name][chosen].contiguous()
+    tensor = tensor[indices(at, tuple(tensor.shape))].contiguous()
     return TensorBytes(tuple(tensor.shape), tensor.numpy().astype("<f4", copy=False).tobytes())
 
 

@@ -10,6 +10,7 @@ from translucid.config import Count, ModelConfig
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.tree import SearchTree
 from translucid.interpret.cache_usage import CacheUsage
+from translucid.interpret.head_roles import Role, TokenKind
 from translucid.interpret.lens import EncoderReading, LensCell
 from translucid.interpret.next_tokens import NextToken, PrefixToken, Rest
 from translucid.interpret.trace import Level, Origin, Side, Step, TraceToken
@@ -79,6 +80,26 @@ class WordFields(Answer):
     target: list[tuple[int, int]] = Field(description="of `target_tokens`")
 
 
+class HeadRoleFields(Answer):
+    """What one head does on this sentence, measured over its queries."""
+
+    side: Side
+    layer: int
+    head: int
+    role: Role = Field(description="what it does most; see `rule`")
+    rule: str = Field(description="why it has this role")
+    entropy: float = Field(description="of a row of weights, in nats")
+    evenness: float = Field(description="entropy as a share of that of even attention")
+    distance: float = Field(
+        description="tokens from query to key; in cross-attention from the straight line between "
+        "the sentences"
+    )
+    queries: int = Field(description="rows that were measured")
+    shares: dict[TokenKind, float] = Field(
+        description="share of the attention on each kind of token, over rows that have one"
+    )
+
+
 class ConfidenceFields(Answer):
     """How far to trust the translation, from its probabilities and its attention."""
 
@@ -126,6 +147,7 @@ class TraceAnswer(Answer):
     cache: CacheUsage
     pieces: dict[str, str] = Field(description="the piece of every token id mentioned")
     words: WordFields
+    heads: list[HeadRoleFields] = Field(description="what every head does on this sentence")
     confidence: ConfidenceFields
     tensors: dict[str, list[int]] = Field(description="the shape of every tensor by its name")
 

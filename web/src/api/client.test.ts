@@ -1,6 +1,16 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { canBeKey, listModels, makeTrace, sendOfTrace, setKey } from "./client.ts";
+import {
+  canBeKey,
+  events,
+  listModels,
+  makeTrace,
+  sendOfTrace,
+  setKey,
+  takeEvents,
+} from "./client.ts";
+import { asProblem, problemOf } from "./problem.ts";
 import { passing } from "./storage.ts";
+import { attentionName, part, readFloats, type Tensor, value } from "./tensors.ts";
 
 const KEY = "translucid-key";
 
@@ -65,4 +75,124 @@ test("a key is sent; one that no header can carry is dropped, and the server ask
   await listModels();
   expect(authorization()).toBeNull();
   expect(passing.get(KEY)).toBeNull();
+});
+
+const STREAM =
+  'event: partial\ndata: {"stable":"Le é 語 🙂"}\n\n: a sign of life\n\nevent: done\r\ndata: a\r\ndata: b\r\n\r\n';
+const FOUND = [
+  { name: "partial", data: '{"stable":"Le é 語 🙂"}' },
+  { name: "done", data: "a\nb" },
+];
+
+function body(pieces: Uint8Array[]): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(piece);
+      controller.close();
+    },
+  });
+}
+
+async function all<T>(found: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const one of found) list.push(one);
+  return list;
+}
+
+test("events are the same however the bytes are cut", async () => {
+  const bytes = new TextEncoder().encode(STREAM);
+  for (let cut = 0; cut <= bytes.length; cut++) {
+    const found = await all(events(body([bytes.slice(0, cut), bytes.slice(cut)])));
+    expect(found, `cut at ${cut}`).toEqual(FOUND);
+  }
+});
+
+test("bytes that come one by one give the same events", async () => {
+  const bytes = [...new TextEncoder().encode(STREAM)].map((byte) => Uint8Array.of(byte));
+  expect(await all(events(body(bytes)))).toEqual(FOUND);
+});
+
+test("what is not whole waits", () => {
+  expect(takeEvents("data: a\n\ndata: b\n")).toEqual({
+    events: [{ name: "message", data: "a" }],
+    rest: "data: b\n",
+  });
+});
+
+function refused(status: number, body: string, headers: Record<string, string> = {}): Response {
+  return new Response(body, { status, headers });
+}
+
+test("the server's own words are kept", async () => {
+  const body = JSON.stringify({ title: "Queue full", detail: "64 wait; try later", type: "/p/q" });
+  const problem = await problemOf(refused(429, body, { "Retry-After": "3" }));
+  expect(problem).toMatchObject({
+    status: 429,
+    title: "Queue full",
+    detail: "64 wait; try later",
+    type: "/p/q",
+    retryAfter: 3,
+  });
+});
+
+test("faults of fields stand in for a missing detail", async () => {
+  const faults = [
+    { where: "search.beam", problem: "17 is above 16" },
+    { where: "text", problem: "missing" },
+  ];
+  const problem = await problemOf(refused(422, JSON.stringify({ title: "Bad fields", faults })));
+  expect(problem.detail).toBe("search.beam: 17 is above 16; text: missing");
+});
+
+test("a body that is no JSON is told as it is, cut", async () => {
+  const problem = await problemOf(refused(502, `<h1>Bad gateway</h1>${"x".repeat(999)}`));
+  expect(problem.status).toBe(502);
+  expect(problem.detail).toHaveLength(300);
+  expect(problem.retryAfter).toBeNull();
+});
+
+test("any error becomes a problem", () => {
+  expect(asProblem(new Error("odd"))).toMatchObject({ status: 0, detail: "odd" });
+  expect(asProblem("word").detail).toBe("word");
+});
+
+const SHAPE = [2, 3, 4];
+const cube: Tensor = { shape: SHAPE, data: Float32Array.from({ length: 24 }, (_, i) => i) };
+
+test("a value, and the same value by way of parts", () => {
+  for (let i = 0; i < 2; i++) {
+    for (let j = 0; j < 3; j++) {
+      for (let k = 0; k < 4; k++) {
+        expect(value(cube, i, j, k)).toBe(i * 12 + j * 4 + k);
+        expect(value(part(cube, i), j, k)).toBe(value(cube, i, j, k));
+        expect(part(part(cube, i), j).data[k]).toBe(value(cube, i, j, k));
+      }
+    }
+  }
+});
+
+test("a part is a view and has the shape of what is left", () => {
+  expect(part(cube, 1).shape).toEqual([3, 4]);
+  expect(part(cube, 1).data.buffer).toBe(cube.data.buffer);
+  expect(part(cube).data).toEqual(cube.data);
+});
+
+test("what lies outside is refused with its place", () => {
+  expect(() => value(cube, 0, 3, 0)).toThrow("index 3 of axis 1 is outside [2,3,4]");
+  expect(() => value(cube, 0, 1)).toThrow("no number at [0,1] in a tensor of the shape [2,3,4]");
+  expect(() => part(cube, -1)).toThrow("index -1 of axis 0");
+});
+
+test("bytes are read as little-endian numbers, −∞ too", () => {
+  const view = new DataView(new ArrayBuffer(12));
+  [1.5, Number.NEGATIVE_INFINITY, -0.1].forEach((number, at) => {
+    view.setFloat32(4 * at, number, true);
+  });
+  expect([...readFloats(view.buffer)]).toEqual([1.5, Number.NEGATIVE_INFINITY, Math.fround(-0.1)]);
+});
+
+test("names of attentions", () => {
+  expect(attentionName("encoder", 0)).toBe("encoder.0.self_attention");
+  expect(attentionName("decoder", 2)).toBe("decoder.2.self_attention");
+  expect(attentionName("cross", 1)).toBe("decoder.1.cross_attention");
 });

@@ -1,7 +1,7 @@
 /** The server's API as functions. Each throws a Problem when the server refuses. */
 import { signal } from "@preact/signals";
-import { events } from "./events.ts";
 import { Problem, problemOf } from "./problem.ts";
+import { cannot, saved, savedFilm } from "./saved.ts";
 import { passing } from "./storage.ts";
 import type {
   Film,
@@ -58,6 +58,7 @@ function headers(json: boolean): Record<string, string> {
 
 /** Send a request to the server; addresses are relative, so that a proxy's path is kept. */
 export async function send(path: string, body?: unknown, abort?: AbortSignal): Promise<Response> {
+  if (saved) throw cannot("ask the network");
   const posting = body !== undefined;
   const asked: RequestInit = {
     method: posting ? "POST" : "GET",
@@ -87,12 +88,17 @@ async function json<T>(path: string, body?: unknown, abort?: AbortSignal): Promi
 }
 
 /** The models that are served, and what the server allows. */
-export const listModels = (abort?: AbortSignal) => json<ModelList>("v1/models", undefined, abort);
+export function listModels(abort?: AbortSignal): Promise<ModelList> {
+  if (!saved) return json<ModelList>("v1/models", undefined, abort);
+  const { version, model, run } = saved;
+  return Promise.resolve({ version, models: [model], limits: {}, runs: run !== null });
+}
 
 const vocabularies = new Map<string, Promise<string[]>>();
 
 /** The pieces of a model's vocabulary by id; asked for once. */
 export function vocabulary(model: string): Promise<string[]> {
+  if (saved) return Promise.resolve(saved.vocabulary ?? []);
   const known = vocabularies.get(model);
   if (known) return known;
   const asked = json<{ pieces: string[] }>(
@@ -108,16 +114,31 @@ export const translate = (request: TranslateRequest, abort?: AbortSignal) =>
   json<TranslateAnswer>("v1/translate", request, abort);
 
 /** The training runs that the server shows. */
-export const listRuns = (abort?: AbortSignal) =>
-  json<{ runs: Run[] }>("v1/runs", undefined, abort).then((answer) => answer.runs);
+export function listRuns(abort?: AbortSignal): Promise<Run[]> {
+  if (saved) return Promise.resolve(saved.run ? [saved.run.run] : []);
+  return json<{ runs: Run[] }>("v1/runs", undefined, abort).then((answer) => answer.runs);
+}
 
 /** A run's events from a place in its file on. */
-export const runEvents = (name: string, after: number, abort?: AbortSignal) =>
-  json<RunEvents>(`v1/runs/${encodeURIComponent(name)}/events?after=${after}`, undefined, abort);
+export async function runEvents(
+  name: string,
+  after: number,
+  abort?: AbortSignal,
+): Promise<RunEvents> {
+  // A saved run does not go on, whatever its state was.
+  if (saved) {
+    const events = saved.run?.events ?? [];
+    return { events, next: 0, state: "finished", more: false, restarted: false, unreadable: 0 };
+  }
+  const path = `v1/runs/${encodeURIComponent(name)}/events?after=${after}`;
+  return json<RunEvents>(path, undefined, abort);
+}
 
 /** One head on one sentence, checkpoint after checkpoint. */
-export const film = (name: string, request: FilmRequest, abort?: AbortSignal) =>
-  json<Film>(`v1/runs/${encodeURIComponent(name)}/film`, request, abort);
+export function film(name: string, request: FilmRequest, abort?: AbortSignal): Promise<Film> {
+  if (saved) return savedFilm(saved, request);
+  return json<Film>(`v1/runs/${encodeURIComponent(name)}/film`, request, abort);
+}
 
 /** What a stream tells while it goes on, and once at its end. */
 export interface StreamListener {
@@ -194,14 +215,76 @@ function anotherModel(name: string): Problem {
   return new Problem(0, "Another model", detail);
 }
 
+/** The present page with this trace inside, as one HTML file, and a name for it. */
+export async function savedPage(
+  trace: Trace,
+  hash: string,
+): Promise<{ name: string; content: Blob }> {
+  const query = new URLSearchParams({ address: hash });
+  const response = await sendOfTrace(trace, `page?${query}`);
+  const [, name] =
+    /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "") ?? [];
+  return { name: name ?? "trace.html", content: await response.blob() };
+}
+
 const lenses = new WeakMap<Trace, Promise<Lens>>();
 
 /** The logit lens and the decoder lens of a trace; asked for once. */
 export function lens(trace: Trace): Promise<Lens> {
+  if (saved) {
+    const here = saved.lens;
+    return here ? Promise.resolve(here) : Promise.reject(cannot("read layers early"));
+  }
   const known = lenses.get(trace);
   if (known) return known;
   const asked = sendOfTrace(trace, "lens").then((response) => response.json() as Promise<Lens>);
   asked.catch(() => lenses.delete(trace));
   lenses.set(trace, asked);
   return asked;
+}
+
+/** One server-sent event. */
+export interface ServerEvent {
+  name: string;
+  data: string;
+}
+
+/** Take the whole events off the front of a text; return them and what is left. */
+export function takeEvents(text: string): { events: ServerEvent[]; rest: string } {
+  const blocks = text.replace(/\r\n?/g, "\n").split("\n\n");
+  const rest = blocks.pop() ?? "";
+  return { events: blocks.map(readEvent).filter((event) => event.data !== ""), rest };
+}
+
+function readEvent(block: string): ServerEvent {
+  const event: ServerEvent = { name: "message", data: "" };
+  for (const line of block.split("\n")) {
+    const colon = line.indexOf(":");
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (field === "event") event.name = value;
+    if (field === "data") event.data += event.data === "" ? value : `\n${value}`;
+  }
+  return event;
+}
+
+/** The events of a response's body, as they arrive. */
+export async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let waiting = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      waiting += done ? `${decoder.decode()}\n\n` : decoder.decode(value, { stream: true });
+      // A \r at the end may be half of \r\n: it waits for the rest.
+      const half = waiting.endsWith("\r") ? "\r" : "";
+      const taken = takeEvents(waiting.slice(0, waiting.length - half.length));
+      waiting = taken.rest + half;
+      yield* taken.events;
+      if (done) return;
+    }
+  } finally {
+    await reader.cancel();
+  }
 }

@@ -1,176 +1,52 @@
-/** The JSON of the server, as interfaces. Names are those of the API. */
-import type { HeadId } from "./heads.ts";
+/**
+ * The JSON of the server, under the names that the page uses. `schema.ts` is made of the server's
+ * OpenAPI document (`make page-types`), so that a change of the API shows here.
+ */
+import type { components } from "./schema.ts";
 
-export type { HeadId, Side } from "./heads.ts";
-export type {
-  CacheAccount,
-  CacheStep,
-  Confidence,
-  DecoderLensRow,
-  Lens,
-  LensCell,
-  NodeStatus,
-  SearchTree,
-  Step,
-  TopToken,
-  Trace,
-  TraceRequest,
-  TraceToken,
-  TreeNode,
-  WordSpan,
-} from "./traceTypes.ts";
+type Schemas = components["schemas"];
+
+/** A body: what the server has a default for may be left out. */
+type Body<T, K extends keyof T> = Pick<T, K> & { [N in Exclude<keyof T, K>]?: NonNullable<T[N]> };
+
+/** One of the three attentions. */
+export type Side = Schemas["HeadFields"]["side"];
+/** One attention head. */
+export type HeadId = Schemas["HeadFields"];
 
 /** Sizes and choices of the network (section 3 of the paper). */
-export interface ModelConfig {
-  source_vocab_size: number;
-  target_vocab_size: number;
-  encoder_layers: number;
-  decoder_layers: number;
-  d_model: number;
-  d_ff: number;
-  heads: number;
-  d_k: number;
-  d_v: number;
-  norm: "pre" | "post";
-  norm_epsilon: number;
-  activation: string;
-  attention_bias: boolean;
-  positions: string;
-  max_positions: number;
-  relative_buckets: number;
-  relative_distance: number;
-  tying: string;
-  padding_id: number;
-  dropout: number;
-  attention_dropout: number;
-  feed_forward_dropout: number;
-}
-
-/** The kinds of search. */
-export type Method = "greedy" | "beam" | "diverse" | "sampling" | "mbr";
-
+export type ModelConfig = Required<Schemas["ModelConfig"]>;
 /** How a translation is searched for. */
-export interface SearchSettings {
-  method: Method;
-  beam: number;
-  n_best: number;
-  length_penalty: number;
-  length_form: "paper" | "plain";
-  coverage_penalty: number;
-  min_length: number;
-  max_length: number | null;
-  extra_length: number;
-  temperature: number;
-  top_k: number;
-  top_p: number;
-  min_p: number;
-  samples: number;
-  seed: number;
-  groups: number;
-  diversity: number;
-  no_repeat_ngram: number;
-  loop_guard: boolean;
-}
+export type SearchSettings = Required<Schemas["SearchConfig"]>;
+/** The kinds of search. */
+export type Method = SearchSettings["method"];
 
 /** A model that is served. */
-export interface Model {
-  name: string;
-  default: boolean;
-  directions: [string, string][];
-  targets: string[];
-  vocabulary: number;
-  parameters: number;
-  hash: string;
+export type Model = Omit<Schemas["ModelFields"], "config" | "search"> & {
   config: ModelConfig;
   search: SearchSettings;
-  alignment_heads: [number, number][];
-}
-
-/** What the server allows; a limit it does not name is not checked by the page. */
-export interface Limits {
-  max_characters?: number;
-  max_beam?: number;
-  max_n_best?: number;
-  [name: string]: number | undefined;
-}
-
-/** All models, and what the server allows. */
-export interface ModelList {
-  version: string;
-  models: Model[];
-  limits: Limits;
-  runs: boolean;
-}
+};
+/** All models, and what the server allows; a limit it does not name is not checked by the page. */
+export type ModelList = Omit<Schemas["ModelsAnswer"], "models"> & { models: Model[] };
 
 /** What a reader of a translation should be warned of. */
-export interface Flags {
-  truncated: boolean;
-  unknown: boolean;
-  looped: boolean;
-  split: boolean;
-  between_spans: boolean;
-  forced_spans: boolean;
-}
-
+export type Flags = Schemas["FlagFields"];
 /** One translation that a search has found. */
-export interface Candidate {
-  text: string;
-  tokens: string[];
-  log_probs: number[];
-  log_prob: number;
-  score: number;
-  ending: string;
-}
-
+export type Candidate = Schemas["CandidateFields"];
 /** weights[target token][source token]; links are pairs of word numbers (source, target). */
-export interface Alignment {
-  source_tokens: string[];
-  target_tokens: string[];
-  weights: number[][];
-  links: [number, number][];
-}
-
+export type Alignment = Schemas["AlignmentFields"];
 /** A translation, and everything known of it. */
-export interface Translation {
-  source: string;
-  text: string;
-  score: number;
-  log_prob: number;
-  tokens: string[];
-  log_probs: number[];
-  /** The probability that it is acceptable; null where the model cannot tell. */
-  confidence: number | null;
-  flags: Flags;
-  n_best: Candidate[];
-  alignment: Alignment | null;
-}
+export type Translation = Schemas["TranslationFields"];
 
 /** What `POST /v1/translate` takes. */
-export interface TranslateRequest {
-  texts: string[];
-  model?: string;
-  source?: string;
-  target?: string;
-  search?: Partial<SearchSettings>;
-  terms?: Record<string, string>;
-  prefixes?: string[];
-  forbidden?: string[];
-  alignment?: boolean;
-}
-
+export type TranslateRequest = Searched<Body<Schemas["TranslateBody"], "texts">>;
 /** What it answers. */
-export interface TranslateAnswer {
-  model: string;
-  source: string | null;
-  target: string;
-  translations: Translation[];
-}
-
+export type TranslateAnswer = Schemas["TranslateAnswer"];
 /** What `POST /v1/translate/stream` takes. */
-export interface StreamRequest extends Omit<TranslateRequest, "texts" | "prefixes"> {
-  text: string;
-  prefix?: string;
-}
+export type StreamRequest = Searched<Body<Schemas["StreamBody"], "text">>;
+
+/** A body whose search settings may be left out one by one. */
+type Searched<T> = Omit<T, "search"> & { search?: Partial<SearchSettings> };
 
 /** A translation under way: `stable` will not change any more, `tail` may. */
 export interface PartialTranslation {
@@ -186,51 +62,60 @@ export interface StreamDone {
   translation: Translation;
 }
 
-/** A training run. */
-export interface Run {
-  name: string;
-  state: "training" | "finished" | "stopped";
-  step: number;
-  max_steps: number | null;
-  started: string | number | null;
-  settings: Record<string, unknown>;
-  /** [source, target] languages; a server that does not know them leaves them out. */
-  directions?: [string, string][];
-}
+/** What `POST /v1/trace` takes. */
+export type TraceRequest = Searched<Body<Schemas["TraceBody"], "text">>;
+/** Everything one translation did, but for the tensors, of which `tensors` gives the shapes. */
+export type Trace = Omit<Schemas["TraceAnswer"], "heads" | "id" | "model" | "search"> & {
+  heads: HeadStatistics[];
+  id: string;
+  model: ModelConfig;
+  search: SearchSettings;
+};
+/** A token and the characters [start, end) it stands for; symbols have start == end. */
+export type TraceToken = Schemas["TraceToken"];
+/** A token that could have come, and log P of it. */
+export type TopToken = Schemas["TopToken"];
+/** What was written at one step; `rank` 1 is the most probable, `entropy` is in nats. */
+export type Step = Schemas["Step"];
+/** One candidate of the search; the root (parent null, step 0) is the start symbol. */
+export type TreeNode = Schemas["Node"];
+/** Followed further, not followed, ended by the end symbol, or ended by the loop guard. */
+export type NodeStatus = TreeNode["status"];
+/** All candidates, and the nodes where the results end, best first. */
+export type SearchTree = Schemas["SearchTree"];
+/** What one step of decoding computed and what it read from the cache. */
+export type CacheStep = Schemas["CacheStep"];
+/** The same of all steps; the source is computed once. */
+export type CacheUsage = Schemas["CacheUsage"];
+/** How far a translation can be trusted, without a reference. */
+export type Confidence = Schemas["ConfidenceFields"];
+/** What one head does on this sentence: means over its queries. */
+export type HeadStatistics = Omit<Schemas["HeadRoleFields"], "shares"> & {
+  shares: Partial<Record<TokenKind, number>>;
+};
+/** What a head does, by the rules of the library. */
+export type HeadRole = HeadStatistics["role"];
+/** Kinds of token that a head may look for; `same_word` is the same piece at another place. */
+export type TokenKind = "previous" | "next" | "same_position" | "same_word" | "first" | "end";
+/** First token and the one after the last, of one word. */
+export type WordSpan = Schemas["WordFields"]["source"][number];
 
+/** `logit[layer][step]`, and what the decoder says when it reads an earlier encoder layer. */
+export type Lens = Schemas["LensAnswer"];
+/** What one layer would have said at one step. */
+export type LensCell = Schemas["LensCell"];
+/** The translation that one encoder layer, read early, gives. */
+export type DecoderLensRow = Schemas["EncoderReading"];
+
+/** A training run. */
+export type Run = Schemas["RunFields"];
 /** One line of a run's metrics, as the training loop wrote it. */
 export type RunEvent = Record<string, unknown>;
-
 /** Events of a run, and where the next ones begin. */
-export interface RunEvents {
-  events: RunEvent[];
-  next: number;
-  state: Run["state"];
-  /** The file began anew: forget the events before. */
-  restarted?: boolean;
-  /** There is more right now. */
-  more?: boolean;
-  unreadable?: number;
-}
-
+export type RunEvents = Schemas["EventsAnswer"];
 /** What `POST /v1/runs/{name}/film` takes. */
-export interface FilmRequest extends HeadId {
-  text: string;
-  target?: string;
-  frames?: number;
-}
-
+export type FilmRequest = Body<Schemas["FilmBody"], "text" | "side" | "layer" | "head">;
 /** One checkpoint: its translation, and the weights of the head. */
-export interface FilmFrame {
-  step: number;
-  translation: string;
-  log_prob: number;
-  weights: number[][];
-}
-
+export type FilmFrame = Schemas["FrameFields"];
 /** A head as it was at several checkpoints. */
-export interface Film {
-  source_tokens: string[];
-  target_tokens: string[];
-  frames: FilmFrame[];
-}
+export type Film = Schemas["FilmAnswer"];

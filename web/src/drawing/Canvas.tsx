@@ -1,6 +1,7 @@
 /** A canvas that is crisp on any screen and follows the theme. */
 
-import { useLayoutEffect, useRef } from "preact/hooks";
+import type { RefObject } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Palette, palette } from "./colours.ts";
 
 export type Draw = (context: CanvasRenderingContext2D, colours: Palette) => void;
@@ -39,4 +40,19 @@ export function Canvas({ width, height, draw, label, ...more }: CanvasProps) {
       aria-hidden={label ? undefined : "true"}
     />
   );
+}
+
+/** The width of an element in whole pixels, followed as the page changes; 0 until it is known. */
+export function useWidth(element: RefObject<HTMLElement | null>): number {
+  const [width, set] = useState(0);
+  useLayoutEffect(() => {
+    const box = element.current;
+    if (!box) return;
+    const measure = (): void => set(Math.floor(box.clientWidth));
+    measure();
+    const watcher = new ResizeObserver(measure);
+    watcher.observe(box);
+    return () => watcher.disconnect();
+  }, [element]);
+  return width;
 }

@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
+import { expect, it, test } from "vitest";
 import { neighbour, summary } from "./Lines.tsx";
-import { counted, printed, readOff } from "./numbers.ts";
+import { counted, printed, readOff, timesAs } from "./numbers.ts";
 import { isSymbol, joins, plain, spoken, written } from "./pieces.ts";
 import { extent, powers, share, tickLabel, ticks } from "./scales.ts";
 
@@ -75,4 +75,14 @@ test("arrow keys on a chart go from point to point of any line", () => {
   expect(neighbour(lines, 1, 1)).toBe(3);
   expect(neighbour(lines, 5, -1)).toBe(3);
   expect(neighbour(lines, 5, 1)).toBe(5);
+});
+
+it("writes a number of times so that it can be read", () => {
+  expect([1.5, 7.389, 6512, 123456, 2.5e9].map(timesAs)).toEqual([
+    "1.50",
+    "7.39",
+    "6500",
+    "120000",
+    "2.5·10⁹",
+  ]);
 });

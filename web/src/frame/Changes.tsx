@@ -1,4 +1,5 @@
 /** What the reader has changed in the network or in its output, and what that did. */
+import { saved } from "../api/saved.ts";
 import type { Trace } from "../api/types.ts";
 import { written } from "../drawing/pieces.ts";
 import { address, baseline, go, trace } from "../state/store.ts";
@@ -11,7 +12,7 @@ export function Changes() {
   const { prefix, without } = address.value;
   if (prefix.length === 0 && without.length === 0) return null;
   const now = trace.value.value;
-  const before = baseline.value.value;
+  const before = saved ? undefined : baseline.value.value;
   const forced = forcedPieces(prefix, now);
   const same = now !== undefined && before?.translation === now.translation;
   return (
@@ -21,13 +22,15 @@ export function Changes() {
           <span>
             Forced beginning: <strong>{written(forced)}</strong>
           </span>
-          <button
-            type="button"
-            class="quiet-button"
-            onClick={() => go({ prefix: [], query: null })}
-          >
-            Undo
-          </button>
+          {!saved && (
+            <button
+              type="button"
+              class="quiet-button"
+              onClick={() => go({ prefix: [], query: null })}
+            >
+              Undo
+            </button>
+          )}
         </p>
       )}
       {without.length > 0 && (
@@ -35,9 +38,11 @@ export function Changes() {
           <span>
             Heads off: <strong>{without.map(headName).join(", ")}</strong>
           </span>
-          <button type="button" class="quiet-button" onClick={() => go({ without: [] })}>
-            All on
-          </button>
+          {!saved && (
+            <button type="button" class="quiet-button" onClick={() => go({ without: [] })}>
+              All on
+            </button>
+          )}
         </p>
       )}
       {before && (

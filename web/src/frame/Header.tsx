@@ -1,12 +1,16 @@
 /** The top of the page: its name, the two views, and what holds for both. */
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { saved } from "../api/saved.ts";
+import { say } from "../state/notices.ts";
 import { oneSentence } from "../state/requests.ts";
-import { address, link, trace, write } from "../state/store.ts";
+import { address, link, sharedLink, trace, write } from "../state/store.ts";
+import { chosenTheme, theme } from "../state/theme.ts";
+import { copyText } from "./clipboard.ts";
 import { DirectionChoice } from "./DirectionChoice.tsx";
+import { Menu } from "./Menu.tsx";
+import { SaveButton } from "./Saved.tsx";
 import { SearchChoice } from "./SearchChoice.tsx";
-import { Share } from "./Share.tsx";
 import { helpOpen } from "./shortcuts.ts";
-import { ThemeSwitch } from "./ThemeSwitch.tsx";
 
 /** The header; in the Explore view, with the sentence and its translation. */
 export function Header() {
@@ -15,20 +19,23 @@ export function Header() {
   return (
     <header class="header">
       <div class="header-row">
-        <a class="brand" href={link({ view: "translate" })}>
+        <a class="brand" href={link({ view: saved ? "explore" : "translate" })}>
           <Mark />
           <span>Translucid</span>
         </a>
-        <nav class="segmented views" aria-label="Views">
-          <a href={link({ view: "translate" })} aria-current={current("translate")}>
-            Translate
-          </a>
-          <a href={link({ view: "explore" })} aria-current={current("explore")}>
-            Explore
-          </a>
-        </nav>
+        {!saved && (
+          <nav class="segmented views" aria-label="Views">
+            <a href={link({ view: "translate" })} aria-current={current("translate")}>
+              Translate
+            </a>
+            <a href={link({ view: "explore" })} aria-current={current("explore")}>
+              Explore
+            </a>
+          </nav>
+        )}
         <div class="header-tools">
-          <Share />
+          {view === "explore" && <SaveButton />}
+          {!saved && <Share />}
           <ThemeSwitch />
           <button
             type="button"
@@ -81,6 +88,7 @@ function SentenceBox() {
           dir="auto"
           rows={1}
           value={text}
+          readOnly={saved !== null}
           placeholder="Type a sentence"
           spellcheck={false}
           autocomplete="off"
@@ -113,5 +121,87 @@ function Translated({ empty }: { empty: boolean }) {
     >
       {words || (empty ? "" : state === "failed" ? "–" : "…")}
     </output>
+  );
+}
+
+/* The link to this view. */
+
+/** A button that opens the link and copies it. */
+function Share() {
+  return (
+    <Menu label={<Sign />} name="Share a link to this view" class="icon-menu">
+      {(close) => <ShareBox close={close} />}
+    </Menu>
+  );
+}
+
+function ShareBox({ close }: { close: () => void }) {
+  const field = useRef<HTMLInputElement>(null);
+  const [copied, setCopied] = useState(false);
+  const shared = sharedLink();
+  const copy = async (): Promise<void> => {
+    field.current?.select();
+    // Only pages on https or this machine have a clipboard: elsewhere the reader copies by hand.
+    if (!navigator.clipboard) return;
+    if (!(await copyText(shared))) return;
+    setCopied(true);
+    say("Link copied");
+  };
+  // A menu that the reader has closed meanwhile must not close again and take the focus.
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(close, 900);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  return (
+    <div class="share">
+      <label class="field">
+        <span>This link shows what you see now, sentence included.</span>
+        <input
+          ref={field}
+          readOnly
+          value={shared}
+          onFocus={(event) => event.currentTarget.select()}
+        />
+      </label>
+      <button type="button" class="button button-main" onClick={copy}>
+        {copied ? "Copied" : "Copy link"}
+      </button>
+    </div>
+  );
+}
+
+function Sign() {
+  return (
+    <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+      <g fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round">
+        <path d="M8.5 11.5a3 3 0 0 0 4.2 0l3-3a3 3 0 0 0-4.2-4.2l-1 1" />
+        <path d="M11.5 8.5a3 3 0 0 0-4.2 0l-3 3a3 3 0 0 0 4.2 4.2l1-1" />
+      </g>
+    </svg>
+  );
+}
+
+/* Light or dark. */
+
+/** A button that turns one into the other. */
+function ThemeSwitch() {
+  const dark = theme.value === "dark";
+  const name = dark ? "Light colours" : "Dark colours";
+  return (
+    <button
+      type="button"
+      class="quiet-button icon-button"
+      aria-label={name}
+      title={name}
+      onClick={() => {
+        chosenTheme.value = dark ? "light" : "dark";
+      }}
+    >
+      <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+        <circle cx="10" cy="10" r="7" fill="none" stroke="currentColor" stroke-width="1.6" />
+        <path d="M10 3a7 7 0 0 1 0 14z" fill="currentColor" />
+      </svg>
+    </button>
   );
 }

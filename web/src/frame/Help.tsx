@@ -1,4 +1,5 @@
 /** The keys of the page, and a few words about it. */
+import { saved } from "../api/saved.ts";
 import { PANELS } from "../panels/index.ts";
 import { models } from "../state/store.ts";
 import { Dialog } from "./Dialog.tsx";
@@ -25,7 +26,7 @@ export function Help() {
       }}
     >
       <dl class="keys">
-        {KEYS.map(([keys, words]) => (
+        {KEYS.filter(([[key = ""]]) => !saved || !"/t".includes(key)).map(([keys, words]) => (
           <div key={words}>
             <dt>
               {keys.map((key) => (
@@ -56,7 +57,13 @@ export function Help() {
         Single keys do these things
       </label>
       <p class="muted">
-        Translucid{version ? ` ${version}` : ""} · <a href="./docs">the API of this server</a>
+        Translucid{version ? ` ${version}` : ""}
+        {!saved && (
+          <>
+            {" "}
+            · <a href="./docs">the API of this server</a>
+          </>
+        )}
       </p>
     </Dialog>
   );

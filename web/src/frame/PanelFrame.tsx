@@ -33,6 +33,17 @@ export function PanelFrame({ title, lead, children }: PanelFrameProps) {
   );
 }
 
+/** What needs a tensor; a light trace, or a saved page, may lack it, and then this says so. */
+export function Needs(props: { trace: Trace; tensor: string; children: ComponentChildren }) {
+  if (props.tensor in props.trace.tensors) return <>{props.children}</>;
+  return (
+    <p class="saved-missing">
+      These numbers are not in this trace: it is a light one, or they were left out to keep its file
+      small. Start <code>translucid serve</code> to see them.
+    </p>
+  );
+}
+
 /** Why the sentence has no trace; nothing where it has one. */
 export function TraceProblem() {
   const { state, problem } = trace.value;

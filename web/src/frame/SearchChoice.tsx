@@ -1,5 +1,6 @@
 /** How to search: method, width of the beam, length penalty. */
-import type { Method } from "../api/types.ts";
+import { saved } from "../api/saved.ts";
+import type { Method, Trace } from "../api/types.ts";
 import { hasBeam } from "../state/requests.ts";
 import { address, go, model, models } from "../state/store.ts";
 import { Menu } from "./Menu.tsx";
@@ -40,6 +41,7 @@ export function SearchChoice() {
     go({ ...changes, step: 0 }, { replace: true });
   const wide = hasBeam(now.method);
   const label = wide ? `${NAMES[now.method]} ${now.beam}` : NAMES[now.method];
+  if (saved) return <span class="direction muted"> · {searched(saved.trace)}</span>;
   return (
     <Menu label={`${label} ▾`} name={`Search: ${label}`} align="left">
       {() => (
@@ -92,6 +94,13 @@ export function SearchChoice() {
       )}
     </Menu>
   );
+}
+
+/** How the translation of a trace was found. */
+function searched({ origin, search }: Trace): string {
+  if (origin === "given") return "given, not searched for";
+  const name = NAMES[search.method];
+  return hasBeam(search.method) ? `${name} ${search.beam}, α = ${search.length_penalty}` : name;
 }
 
 interface SliderProps {

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import type { Step } from "../api/types.ts";
 import { PANEL_KEYS } from "../state/address.ts";
-import { directionName, languageName } from "./languages.ts";
+import { forcedPieces } from "./Changes.tsx";
+import { directionName, langOf, languageName } from "./languages.ts";
 import { shift } from "./Menu.tsx";
 import { actionOf, type Place } from "./shortcuts.ts";
 
@@ -50,4 +52,27 @@ test("a box that would lie beyond an edge of the window is moved inside", () => 
   expect(shift({ left: 50, right: 200 }, 320)).toBe(0);
   expect(shift({ left: -100, right: 80 }, 320)).toBe(108);
   expect(shift({ left: 200, right: 400 }, 320)).toBe(-88);
+});
+
+const steps = [4, 5].map((id) => ({ token: { id, piece: `▁${id}` } })) as Step[];
+
+test("forced tokens have their own names while the trace is still of another beginning", () => {
+  expect(forcedPieces([4, 5], { steps, pieces: {} })).toEqual(["▁4", "▁5"]);
+  expect(forcedPieces([4, 9], { steps, pieces: { 9: "▁nine" } })).toEqual(["▁4", "▁nine"]);
+  expect(forcedPieces([4, 9], { steps, pieces: {} })).toEqual(["▁4", " 9"]);
+  expect(forcedPieces([4], undefined)).toEqual([" 4"]);
+});
+
+test("languages by name, and codes that stand for none", () => {
+  expect(languageName("fr")).toBe("French");
+  expect(languageName("not a code")).toBe("not a code");
+  expect(directionName(["fr", "de"], "en")).toBe("French, German → English");
+  expect(["ar", "zh-Hant", "qqx", "a b", "", undefined].map(langOf)).toEqual([
+    "ar",
+    "zh-Hant",
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });

@@ -5,6 +5,9 @@
 
 const GAP = 250;
 
+/** A page inside a page, such as that of a notebook, has an address that it may not change. */
+export const framed = globalThis.location?.protocol === "about:";
+
 let waiting: string | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let writtenAt = Number.NEGATIVE_INFINITY;
@@ -12,7 +15,7 @@ let writtenAt = Number.NEGATIVE_INFINITY;
 /** Make a new entry for Back. */
 export function push(hash: string): void {
   flush();
-  if (hash !== location.hash) history.pushState(null, "", hash);
+  if (!framed && hash !== location.hash) history.pushState(null, "", hash);
 }
 
 /** Change the present entry. */
@@ -34,7 +37,7 @@ export function replaceSoon(hash: string): void {
 export function flush(): void {
   const hash = waiting;
   forget();
-  if (hash === null || hash === location.hash) return;
+  if (framed || hash === null || hash === location.hash) return;
   writtenAt = performance.now();
   history.replaceState(null, "", hash);
 }

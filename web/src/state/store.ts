@@ -1,21 +1,34 @@
 /** The state of the page: where one is, and what the server has said about it. */
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { listModels, makeTrace } from "../api/client.ts";
+import { type Saved, saved } from "../api/saved.ts";
 import type { Model, ModelList, Trace, TraceRequest } from "../api/types.ts";
 import { type Address, format, parse } from "./address.ts";
 import * as addressBar from "./addressBar.ts";
+import type { Loaded } from "./follow.ts";
 import { follow } from "./follow.ts";
-import type { Loaded } from "./loaded.ts";
 import { putAllAway } from "./notices.ts";
 import { baselineRequest, modelOf, traceRequest } from "./requests.ts";
 
 export type { Address, PanelKey } from "./address.ts";
-export type { Loaded } from "./loaded.ts";
+export type { Loaded } from "./follow.ts";
 
 /** How long typing must rest before a trace is asked for. */
 const REST = 350;
 
-const here = signal<Address>(parse(globalThis.location?.hash ?? ""));
+const here = signal<Address>(readAddress(globalThis.location?.hash ?? ""));
+
+/** The address that a hash stands for; a saved page opens where it was saved. */
+function readAddress(hash: string): Address {
+  return saved ? fixed(parse(hash || saved.address), saved) : parse(hash);
+}
+
+/** The address with all that a saved page cannot change as it was. Pure. */
+export function fixed(address: Address, { trace: { source, without, ...trace } }: Saved): Address {
+  const prefix = trace.steps.slice(0, trace.prefix_length).map((step) => step.token.id);
+  const view = "explore" as const;
+  return { ...address, view, text: source, prefix, without, method: null, beam: null, alpha: null };
+}
 
 /** Where one is. Change it with `go`. */
 export const address: ReadonlySignal<Address> = here;
@@ -25,7 +38,8 @@ export const address: ReadonlySignal<Address> = here;
  * a slider. `soon`: the address bar may follow a little later, for what changes many times a second.
  */
 export function go(changes: Partial<Address>, { replace = false, soon = false } = {}): void {
-  here.value = { ...here.peek(), ...changes };
+  const next = { ...here.peek(), ...changes };
+  here.value = saved ? fixed(next, saved) : next;
   const hash = format(here.peek());
   if (soon) addressBar.replaceSoon(hash);
   else if (replace) addressBar.replace(hash);
@@ -76,18 +90,20 @@ export const model: ReadonlySignal<Model | undefined> = computed(() =>
 );
 
 /** The trace of the present sentence: follows the address by itself. */
-export const trace: ReadonlySignal<Loaded<Trace>> = traceFollower.current;
+export const trace: ReadonlySignal<Loaded<Trace>> = saved
+  ? signal<Loaded<Trace>>({ state: "ready", value: saved.trace })
+  : traceFollower.current;
 
 const wanted = computed(() =>
-  here.value.view === "explore" ? traceRequest(here.value, models.value.value) : null,
+  here.value.view === "explore" && !saved ? traceRequest(here.value, models.value.value) : null,
 );
 const wantedKey = computed(() => JSON.stringify(wanted.value));
 
 const changed = computed(() => here.value.prefix.length > 0 || here.value.without.length > 0);
 
-/** The trace with nothing forced and no head off, to compare with. */
+/** The trace with nothing forced and no head off, to compare with; a saved page has only one. */
 export const baseline: ReadonlySignal<Loaded<Trace>> = computed(() =>
-  changed.value ? baselineFollower.current.value : traceFollower.current.value,
+  changed.value && !saved ? baselineFollower.current.value : trace.value,
 );
 
 /** Counts how often the reader has asked to try again. */
@@ -101,15 +117,25 @@ export function retry(): void {
   if (baselineFollower.current.peek().state === "failed") baselineFollower.again();
 }
 
+/** In a frame whose address cannot change, a link of the page is followed without one. */
+function followInFrame(event: MouseEvent): void {
+  const target = event.target instanceof Element ? event.target.closest("a") : null;
+  const hash = target?.getAttribute("href");
+  if (!hash?.startsWith("#")) return;
+  event.preventDefault();
+  here.value = readAddress(hash);
+}
+
 /** Begin to follow the address bar and the server. Called once, by main. */
 export function start(): void {
   const read = (): void => {
     addressBar.forget();
-    const found = parse(location.hash);
+    const found = readAddress(location.hash);
     if (format(found) !== format(here.peek())) here.value = found;
   };
   addEventListener("hashchange", read);
   addEventListener("popstate", read);
+  if (addressBar.framed) addEventListener("click", followInFrame);
   // A link that is followed makes a new entry: the present one must be whole by then.
   addEventListener("click", addressBar.flush, true);
   addEventListener("pagehide", addressBar.flush);
@@ -125,6 +151,9 @@ export function start(): void {
     const typed = request !== null && request.text !== text && text !== "";
     text = request?.text ?? "";
     traceFollower.ask(request, typed ? REST : 0);
-    baselineFollower.ask(changed.value ? baselineRequest(request) : null, typed ? REST : 0);
+    baselineFollower.ask(
+      changed.value && !saved ? baselineRequest(request) : null,
+      typed ? REST : 0,
+    );
   });
 }

@@ -5,8 +5,8 @@ import { Num } from "../drawing/Number.tsx";
 import { copyText } from "../frame/clipboard.ts";
 import { say } from "../state/notices.ts";
 import { address, link, newText, retry } from "../state/store.ts";
-import { type Aligned, linkedTo, markOf } from "./alignment.ts";
 import { doubtOf, finished, partial, pointed } from "./translation.ts";
+import { type Aligned, linkedTo, markOf } from "./words.ts";
 
 const FLAGS: [keyof Flags, string][] = [
   ["truncated", "The limit of length ended the translation: something may be missing."],

@@ -9,11 +9,11 @@ import type {
   StreamRequest,
   Translation,
 } from "../api/types.ts";
+import type { Loaded } from "../state/follow.ts";
 import { follow } from "../state/follow.ts";
-import type { Loaded } from "../state/loaded.ts";
 import { streamRequest } from "../state/requests.ts";
 import { address, models, retries } from "../state/store.ts";
-import type { Word } from "./alignment.ts";
+import type { Word } from "./words.ts";
 
 const REST = 300;
 

@@ -1,6 +1,14 @@
 import { expect, test } from "vitest";
-import { aligned, linkedTo, markOf } from "./alignment.ts";
-import { differing, tokenSpans, wordAt, wordSpans, wordWeights } from "./words.ts";
+import {
+  aligned,
+  differing,
+  linkedTo,
+  markOf,
+  tokenSpans,
+  wordAt,
+  wordSpans,
+  wordWeights,
+} from "./words.ts";
 
 const SOURCE = "Le chat  dort.\nIci !";
 const PIECES = ["<2en>", "▁Le", "▁chat", "▁d", "ort", ".", "</s>", "▁Ici", "▁!", "</s>"];

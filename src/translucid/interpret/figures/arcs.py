@@ -9,15 +9,18 @@ from torch import Tensor
 from translucid.interpret.figures.colours import LIGHT
 from translucid.interpret.figures.drawing import (
     MARGIN,
+    SIZE,
     Drawing,
     heading,
     number,
     path,
     rect,
+    shortened,
     text,
+    text_width,
+    token_labels,
 )
-from translucid.interpret.figures.lettering import SIZE, shortened, text_width, token_labels
-from translucid.interpret.figures.names import (
+from translucid.interpret.figures.matrix import (
     ATTENTIONS,
     checked,
     checked_head,

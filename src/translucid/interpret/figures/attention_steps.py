@@ -17,15 +17,18 @@ from dataclasses import dataclass
 from translucid.interpret.figures.cells import Scale, cells, evenly, label_room
 from translucid.interpret.figures.drawing import (
     MARGIN,
+    SIZE,
     Drawing,
     heading,
     line,
     path,
     rect,
+    shortened,
     text,
+    text_width,
+    token_labels,
 )
-from translucid.interpret.figures.lettering import SIZE, shortened, text_width, token_labels
-from translucid.interpret.figures.names import (
+from translucid.interpret.figures.matrix import (
     checked,
     checked_head,
     checked_layer,
@@ -33,7 +36,6 @@ from translucid.interpret.figures.names import (
     key_tokens,
     query_tokens,
 )
-from translucid.interpret.figures.softmax import thousandths
 from translucid.interpret.trace import Side, Trace
 
 ROW = 20
@@ -321,3 +323,14 @@ def _strip(vector: Sequence[float], scale: Scale, x: float, y: float) -> str:
 
 def _mask_kind(found: Numbers, row: int) -> str:
     return "muted" if found.mask[row] == 0 else "strong"
+
+
+def thousandths(share: float) -> str:
+    """Return a share with three digits; one that they cannot show is not called 0.
+
+    >>> thousandths(0.25), thousandths(0.0001), thousandths(0.0)
+    ('0.250', '<.001', '0')
+    """
+    if share == 0:
+        return "0"
+    return f"{share:.3f}" if share >= 0.0005 else "<.001"

@@ -23,16 +23,14 @@ from translucid.interpret.figures.drawing import (
     line,
     number,
     path,
+    piece_label,
     rect,
+    shortened,
+    spaced,
     text,
     tooltip,
-)
-from translucid.interpret.figures.lettering import (
-    piece_label,
-    shortened,
     wrapped,
 )
-from translucid.interpret.figures.softmax import spaced
 from translucid.interpret.trace import Trace
 from translucid.translator import Translator
 

@@ -11,8 +11,16 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from translucid.interpret.figures.colours import level_of
-from translucid.interpret.figures.drawing import group, path, rect, text
-from translucid.interpret.figures.lettering import SIZE, SMALL, shortened, text_width
+from translucid.interpret.figures.drawing import (
+    SIZE,
+    SMALL,
+    group,
+    path,
+    rect,
+    shortened,
+    text,
+    text_width,
+)
 
 Ramp = Literal["h", "d"]
 Table = Sequence[Sequence[float]]

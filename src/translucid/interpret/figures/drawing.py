@@ -1,18 +1,15 @@
-"""Drawing: a picture as one value, and the few strokes that all pictures are made of.
-
-The SVG is written by hand: text stays text, colours are classes of one style sheet (see
-`colours`), and a picture says in words what it shows. Places are in pixels from the top left.
-"""
+"""Strokes, lettering and the `Drawing` that pictures return: SVG whose text stays text."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from translucid.interpret.figures.colours import LEVELS, LIGHT, style_sheet
-from translucid.interpret.figures.lettering import HEAD, legal, text_width, wrapped
+from translucid.interpret.trace import Trace, TraceToken
 
 MARGIN = 16
 WIDEST = 860  # pixels of a line of words, however wide the picture is
@@ -22,8 +19,7 @@ WIDEST = 860  # pixels of a line of words, however wide the picture is
 class Drawing:
     """A picture: its size in pixels, what it shows in a few words and in a sentence, its strokes.
 
-    `svg` is a whole file with a white ground; `inline` goes into a page, which has the style sheet
-    and its own ground.
+    `svg` is a whole file, with its style sheet and a white ground.
     """
 
     width: float
@@ -38,19 +34,12 @@ class Drawing:
         ground = rect(0, 0, self.width, self.height, "ground")
         classes = re.findall(r'class="([^"]*)"', ground + self.body)
         used = {name for names in classes for name in names.split()}
-        return self._element(f"<style>\n{style_sheet(LIGHT, used)}</style>\n{ground}") + "\n"
-
-    def inline(self) -> str:
-        """Return the picture as an element of a page that has the style sheet."""
-        return self._element("")
-
-    def _element(self, before: str) -> str:
         size = f'width="{number(self.width)}" height="{number(self.height)}"'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="figure" {size} '
             f'viewBox="0 0 {number(self.width)} {number(self.height)}" role="img">'
             f"<title>{written(self.title)}</title><desc>{written(self.description)}</desc>"
-            f"{before}{self.body}</svg>"
+            f"<style>\n{style_sheet(LIGHT, used)}</style>\n{ground}{self.body}</svg>\n"
         )
 
 
@@ -141,3 +130,131 @@ def colour_bar(
         text(start + width + 6, y, high, "muted"),
     ]
     return parts, start + width + 6 + text_width(high) - x
+
+
+SIZE = 12  # of plain text, in pixels
+SMALL = 10
+HEAD = 15
+
+_WIDTHS = {
+    **dict.fromkeys("ijlI'|", 300),
+    **dict.fromkeys(" .,:;!·", 330),
+    **dict.fromkeys('ftr()[]/-"', 410),
+    **dict.fromkeys("scvxyzkJ", 580),
+    **dict.fromkeys("ABCDEGHKNOPQRSUVXYZ&", 720),
+    **dict.fromkeys("w+=<>~≤≥−×√→", 840),
+    **dict.fromkeys("mMW@%…—", 990),
+}
+_PLAIN = 640
+
+
+def text_width(text: str, size: float = SIZE) -> float:
+    """Return about how wide a text is, in pixels; rather too wide than too narrow.
+
+    >>> round(text_width("attention", 10))
+    47
+    """
+    return size * sum(map(_width, text)) / 1000
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1000
+    base = unicodedata.normalize("NFD", character)[0]
+    return _WIDTHS.get(base, _PLAIN)
+
+
+def shortened(text: str, width: float, size: float = SIZE) -> str:
+    """Return the text, or as much of it as fits into a width with an ellipsis.
+
+    >>> shortened("internationalisation", 60)
+    'interna…'
+    """
+    if text_width(text, size) <= width:
+        return text
+    while text and text_width(f"{text}…", size) > width:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def wrapped(text: str, width: float, size: float = SIZE) -> list[str]:
+    """Return the lines of a text that is broken at spaces to fit into a width.
+
+    A word that is wider than a line, such as a sentence of a script without spaces, is broken too.
+    """
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer, size) <= width:
+            lines[-1] = longer
+        else:
+            lines += _broken(word, width, size)
+    return lines
+
+
+def _broken(word: str, width: float, size: float) -> list[str]:
+    """Return a word in parts that fit into a width, each of a character or more."""
+    parts = [""]
+    for character in word:
+        if parts[-1] and text_width(parts[-1] + character, size) > width:
+            parts.append("")
+        parts[-1] += character
+    return parts
+
+
+SPACES = ("▁", " ")  # how pieces spell the space before a word
+
+_ILLEGAL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def legal(text: str) -> str:
+    """Return the text with a sign in place of characters that XML cannot hold.
+
+    >>> legal("a\x07b")
+    'a�b'
+    """
+    return _ILLEGAL.sub("�", text)
+
+
+def token_labels(tokens: Sequence[TraceToken]) -> list[str]:
+    """Return how tokens are shown: words as they are, what continues a word after a dot.
+
+    ``▁tired`` is *tired*, ``ing`` after it is *·ing*. Where the pieces know no words, because each
+    is a character, they are shown as they are.
+    """
+    return piece_labels([token.piece for token in tokens])
+
+
+def piece_labels(pieces: Iterable[str]) -> list[str]:
+    """Return how pieces of a vocabulary are shown (see `token_labels`).
+
+    >>> piece_labels(["▁over", "ing", "</s>"])
+    ['over', '·ing', '</s>']
+    """
+    pieces = list(pieces)
+    spaced = marks_words(pieces)
+    return [piece_label(piece, spaced) for piece in pieces]
+
+
+def marks_words(pieces: Iterable[str]) -> bool:
+    """Tell whether pieces have the space before a word in them, as words and subwords do."""
+    return any(len(piece) > 1 and piece.startswith(SPACES) for piece in pieces)
+
+
+def spaced(trace: Trace) -> bool:
+    """Tell whether the vocabulary of a trace marks the space before a word."""
+    return marks_words(token.piece for token in (*trace.source_tokens, *trace.target_tokens))
+
+
+def piece_label(piece: str, spaced: bool) -> str:
+    """Return how one piece is shown; `spaced`: the vocabulary marks the space before a word."""
+    shown = piece.replace("▁", " ")
+    if not shown.strip():
+        return "␣"
+    if shown.startswith("<") and shown.endswith(">") and len(shown) > 2:
+        return shown
+    if spaced and not shown.startswith(" "):
+        return "·" + shown
+    return shown.removeprefix(" ").replace(" ", "␣")

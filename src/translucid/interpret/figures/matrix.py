@@ -1,16 +1,14 @@
-"""Attention as matrices: any head by itself, all heads of an attention as a grid.
-
-A row is a token that looks, a column a token that is looked at; a row sums to 1.
-"""
+"""Attention as tables: one head, all heads, the alignment of words, and rollout."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 from torch.nn.functional import max_pool2d
 
+from translucid.errors import InputError
 from translucid.interpret.figures.cells import (
     WEIGHTS,
     Scale,
@@ -23,6 +21,7 @@ from translucid.interpret.figures.cells import (
     future,
     label_room,
     row_labels,
+    upwards,
     values_in,
 )
 from translucid.interpret.figures.drawing import (
@@ -32,17 +31,11 @@ from translucid.interpret.figures.drawing import (
     group,
     heading,
     text,
+    text_width,
+    token_labels,
 )
-from translucid.interpret.figures.lettering import text_width, token_labels
-from translucid.interpret.figures.names import (
-    ATTENTIONS,
-    checked_head,
-    checked_layer,
-    head_name,
-    key_tokens,
-    query_tokens,
-)
-from translucid.interpret.trace import Side, Trace
+from translucid.interpret.rollout import attention_rollout
+from translucid.interpret.trace import Side, Trace, TraceToken
 
 ROOM = 620  # pixels for the columns of a matrix
 NARROWEST = 420  # of a picture, so that its title has room
@@ -243,3 +236,93 @@ class _Grid:
             whole = (weights_LM * 100).round().int().flatten().tolist()
             values = f' data-values="{" ".join(str(value or "") for value in whole)}"'
         return f'class="small-matrix" data-side="{self.side}"{values}'
+
+
+ATTENTIONS: dict[Side, str] = {
+    "encoder": "Self-attention of the encoder",
+    "decoder": "Masked self-attention of the decoder",
+    "cross": "Cross-attention",
+}
+
+
+def head_name(side: Side, layer: int, head: int) -> str:
+    """Return what a head is called in a title."""
+    return f"{ATTENTIONS[side]}, layer {layer}, head {head}"
+
+
+def query_tokens(trace: Trace, side: Side) -> tuple[TraceToken, ...]:
+    """Return the tokens that look: the rows of an attention."""
+    return trace.source_tokens if side == "encoder" else trace.target_tokens
+
+
+def key_tokens(trace: Trace, side: Side) -> tuple[TraceToken, ...]:
+    """Return the tokens that are looked at: the columns of an attention."""
+    return trace.target_tokens if side == "decoder" else trace.source_tokens
+
+
+def checked(name: str, value: int, count: int, what: str) -> int:
+    """Return a number that counts from 0, or raise InputError that says which there are."""
+    if not 0 <= value < count:
+        allowed = "only 0" if count == 1 else f"0 to {count - 1}"
+        raise InputError(f"{name} {value}: this {what} has {count}, counted from 0: {allowed}")
+    return value
+
+
+def checked_layer(trace: Trace, side: Side, layer: int) -> int:
+    """Return the number of a layer that has this attention, or raise InputError."""
+    stack = "encoder" if side == "encoder" else "decoder"
+    return checked("layer", layer, trace.layers(side), stack)
+
+
+def checked_head(trace: Trace, head: int) -> int:
+    """Return the number of a head, or raise InputError."""
+    return checked("head", head, trace.model.heads, "network")
+
+
+_SIDES: dict[Side, str] = {
+    "encoder": "what of the source is in each encoder position",
+    "decoder": "what of the target is in each decoder position",
+    "cross": "what of the source is in each decoder position",
+}
+
+
+def alignment(trace: Trace) -> Drawing:
+    """Return the alignment of a translation; the best source token of each row is outlined."""
+    table = trace.alignment().tolist()
+    shown = Matrix(
+        rows=token_labels(trace.target_tokens)[1:],
+        columns=token_labels(trace.source_tokens),
+        table=table,
+        scale=WEIGHTS,
+        row_axis="translation",
+        column_axis="source",
+        ends=("0", "1"),
+        marked=[(row, max(range(len(r)), key=r.__getitem__)) for row, r in enumerate(table)],
+    )
+    outlined = "Outlined: where each token looked most." if table else "Nothing was written."
+    return matrix("Alignment", [_whose(trace), outlined], shown)
+
+
+def _whose(trace: Trace) -> str:
+    """Say which heads the alignment is of, and no more of them than is known."""
+    heads = ", ".join(f"{layer}.{head}" for layer, head in trace.alignment_heads)
+    if trace.alignment_found:
+        return f"Mean of the cross-attention heads found to align best (layer.head: {heads})."
+    return (
+        f"Mean of all cross-attention heads of one layer (layer.head: {heads}): the usual choice "
+        "where it was not measured which heads align best."
+    )
+
+
+def rollout(trace: Trace, side: Side) -> Drawing:
+    """Return attention rollout: how much of each input is in each position after all layers."""
+    mixed = attention_rollout(trace, side)
+    scale = upwards(mixed.tolist())  # few weights are large after so many mixtures
+    shown = replace(
+        attention_table(trace, side, mixed), scale=scale, ends=("0", f"{scale.high:.2f}")
+    )
+    notes = [
+        "The attention of all layers multiplied, half of each position staying where it is "
+        "(Abnar and Zuidema 2020)."
+    ]
+    return matrix(f"Attention rollout: {_SIDES[side]}", notes, shown)

@@ -1,36 +1,38 @@
 """The panels: every picture by its name, what it needs, and how its parts are chosen.
 
-Layers, heads and steps are counted from 0.
+Python draws what goes into a paper, as SVG, PNG or PDF. All other pictures are the page's, which a
+panel names too: `explain -o x.html --panel NAME` opens there. Layers, heads and steps are counted
+from 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal
+from urllib.parse import urlencode
 
-from translucid.built_in import DEFAULT
 from translucid.errors import InputError, nearest
-from translucid.interpret.figures.alignment import alignment, rollout
 from translucid.interpret.figures.arcs import arcs
 from translucid.interpret.figures.attention_steps import attention_steps
 from translucid.interpret.figures.beam_tree import beam_tree
-from translucid.interpret.figures.cache_bars import cache_bars
+from translucid.interpret.figures.charts import Course, run_curve
 from translucid.interpret.figures.drawing import Drawing
-from translucid.interpret.figures.film_strip import Frame, film_strip
-from translucid.interpret.figures.lens_grid import decoder_lens_grid, logit_lens_grid
-from translucid.interpret.figures.matrix import head_grid, head_matrix
-from translucid.interpret.figures.names import query_tokens
+from translucid.interpret.figures.matrix import (
+    alignment,
+    checked,
+    checked_head,
+    checked_layer,
+    head_grid,
+    head_matrix,
+    query_tokens,
+    rollout,
+)
 from translucid.interpret.figures.positions import (
     position_curves,
     position_heat,
     position_similarity,
 )
-from translucid.interpret.figures.residuals import residual_norms
-from translucid.interpret.figures.run_curve import Course, run_curve
-from translucid.interpret.figures.softmax import softmax_temperatures, steps
-from translucid.interpret.figures.vectors import embeddings, feed_forward
-from translucid.interpret.lens import decoder_lens, logit_lens
 from translucid.interpret.trace import Side, Trace
 from translucid.translator import Translator
 
@@ -53,27 +55,69 @@ class Choice:
 
 @dataclass(frozen=True)
 class Material:
-    """What pictures are made from; the network and what a run left only some of them need."""
+    """What pictures are made from; the network and the course of a run only some of them need."""
 
     trace: Trace
     translator: Translator | None = None
-    frames: Sequence[Frame] = ()
     course: Course | None = None
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A picture: what it shows, the options that mean something to it, and how it is drawn."""
+    """A picture: what it shows, the options that mean something to it, and who draws it.
+
+    `page` is the page's panel that shows it, `address` what is chosen there beside the options.
+    Where `draw` is None, only the page draws it.
+    """
 
     about: str
     options: tuple[Option, ...]
-    draw: Callable[[Material, Choice], Drawing]
+    page: str
+    draw: Callable[[Material, Choice], Drawing] | None = None
+    address: dict[str, str] = field(default_factory=dict)
 
 
 def draw(name: str, material: Material, choice: Choice) -> Drawing:
     """Return the picture of a panel; what was chosen must mean something to it."""
     check_choice(name, choice)
-    return panel_of(name).draw(material, choice)
+    check_drawn(name)
+    panel = panel_of(name)
+    assert panel.draw is not None
+    return panel.draw(material, choice)
+
+
+def check_drawn(name: str) -> None:
+    """Raise InputError where only the page draws a panel."""
+    if panel_of(name).draw is None:
+        drawn = ", ".join(other for other, panel in PANELS.items() if panel.draw is not None)
+        raise InputError(
+            f"the panel {name} is drawn by the page: write .html, open it, and save the picture "
+            f"from there. As files of their own there are: {drawn}"
+        )
+
+
+def page_address(name: str | None, trace: Trace, choice: Choice) -> str:
+    """Return where the page opens that shows a panel (None: its first), such as #/explore/cache."""
+    panel = None if name is None else panel_of(name)
+    asked = dict(panel.address) if panel else {}
+    side = choice.side or _side(asked.get("side", "cross"))
+    if choice.layer is not None or choice.head is not None:
+        layer, head = default_head(trace, side, choice)
+        asked |= {"layer": str(checked_layer(trace, side, layer)), "head": str(head)}
+        checked_head(trace, head)
+    if choice.side is not None:
+        asked["side"] = side
+    if choice.step is not None:
+        looks = panel is not None and panel.page == "steps"
+        count = len(query_tokens(trace, side) if looks else trace.steps)
+        asked["query" if looks else "step"] = str(checked("step", choice.step, count, "sentence"))
+    where = f"#/explore/{'map' if panel is None else panel.page}"
+    return f"{where}?{urlencode(asked)}" if asked else where
+
+
+def _side(name: str) -> Side:
+    sides: dict[str, Side] = {"encoder": "encoder", "decoder": "decoder", "cross": "cross"}
+    return sides[name]
 
 
 def check_choice(name: str, choice: Choice) -> None:
@@ -135,53 +179,9 @@ def default_query(trace: Trace, side: Side) -> int:
     return len(query_tokens(trace, side)) // 2
 
 
-def _softmax(material: Material, choice: Choice) -> Drawing:
-    return softmax_temperatures(material.trace, unsure_step(material.trace, choice.step))
-
-
-def unsure_step(trace: Trace, chosen: int | None) -> int:
-    """Return the chosen step, or the one at which the network was least sure."""
-    if chosen is not None:
-        return chosen
-    return max(range(len(trace.steps)), key=lambda number: trace.steps[number].entropy)
-
-
-def _feed_forward(material: Material, choice: Choice) -> Drawing:
-    stack = "encoder" if choice.side in (None, "encoder") else "decoder"
-    return feed_forward(material.trace, stack, choice.layer or 0)
-
-
 def _beam(material: Material, choice: Choice) -> Drawing:
     del choice
     return beam_tree(material.trace, material.translator)
-
-
-def _network(material: Material, panel: str) -> Translator:
-    if material.translator is None:
-        raise InputError(
-            f"the panel {panel} needs the network itself: give it with -m MODEL (-m {DEFAULT.name} "
-            "is the built-in one)"
-        )
-    return material.translator
-
-
-def _logit_lens(material: Material, choice: Choice) -> Drawing:
-    del choice
-    network = _network(material, "lens")
-    return logit_lens_grid(material.trace, logit_lens(network, material.trace))
-
-
-def _decoder_lens(material: Material, choice: Choice) -> Drawing:
-    del choice
-    network = _network(material, "decoder-lens")
-    return decoder_lens_grid(material.trace, decoder_lens(network, material.trace))
-
-
-def _film(material: Material, choice: Choice) -> Drawing:
-    if not material.frames:
-        raise InputError("the panel film needs the checkpoints of a run: give it with --run RUN")
-    side = choice.side or "cross"
-    return film_strip(material.frames, side, *default_head(material.frames[-1].trace, side, choice))
 
 
 def _curve(material: Material, choice: Choice) -> Drawing:
@@ -195,56 +195,72 @@ def _whole(draw_trace: Callable[[Trace], Drawing]) -> Callable[[Material, Choice
     return lambda material, _choice: draw_trace(material.trace)
 
 
+_ANY: tuple[Option, ...] = ("side", "layer", "head", "step")
+
 PANELS: dict[str, Panel] = {
-    "embeddings": Panel("what enters the encoder: words and places", (), _whole(embeddings)),
-    "positions": Panel("positional encoding as a heat map", (), _whole(position_heat)),
-    "position-curves": Panel("single dimensions of it as curves", (), _whole(position_curves)),
-    "position-similarity": Panel("how alike positions are", (), _whole(position_similarity)),
+    "embeddings": Panel("what enters the encoder: words and places", (), "tokens"),
+    "positions": Panel("positional encoding as a heat map", (), "tokens", _whole(position_heat)),
+    "position-curves": Panel(
+        "single dimensions of it as curves", (), "tokens", _whole(position_curves)
+    ),
+    "position-similarity": Panel(
+        "how alike positions are", (), "tokens", _whole(position_similarity)
+    ),
     "attention-steps": Panel(
         "the six steps of attention for one token, with all numbers",
-        ("side", "layer", "head", "step"),
+        _ANY,
+        "steps",
         _six_steps,
+        {"side": "encoder"},
     ),
     "encoder": Panel(
-        "self-attention of the encoder: all heads, or one", ("layer", "head"), _attention("encoder")
+        "self-attention of the encoder: all heads, or one",
+        ("layer", "head"),
+        "attention",
+        _attention("encoder"),
+        {"side": "encoder"},
     ),
     "decoder": Panel(
         "masked self-attention of the decoder: all heads, or one",
         ("layer", "head"),
+        "attention",
         _attention("decoder"),
+        {"side": "decoder"},
     ),
     "cross": Panel(
         "attention of the translation to the source: all heads, or one",
         ("layer", "head"),
+        "attention",
         _attention("cross"),
+        {"side": "cross"},
     ),
     "arcs": Panel(
         "attention as lines between tokens: a head, or all heads of a layer",
-        ("side", "layer", "head", "step"),
+        _ANY,
+        "attention",
         _arcs,
+        {"shape": "arcs"},
     ),
-    "alignment": Panel("which words belong together", (), _whole(alignment)),
+    "alignment": Panel("which words belong together", (), "attention", _whole(alignment)),
     "rollout": Panel(
         "attention of all layers multiplied",
         ("side",),
+        "attention",
         lambda material, choice: rollout(material.trace, choice.side or "cross"),
+        {"x-draw": "rollout"},
     ),
-    "residuals": Panel("length of the residual stream", (), _whole(residual_norms)),
-    "feed-forward": Panel(
-        "inner activations of a feed-forward layer", ("side", "layer"), _feed_forward
-    ),
-    "lens": Panel("what each decoder layer would say (logit lens)", (), _logit_lens),
-    "decoder-lens": Panel(
-        "what the decoder would say reading each encoder layer", (), _decoder_lens
-    ),
-    "steps": Panel("every step: what was written, what else might be", (), _whole(steps)),
-    "softmax": Panel("softmax of a step at several temperatures", ("step",), _softmax),
-    "beam": Panel("tree of the search, and the length-penalty arithmetic", (), _beam),
-    "cache": Panel("what the cache computed, reused and saved", (), _whole(cache_bars)),
+    "residuals": Panel("vectors of the residual stream", (), "map"),
+    "feed-forward": Panel("inner activations of a feed-forward layer", ("side", "layer"), "map"),
+    "lens": Panel("what each decoder layer would say (logit lens)", (), "lens"),
+    "decoder-lens": Panel("what the decoder would say reading each encoder layer", (), "lens"),
+    "steps": Panel("every step: what was written, what else might be", (), "output"),
+    "softmax": Panel("softmax of a step at any temperature", ("step",), "output"),
+    "beam": Panel("tree of the search, and the length-penalty arithmetic", (), "search", _beam),
+    "cache": Panel("what the cache computed, reused and saved", (), "cache"),
     "film": Panel(
         "a head and the translation over the checkpoints of a run",
         ("side", "layer", "head"),
-        _film,
+        "training",
     ),
-    "curve": Panel("loss and learning rate of a run", (), _curve),
+    "curve": Panel("loss and learning rate of a run", (), "training", _curve),
 }

@@ -29,13 +29,13 @@ from translucid.interpret.figures.charts import (
 from translucid.interpret.figures.colours import LIGHT
 from translucid.interpret.figures.drawing import (
     MARGIN,
+    SIZE,
     Drawing,
     colour_bar,
     heading,
     number,
     text,
 )
-from translucid.interpret.figures.lettering import SIZE
 from translucid.interpret.trace import Trace
 from translucid.model.positional import sinusoids
 

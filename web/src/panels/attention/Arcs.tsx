@@ -6,11 +6,9 @@ import { palette } from "../../drawing/colours.ts";
 import { LABEL_FONT } from "../../drawing/matrixPaint.ts";
 import { step } from "../../state/player.ts";
 import { highlight } from "../../state/store.ts";
-import { paintCurves } from "./arcsPaint.ts";
-import { curvesOf, type Stage, stageOf } from "./curves.ts";
-import { marked } from "./marked.ts";
-import { TokenButtons } from "./TokenButtons.tsx";
-import { labels, type Sentences } from "./tokens.ts";
+import { curvesOf, paintCurves, type Row, type Stage, stageOf, TOKEN_HEIGHT } from "./curves.ts";
+import { labels, type Sentences, type Stream } from "./tokens.ts";
+import { marked, within } from "./view.ts";
 
 export interface ArcsProps {
   sentences: Sentences;
@@ -102,5 +100,69 @@ export function measuredStage(sentences: Sentences): Stage {
     sentences,
     labels(sentences.queries).map(width),
     labels(sentences.keys).map(width),
+  );
+}
+
+/* Tokens of a drawing as buttons, each at its place; one stop of Tab, arrow keys move along. */
+
+interface TokenButtonsProps {
+  row: Row;
+  names: string[];
+  stream: Stream;
+  label: string;
+  /** The token that is in view. */
+  current?: number;
+  /** Tokens whose lines are not shown. */
+  faded: ReadonlySet<number>;
+  onPick?: (index: number) => void;
+}
+
+/** A row of tokens. Pointing at one, or focusing it, makes it the highlight of the whole page. */
+function TokenButtons(props: TokenButtonsProps) {
+  const list = useRef<HTMLUListElement>(null);
+  const { row, names, stream, current = 0 } = props;
+  const light = (index: number) => () => {
+    highlight.value = { stream, index };
+  };
+  // A pointer that goes must not take what the keyboard has lit meanwhile, nor the other way.
+  const leave = (index: number) => () => {
+    const now = highlight.peek();
+    if (now?.stream === stream && now.index === index) highlight.value = null;
+  };
+  const move = (event: KeyboardEvent, from: number): void => {
+    const to = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 0, End: names.length - 1 }[
+      event.key
+    ];
+    if (to === undefined) return;
+    event.preventDefault();
+    list.current?.querySelectorAll("button")[within(to, names.length)]?.focus();
+  };
+  return (
+    <ul class="attention-tokens" ref={list} aria-label={props.label} data-own-keys>
+      {names.map((name, index) => (
+        <li key={index}>
+          <button
+            type="button"
+            data-faded={props.faded.has(index)}
+            aria-current={props.onPick && index === current ? "true" : undefined}
+            tabIndex={index === current ? 0 : -1}
+            style={{
+              left: `${(row.middles[index] ?? 0) - (row.widths[index] ?? 0) / 2}px`,
+              top: `${row.top}px`,
+              width: `${row.widths[index] ?? 0}px`,
+              height: `${TOKEN_HEIGHT}px`,
+            }}
+            onPointerEnter={light(index)}
+            onPointerLeave={leave(index)}
+            onFocus={light(index)}
+            onBlur={leave(index)}
+            onKeyDown={(event) => move(event, index)}
+            onClick={() => props.onPick?.(index)}
+          >
+            {name}
+          </button>
+        </li>
+      ))}
+    </ul>
   );
 }

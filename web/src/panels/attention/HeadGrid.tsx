@@ -9,10 +9,9 @@ import { go } from "../../state/store.ts";
 import { sameHead } from "../lens/headList.ts";
 import { setExtra, stretched } from "./inView.ts";
 import { largest } from "./reading.ts";
-import { measure, roleOf } from "./statistics.ts";
 import { thumbnail } from "./thumbnail.ts";
 import type { Sentences } from "./tokens.ts";
-import { marksOf, roleInWords } from "./words.ts";
+import { marksOf, roleInWords, statisticsOf } from "./words.ts";
 
 export interface HeadGridProps {
   trace: Trace;
@@ -110,10 +109,7 @@ interface SmallHeadProps {
 
 function SmallHead({ trace, sentences, weights, id, chosen }: SmallHeadProps) {
   const own = useMemo(() => part(weights, id.head), [weights, id.head]);
-  const role = useMemo(
-    () => roleInWords(roleOf(measure(own, sentences)), sentences.side),
-    [own, sentences],
-  );
+  const role = roleInWords(statisticsOf(trace, id).role, id.side);
   const colours = palette();
   const most = stretched.value ? largest(own) : 1;
   const image = useMemo(

@@ -1,18 +1,18 @@
 /** One head large: as a matrix or as lines, with what the word in view looks at. */
 import { useMemo } from "preact/hooks";
 import { type Tensor, value } from "../../api/tensors.ts";
+import { Bars } from "../../drawing/Bars.tsx";
 import { Matrix } from "../../drawing/Matrix.tsx";
+import { Num } from "../../drawing/Number.tsx";
 import { printed } from "../../drawing/numbers.ts";
 import { step } from "../../state/player.ts";
 import { go, highlight } from "../../state/store.ts";
 import { Arcs } from "./Arcs.tsx";
 import { pointed, query, shape, stretched } from "./inView.ts";
-import { marked } from "./marked.ts";
-import { Reading } from "./Reading.tsx";
-import { largest } from "./reading.ts";
+import { largest, type Reading as Read, readColumn, readRow, told } from "./reading.ts";
 import { isMasked, labels, type Sentences } from "./tokens.ts";
-import { rowInView } from "./view.ts";
-import { WHY_HIDDEN } from "./words.ts";
+import { marked, rowInView } from "./view.ts";
+import { rowInWords, WHY_HIDDEN } from "./words.ts";
 
 /** Matrices of more columns than this have no room for numbers in their cells. */
 const PRINTED = 22;
@@ -136,4 +136,84 @@ function cellInWords(
   const pair = `“${names.queries[row]}” → “${names.keys[column]}”`;
   if (isMasked(sentences.side, row, column)) return `${pair}: weight 0, ${WHY_HIDDEN}`;
   return `${pair}: ${printed(weight, 4)}`;
+}
+
+/* What one word looks at and who looks at it, with the numbers. */
+
+/** Entries of a list; the rest is added up below it. */
+const MOST = 8;
+
+interface ReadingProps {
+  weights: Tensor;
+  sentences: Sentences;
+  row: number;
+  column: number;
+  hidden: ReadonlySet<number>;
+}
+
+/** Two lists: the row (what it looks at) and the column (who looks at it). */
+function Reading({ weights, sentences, row, column, hidden }: ReadingProps) {
+  const queries = labels(sentences.queries);
+  const keys = labels(sentences.keys);
+  const one = { queries: told(queries), keys: told(keys) };
+  const looks = readRow(weights, row, sentences, hidden, MOST);
+  const seen = readColumn(weights, column, sentences, MOST);
+  return (
+    <div class="attention-reading">
+      <section data-reading="row" data-place={row}>
+        <h4>
+          What “{queries[row]}” looks at <span>{rowInWords(sentences, queries, row)}</span>
+        </h4>
+        <Shares reading={looks} names={one.keys} label={`What “${queries[row]}” looks at`} />
+        <Sum reading={looks} what="row" />
+      </section>
+      <section data-reading="column" data-place={column}>
+        <h4>
+          Who looks at “{keys[column]}” <span>column {column}</span>
+        </h4>
+        <Shares reading={seen} names={one.queries} label={`Who looks at “${keys[column]}”`} />
+        <Sum reading={seen} what="column" />
+      </section>
+    </div>
+  );
+}
+
+function Shares({ reading, names, label }: { reading: Read; names: string[]; label: string }) {
+  return (
+    <Bars
+      label={label}
+      most={1}
+      digits={4}
+      bars={reading.top.map(({ place, weight }) => ({ name: names[place] ?? "", value: weight }))}
+    />
+  );
+}
+
+function Sum({ reading, what }: { reading: Read; what: "row" | "column" }) {
+  const { others, hidden, masked, total } = reading;
+  return (
+    <p class="attention-sum">
+      {others.count > 0 && (
+        <>
+          {others.count} more together <Num value={others.weight} digits={4} />.{" "}
+        </>
+      )}
+      {hidden.count > 0 && (
+        <>
+          Not shown: {hidden.count} {hidden.count === 1 ? "symbol" : "symbols"} with{" "}
+          <Num value={hidden.weight} digits={4} />.{" "}
+        </>
+      )}
+      {masked > 0 && `${maskedInWords(masked, what)} `}
+      {what === "row" ? "All together " : "A column need not sum to 1: here it is "}
+      <Num value={total} digits={4} />.
+    </p>
+  );
+}
+
+function maskedInWords(count: number, what: "row" | "column"): string {
+  if (what === "row") {
+    return `${count} later ${count === 1 ? "token is" : "tokens are"} hidden: weight exactly 0.`;
+  }
+  return `${count} earlier ${count === 1 ? "row" : "rows"} could not see it.`;
 }

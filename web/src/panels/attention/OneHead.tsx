@@ -1,7 +1,7 @@
 /** The figure of one head, with its switches. */
 import { useMemo } from "preact/hooks";
-import type { Tensor } from "../../api/tensors.ts";
-import type { HeadId, Trace } from "../../api/types.ts";
+import { attentionName, part, type Tensor } from "../../api/tensors.ts";
+import type { HeadId, HeadRole, Trace } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Num } from "../../drawing/Number.tsx";
@@ -9,17 +9,23 @@ import { printed } from "../../drawing/numbers.ts";
 import { Segmented } from "../../drawing/Segmented.tsx";
 import { matrixPicture, type Picture } from "../../drawing/svg.ts";
 import { address, go, link } from "../../state/store.ts";
+import { useTensor } from "../../state/useTensor.ts";
 import { measuredStage } from "./Arcs.tsx";
 import { curvesOf, FAINTEST } from "./curves.ts";
-import { Facts } from "./Facts.tsx";
 import { type Drawn, drawn, hiding, setExtra, shape, stretched } from "./inView.ts";
 import { Large } from "./Large.tsx";
 import { arcsPicture, weightsTable } from "./pictures.ts";
 import { largest, shareOn } from "./reading.ts";
 import { isMasked, isText, labels, type Sentences } from "./tokens.ts";
-import { useDrawn } from "./useDrawn.ts";
 import { rowInView } from "./view.ts";
-import { largeTitle, SUMMARIES } from "./words.ts";
+import {
+  kindInWords,
+  largestShare,
+  largeTitle,
+  marksOf,
+  SUMMARIES,
+  statisticsOf,
+} from "./words.ts";
 
 export interface OneHeadProps {
   trace: Trace;
@@ -34,7 +40,7 @@ const NONE: ReadonlySet<number> = new Set();
 export function OneHead({ trace, sentences, layers, chosen }: OneHeadProps) {
   const weights = useDrawn(trace, layers, chosen, drawn.value);
   const symbols = useMemo(() => symbolColumns(sentences), [sentences]);
-  if (!weights) return <p class="muted">Gathering the other attentions …</p>;
+  if (!weights) return <p class="muted">Fetching the weights …</p>;
   const title = largeTitle(drawn.value, chosen);
   const hidden = hiding.value ? symbols : NONE;
   return (
@@ -46,7 +52,7 @@ export function OneHead({ trace, sentences, layers, chosen }: OneHeadProps) {
       caption={<Caption sentences={sentences} weights={weights} />}
     >
       {drawn.value === "head" ? (
-        <Facts trace={trace} head={chosen} weights={weights} sentences={sentences} />
+        <Facts trace={trace} head={chosen} />
       ) : (
         <p class="attention-facts">{SUMMARIES[drawn.value]}</p>
       )}
@@ -199,4 +205,78 @@ function pictureOf(
     range: [0, stretched.peek() ? largest(weights) : 1],
     colours,
   });
+}
+
+/* What a head does on this sentence, in words. */
+
+/** Smaller shares than this say nothing about a head. */
+const WORTH_SAYING = 0.2;
+
+/** What is said first of heads that no kind of token gives a name to. */
+const SPREAD: Partial<Record<HeadRole, string>> = {
+  broad: "Broad: it looks at everything almost alike. ",
+  mixed: "Mixed: no kind of token gets half of it. ",
+};
+
+interface FactsProps {
+  trace: Trace;
+  head: HeadId;
+}
+
+/** The entropy of a head and where most of its attention goes. */
+function Facts({ trace, head }: FactsProps) {
+  const found = statisticsOf(trace, head);
+  const most = largestShare(found);
+  const marks = marksOf(trace, head);
+  return (
+    <div class="attention-facts">
+      <p>
+        {SPREAD[found.role] ?? ""}
+        {most && most.share >= WORTH_SAYING && (
+          <>
+            Most goes to <strong>{kindInWords(most.kind, head.side)}</strong>:{" "}
+            <Num value={most.share} digits={3} /> of the attention of the rows that have one.{" "}
+          </>
+        )}
+        Rows are as spread out as looking at <Num value={Math.exp(found.entropy)} digits={1} />{" "}
+        tokens evenly (entropy{" "}
+        <span data-fact="entropy">
+          <Num value={found.entropy} digits={3} />
+        </span>{" "}
+        nats, <Num value={found.evenness} digits={2} /> of even attention's), on average{" "}
+        <span data-fact="distance">
+          <Num value={found.distance} digits={1} />
+        </span>{" "}
+        tokens {head.side === "cross" ? "off the straight line between the sentences" : "away"}.
+      </p>
+      {marks.includes("aligns words") && (
+        <p>★ One of the heads that the page's word alignment is read from.</p>
+      )}
+      {marks.includes("switched off") && (
+        <p>
+          This head is switched off: its weights are computed, but zeros go on in place of its
+          output.
+        </p>
+      )}
+    </div>
+  );
+}
+
+/**
+ * Return the weights that are drawn large: a head's, the mean of its layer, or rollout over all
+ * layers; undefined until they are here. Neither summary is a number that the network computes:
+ * the library does, and the trace has them as tensors.
+ */
+function useDrawn(
+  trace: Trace,
+  layers: Tensor[],
+  { side, layer, head }: HeadId,
+  drawn: Drawn,
+): Tensor | undefined {
+  const mean = `${attentionName(side, layer)}.mean_weights`;
+  const name = { head: null, mean, rollout: `rollout.${side}` }[drawn];
+  const summary = useTensor(trace, name);
+  const own = layers[layer];
+  const one = useMemo(() => own && part(own, head), [own, head]);
+  return drawn === "head" ? one : summary;
 }

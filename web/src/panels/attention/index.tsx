@@ -1,6 +1,6 @@
 /** The three attentions: all heads as small pictures, one head large (sections 3.2.1 to 3.2.3). */
 import { useEffect, useMemo } from "preact/hooks";
-import { part, type Tensor } from "../../api/tensors.ts";
+import type { Tensor } from "../../api/tensors.ts";
 import type { HeadId, Side, Trace } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
@@ -8,12 +8,10 @@ import { Segmented } from "../../drawing/Segmented.tsx";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { go } from "../../state/store.ts";
 import { HeadGrid } from "./HeadGrid.tsx";
-import { head, layer, pointed, side, stretched } from "./inView.ts";
+import { head, layer, pointed, side, stretched, useLayers } from "./inView.ts";
 import { OneHead } from "./OneHead.tsx";
 import { headsPicture, headsTable } from "./pictures.ts";
-import { measure, roleOf } from "./statistics.ts";
 import { ATTENTIONS, type Sentences, sentencesOf } from "./tokens.ts";
-import { useLayers } from "./useLayers.ts";
 import { headInView } from "./view.ts";
 import { EXPLAINED, marksOf, roleInWords } from "./words.ts";
 import "./attention.css";
@@ -107,10 +105,8 @@ function AllHeads({ trace, sentences, layers, chosen }: AllHeadsProps) {
           see it large.
         </>
       }
-      picture={() =>
-        headsPicture(title, captured(trace, layers, sentences), size(layers), palette())
-      }
-      table={() => headsTable(measured(layers, sentences))}
+      picture={() => headsPicture(title, captured(trace, chosen.side), size(layers), palette())}
+      table={() => headsTable(headsOf(trace, chosen.side))}
     >
       <HeadGrid trace={trace} sentences={sentences} layers={layers} chosen={chosen} />
     </Figure>
@@ -121,24 +117,18 @@ function size(layers: readonly Tensor[]): [number, number] {
   return [layers[0]?.shape[1] ?? 1, layers[0]?.shape[2] ?? 1];
 }
 
-function measured(layers: readonly Tensor[], sentences: Sentences) {
-  return layers.flatMap((weights, at) =>
-    Array.from({ length: weights.shape[0] ?? 0 }, (_, number) => ({
-      layer: at,
-      head: number,
-      found: measure(part(weights, number), sentences),
-    })),
-  );
+function headsOf(trace: Trace, of: Side) {
+  return trace.heads.filter((one) => one.side === of);
 }
 
 /** Return the small pictures as they stand on the page. */
-function captured(trace: Trace, layers: readonly Tensor[], sentences: Sentences) {
-  return measured(layers, sentences).map(({ layer: at, head: number, found }) => {
-    const id = { side: sentences.side, layer: at, head: number };
+function captured(trace: Trace, of: Side) {
+  return headsOf(trace, of).map((found) => {
+    const { layer: at, head: number } = found;
     const shown = document.querySelector<HTMLImageElement>(
       `.attention-small[data-layer="${at}"][data-head="${number}"] img`,
     );
-    const caption = [`head ${number}`, roleInWords(roleOf(found), id.side), ...marksOf(trace, id)];
-    return { ...id, image: shown?.src ?? "", caption: caption.join(", ") };
+    const caption = [`head ${number}`, roleInWords(found.role, of), ...marksOf(trace, found)];
+    return { layer: at, head: number, image: shown?.src ?? "", caption: caption.join(", ") };
   });
 }

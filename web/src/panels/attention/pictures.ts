@@ -1,10 +1,10 @@
 /** What the attention panel saves: all heads, one head as lines, and tables of weights. */
 import type { Tensor } from "../../api/tensors.ts";
+import type { HeadStatistics } from "../../api/types.ts";
 import type { Palette } from "../../drawing/colours.ts";
 import type { Table } from "../../drawing/files.ts";
 import { el, type Picture, path, picture, rect, text } from "../../drawing/svg.ts";
 import { type Curve, pathOf, type Row, type Stage, strength, TOKEN_HEIGHT } from "./curves.ts";
-import { type Measures, roleOf } from "./statistics.ts";
 
 /** A head of the saved overview: where it stands, its picture as a data address, its caption. */
 export interface SmallPicture {
@@ -121,21 +121,19 @@ export function weightsTable(
 }
 
 /** Return what every head does on this sentence as a table. */
-export function headsTable(
-  heads: readonly { layer: number; head: number; found: Measures }[],
-): Table {
-  const kinds = ["previous", "next", "itself", "same word", "first", "end"] as const;
+export function headsTable(heads: readonly HeadStatistics[]): Table {
+  const kinds = ["previous", "next", "same_position", "same_word", "first", "end"] as const;
   return {
     columns: ["layer", "head", "role", "entropy", "evenness", "distance", "queries", ...kinds],
-    rows: heads.map(({ layer, head, found }) => [
-      layer,
-      head,
-      roleOf(found),
+    rows: heads.map((found) => [
+      found.layer,
+      found.head,
+      found.role,
       found.entropy,
       found.evenness,
       found.distance,
       found.queries,
-      ...kinds.map((kind) => found.shares.find((one) => one.kind === kind)?.share ?? ""),
+      ...kinds.map((kind) => found.shares[kind] ?? ""),
     ]),
   };
 }

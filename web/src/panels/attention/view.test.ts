@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { sentences } from "./madeUp.ts";
-import { alignsWords, extraWith, headInView, rowInView } from "./view.ts";
+import { alignsWords, extraWith, headInView, marked, rowInView } from "./view.ts";
 
 const model = { encoder_layers: 2, decoder_layers: 3, heads: 4 } as never;
 
@@ -29,4 +29,19 @@ test("only heads of cross-attention align words", () => {
   expect(alignsWords(trace, { side: "cross", layer: 1, head: 2 })).toBe(true);
   expect(alignsWords(trace, { side: "cross", layer: 2, head: 1 })).toBe(false);
   expect(alignsWords(trace, { side: "encoder", layer: 1, head: 2 })).toBe(false);
+});
+
+test("a word of self-attention is a row and a column, one of cross-attention only one of them", () => {
+  expect(marked({ stream: "source", index: 1 }, sentences("encoder"))).toEqual({
+    row: 1,
+    column: 1,
+  });
+  expect(marked({ stream: "target", index: 1 }, sentences("cross"))).toEqual({ row: 1 });
+  expect(marked({ stream: "source", index: 3 }, sentences("cross"))).toEqual({ column: 3 });
+});
+
+test("a word that is not part of an attention marks nothing", () => {
+  expect(marked({ stream: "target", index: 1 }, sentences("encoder"))).toBeNull();
+  expect(marked({ stream: "target", index: 3 }, sentences("cross"))).toBeNull();
+  expect(marked(null, sentences("cross"))).toBeNull();
 });

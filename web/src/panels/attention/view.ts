@@ -1,7 +1,7 @@
 /** What the address says about the head in view, kept within what the trace has. */
 import type { HeadId, Trace } from "../../api/types.ts";
 import type { Address } from "../../state/address.ts";
-import { layersOf, type Sentences } from "./tokens.ts";
+import { layersOf, type Sentences, type Stream } from "./tokens.ts";
 
 /** Return the head in view: a link may name one that another model had. */
 export function headInView(address: HeadId, trace: Pick<Trace, "model">): HeadId {
@@ -42,4 +42,28 @@ export function alignsWords(trace: Pick<Trace, "alignment_heads">, head: HeadId)
     head.side === "cross" &&
     trace.alignment_heads.some(([layer, number]) => layer === head.layer && number === head.head)
   );
+}
+
+/* Which row and column the token under the pointer, anywhere on the page, stands for here. */
+
+/** A row, a column, or both. */
+export interface Marked {
+  row?: number;
+  column?: number;
+}
+
+/** Return what is marked; null where the token does not occur in this attention. */
+export function marked(
+  at: { stream: Stream; index: number } | null,
+  sentences: Sentences,
+): Marked | null {
+  if (at === null) return null;
+  const found: Marked = {};
+  if (at.stream === sentences.queryStream && at.index < sentences.queries.length) {
+    found.row = at.index;
+  }
+  if (at.stream === sentences.keyStream && at.index < sentences.keys.length) {
+    found.column = at.index;
+  }
+  return found.row === undefined && found.column === undefined ? null : found;
 }

@@ -1,9 +1,8 @@
 /** What is said about attentions and heads. */
-import type { HeadId, Side, Trace } from "../../api/types.ts";
+import type { HeadId, HeadRole, HeadStatistics, Side, TokenKind, Trace } from "../../api/types.ts";
 import { plain } from "../../drawing/pieces.ts";
 import { sameHead } from "../lens/headList.ts";
 import type { Drawn } from "./inView.ts";
-import type { Kind, Role } from "./statistics.ts";
 import { ATTENTIONS, type Sentences } from "./tokens.ts";
 import { alignsWords } from "./view.ts";
 
@@ -30,15 +29,15 @@ export function headName({ side, layer, head }: HeadId): string {
 }
 
 /** Return the kind of token that a head looks at, as an object of "goes to". */
-export function kindInWords(kind: Kind, side: Side): string {
+export function kindInWords(kind: TokenKind, side: Side): string {
   switch (kind) {
     case "previous":
       return "the token before";
     case "next":
       return "the token after";
-    case "itself":
+    case "same_position":
       return "the token itself";
-    case "same word":
+    case "same_word":
       return side === "cross"
         ? "the very piece that is being written"
         : "the same piece at another place";
@@ -49,26 +48,37 @@ export function kindInWords(kind: Kind, side: Side): string {
   }
 }
 
-/** Return what rows there are that have a token of this kind to look at. */
-export function rowsInWords(count: number): string {
-  return count === 1 ? "in the one row that has one" : `in the ${count} rows that have one`;
-}
-
-const ROLES: Record<Role, string> = {
-  previous: "token before",
-  next: "token after",
-  itself: "itself",
+const ROLES: Record<HeadRole, string> = {
+  "previous token": "token before",
+  "next token": "token after",
+  "same position": "itself",
   "same word": "same piece",
-  first: "first token",
-  end: "</s>",
+  "first token": "first token",
+  "end of sentence": "</s>",
+  alignment: "alignment",
   broad: "broad",
-  pointed: "pointed",
   mixed: "mixed",
 };
 
 /** Return what a head does in two words, for the caption of its small picture. */
-export function roleInWords(role: Role, side: Side): string {
-  return role === "first" && side === "decoder" ? "<s>" : ROLES[role];
+export function roleInWords(role: HeadRole, side: Side): string {
+  return role === "first token" && side === "decoder" ? "<s>" : ROLES[role];
+}
+
+/** Return what the trace says of a head. */
+export function statisticsOf(trace: Pick<Trace, "heads">, head: HeadId): HeadStatistics {
+  const found = trace.heads.find((one) => sameHead(one, head));
+  if (!found) throw new RangeError(`the trace says nothing of the head ${headName(head)}`);
+  return found;
+}
+
+/** Return the kind of token that gets the largest share of a head's attention. */
+export function largestShare({
+  shares,
+}: Pick<HeadStatistics, "shares">): { kind: TokenKind; share: number } | undefined {
+  return (Object.entries(shares) as [TokenKind, number][])
+    .map(([kind, share]) => ({ kind, share }))
+    .sort((one, other) => other.share - one.share)[0];
 }
 
 /** Return what else is to be said of a head: that it aligns words, that it is switched off. */

@@ -2,10 +2,10 @@
 
 import { useRef } from "preact/hooks";
 import type { Trace } from "../../api/types.ts";
+import { useWidth } from "../../drawing/Canvas.tsx";
 import { type Palette, palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { el, type Picture, picture, rect, text } from "../../drawing/svg.ts";
-import { useWidth } from "../../drawing/useWidth.ts";
 import { jump, steps } from "../../state/player.ts";
 import { accountStep, accountTable } from "./account.ts";
 import { Scrolled } from "./Scrolled.tsx";

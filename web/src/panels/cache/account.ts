@@ -1,6 +1,6 @@
 /** Sums and comparisons over what the cache did, from the numbers of the trace. */
 
-import type { CacheAccount } from "../../api/types.ts";
+import type { CacheUsage } from "../../api/types.ts";
 import { counted } from "../../drawing/numbers.ts";
 
 /** Everything up to and including one step. */
@@ -14,7 +14,7 @@ export interface SoFar {
 }
 
 /** Returns the sums of each step and all before it. */
-export function running(account: CacheAccount): SoFar[] {
+export function running(account: CacheUsage): SoFar[] {
   let [computed, reused, multiplications, withoutCache] = [0, 0, 0, 0];
   return account.steps.map((step) => {
     computed += step.computed;
@@ -32,7 +32,7 @@ export function factor(sums: SoFar | undefined): number {
 }
 
 /** The step of the search that belongs to a step of the player; the search may go on longer. */
-export function accountStep(account: CacheAccount, step: number): number {
+export function accountStep(account: CacheUsage, step: number): number {
   return Math.max(0, Math.min(account.steps.length - 1, step));
 }
 
@@ -48,7 +48,7 @@ export function inBytes(value: number): string {
 }
 
 /** The account as a table: a row a step, then sums. */
-export function accountTable(account: CacheAccount): {
+export function accountTable(account: CacheUsage): {
   columns: string[];
   rows: (string | number)[][];
 } {

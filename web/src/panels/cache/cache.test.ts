@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { CacheAccount, SearchTree } from "../../api/types.ts";
+import type { CacheUsage, SearchTree } from "../../api/types.ts";
 import { accountStep, accountTable, factor, inBytes, running } from "./account.ts";
 import { rowsAt, singleRow } from "./rows.ts";
 import { runs, triangle } from "./triangle.ts";
 
 /** An account of so many steps with so many rows; numbers are made up but consistent. */
-function account(steps: number, rows: number): CacheAccount {
+function account(steps: number, rows: number): CacheUsage {
   return {
     source_positions: 5,
     source_bytes: 100,

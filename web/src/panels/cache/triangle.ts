@@ -6,7 +6,7 @@
  *     step 3   □ □ ■
  */
 
-import type { CacheAccount } from "../../api/types.ts";
+import type { CacheUsage } from "../../api/types.ts";
 
 /** Geometry of the triangle, in px. */
 export interface Triangle {
@@ -56,7 +56,7 @@ export function triangle(steps: number, available: number): Triangle {
 }
 
 /** Returns all runs: of each step the source's, which all rows share, and a row's two parts. */
-export function runs(account: CacheAccount, place: Triangle): Run[] {
+export function runs(account: CacheUsage, place: Triangle): Run[] {
   const space = place.line >= 6 ? 2 : 1;
   return account.steps.flatMap((one, step) => {
     const y = place.top + step * place.line;

@@ -3,11 +3,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Num } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
 import { address, baseline, go } from "../../state/store.ts";
-import "./guide.css";
-import type { Inline } from "./inline.ts";
+import type { Inline } from "./lines.ts";
 import { endTour, facts, focusWanted, followTour, inView, toStep } from "./onTour.ts";
-import { reveal } from "./reveal.ts";
 import { stepAddress, TOUR, type TourStep, withinTour } from "./tour.ts";
+import "./guide.css";
 
 /** Nothing while there is no tour. */
 export function TourCard() {
@@ -136,5 +135,30 @@ function keys(place: number) {
     event.preventDefault();
     event.stopPropagation();
     act();
+  };
+}
+
+/* Brings the figure that a step of the tour speaks of into view, once its panel has drawn it. */
+
+const PATIENCE = 10_000; // milliseconds
+
+/** Scroll to the first figure whose name begins so, or to the top; returns what gives up waiting. */
+function reveal(figure: string | undefined): () => void {
+  if (figure === undefined) {
+    scrollTo(0, 0);
+    return () => {};
+  }
+  const look = (): boolean => {
+    const found = document.querySelector(`[data-figure^="${figure}"]`);
+    found?.scrollIntoView({ block: "start" });
+    return found !== null;
+  };
+  if (look()) return () => {};
+  const observer = new MutationObserver(() => look() && observer.disconnect());
+  observer.observe(document.body, { childList: true, subtree: true });
+  const timer = setTimeout(() => observer.disconnect(), PATIENCE);
+  return () => {
+    clearTimeout(timer);
+    observer.disconnect();
   };
 }

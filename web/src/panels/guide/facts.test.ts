@@ -1,6 +1,21 @@
 import { expect, test } from "vitest";
 import type { Tensor } from "../../api/tensors.ts";
-import { gather } from "./facts.ts";
+import type { CacheUsage, SearchTree, Step } from "../../api/types.ts";
+import {
+  candidates,
+  everyHead,
+  gather,
+  headsApart,
+  leastSureStep,
+  letters,
+  longOnes,
+  multiplications,
+  rowLength,
+  sharpestCross,
+  strongestLink,
+  tellingLink,
+  wordNumbers,
+} from "./facts.ts";
 import { TRACE } from "./madeUp.ts";
 
 /** Tensors of the right shapes: attention is even but where `peaks` says. */
@@ -54,4 +69,123 @@ test("rows of cross-attention belong to the token that they predict, never to th
   const { fetch } = tensors({ "decoder.0.cross_attention.weights": [0, 3, 2] });
   const facts = await gather(TRACE, fetch);
   expect(facts.cross?.query).not.toBe(3);
+});
+
+/** Attention of some heads, each given as rows. */
+function attention(...heads: number[][][]): Tensor {
+  const [rows = 0, columns = 0] = [heads[0]?.length, heads[0]?.[0]?.length];
+  return {
+    shape: [heads.length, rows, columns],
+    data: Float32Array.from(heads.flat(2)),
+  };
+}
+
+test("tokens without letters, and symbols, belong to no word", () => {
+  const pieces = ["<2en>", "▁L", "'", "animal", "▁dort", ".", "</s>"];
+  const spans = [
+    [0, 1],
+    [1, 4],
+    [4, 6],
+    [6, 7],
+  ];
+  expect(wordNumbers(pieces, spans)).toEqual([-1, 1, -1, 1, 2, -1, -1]);
+});
+
+test("the strongest link is between different words that are apart", () => {
+  const neighbours = attention([
+    [0, 1, 0, 0],
+    [1, 0, 0, 0],
+    [0, 1, 0, 0],
+    [0, 0, 0, 1],
+  ]);
+  const far = attention([
+    [0.2, 0.1, 0.1, 0.6],
+    [1, 0, 0, 0],
+    [0.5, 0.5, 0, 0],
+    [0, 0, 1, 0],
+  ]);
+  expect(strongestLink([neighbours, far], [0, 1, 2, 3])).toMatchObject({
+    layer: 1,
+    head: 0,
+    query: 0,
+    key: 3,
+  });
+  expect(strongestLink([neighbours, far], [0, 1, 1, -1])).toMatchObject({ query: 2, key: 0 });
+  expect(strongestLink([neighbours], [-1, -1, -1, -1])).toBe(null);
+});
+
+test("tokens of fewer than three letters are short", () => {
+  const pieces = ["▁il", "▁était", "▁trop", "."];
+  expect(longOnes(pieces, [0, 1, 2, -1])).toEqual([-1, 1, 2, -1]);
+  expect([letters("▁L'été!"), letters(undefined)]).toEqual([4, 0]);
+});
+
+const aligned = [
+  [0.9, 0.05, 0.05],
+  [0.1, 0.8, 0.1],
+  [0, 0, 1],
+];
+const every = (row: number[]) => [row, row, row];
+
+test("the head that aligns wins over one that rests on the end or on one word", () => {
+  const layers = [
+    attention(every([0, 0, 1]), every([1, 0, 0])),
+    attention(every([1, 0, 0]), aligned),
+  ];
+  const words = { queries: [0, 0, -1], keys: [0, 1, -1] };
+  const found = sharpestCross(layers, everyHead(layers), words);
+  expect(found).toMatchObject({ layer: 1, head: 1 });
+  expect(found?.sharpness).toBeCloseTo(0.85, 6);
+  expect(sharpestCross(layers, [[0, 1]], words)).toMatchObject({ layer: 0, head: 1 });
+  expect(sharpestCross(layers, everyHead(layers), { queries: [], keys: [] })).toBe(null);
+});
+
+test("the telling link is one that other heads agree on, between long words", () => {
+  const layers = [attention(aligned, every([0.1, 0.9, 0]))];
+  const pieces = { queries: ["▁The", "▁street", ""], keys: ["▁la", "▁rue", ""] };
+  const pointing = { layer: 0, head: 0, sharpness: 1 };
+  expect(tellingLink(layers, pointing, everyHead(layers), pieces)).toMatchObject({
+    head: 0,
+    query: 1,
+    key: 1,
+  });
+  const copied = { queries: ["▁animal", "▁street", ""], keys: ["animal", "▁rue", ""] };
+  expect(tellingLink(layers, pointing, [[0, 0]], copied)?.query).toBe(1);
+  expect(tellingLink(layers, pointing, [[0, 0]], { queries: ["", "", ""], keys: [] })).toBe(null);
+});
+
+test("heads that look at the same are 0 apart, at nothing common 1", () => {
+  const left = [
+    [1, 0],
+    [1, 0],
+  ];
+  const right = [
+    [0, 1],
+    [0, 1],
+  ];
+  expect(headsApart([attention(left, left, right)])).toEqual({
+    layer: 0,
+    one: 0,
+    other: 2,
+    distance: 1,
+  });
+  expect(headsApart([attention(left, left)])).toBe(null);
+});
+
+test("the least sure step has the highest entropy", () => {
+  const steps = [0.2, 1.7, 0.9].map((entropy) => ({ entropy }) as Step);
+  expect(leastSureStep(steps)).toBe(1);
+});
+
+test("lengths are Euclidean", () => {
+  const tensor = { shape: [2, 2], data: Float32Array.from([1, 1, 3, 4]) };
+  expect(rowLength(tensor, 1)).toBe(5);
+});
+
+test("candidates are counted without the root, multiplications over all steps", () => {
+  const node = (parent: number | null, status: string) => ({ parent, status });
+  const tree = { nodes: [node(null, "kept"), node(0, "kept"), node(0, "dropped")] };
+  expect(candidates(tree as unknown as SearchTree)).toEqual({ seen: 2, dropped: 1 });
+  const cache = { steps: [2, 3].map((n) => ({ multiplications: n, without_cache: 10 * n })) };
+  expect(multiplications(cache as unknown as CacheUsage)).toEqual({ made: 5, without: 50 });
 });

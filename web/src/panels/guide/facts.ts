@@ -1,26 +1,7 @@
 /** What the tour tells of one sentence: chosen and counted from its trace. */
-
 import { attentionName, type Tensor } from "../../api/tensors.ts";
-import type { Side, Trace } from "../../api/types.ts";
+import type { CacheUsage, SearchTree, Side, Step, Trace } from "../../api/types.ts";
 import { isSymbol } from "../../drawing/pieces.ts";
-import {
-  type Apart,
-  type Candidates,
-  candidates,
-  everyHead,
-  headsApart,
-  type Link,
-  leastSureStep,
-  letters,
-  longOnes,
-  multiplications,
-  type Pieces,
-  rowLength,
-  sharpestCross,
-  strongestLink,
-  tellingLink,
-  wordNumbers,
-} from "./interesting.ts";
 
 /** How long the vectors of one token are on their way through one encoder layer. */
 export interface Stream {
@@ -65,7 +46,7 @@ export async function gather(trace: Trace, fetch: Fetch): Promise<Facts> {
     trace,
     encoder: link,
     apart: headsApart(encoder),
-    stream: link && (await streamAt(link, fetch)),
+    stream: link && hasStream(trace, link) ? await streamAt(link, fetch) : null,
     decoder: bond(decoder, pieces(trace.target_tokens), trace.words.target),
     cross: aligned(trace, cross),
     unsure: leastSureStep(trace.steps),
@@ -110,6 +91,11 @@ function lettersOnly({ queries, keys }: Pieces): Pieces {
   return { queries: kept(queries), keys: kept(keys) };
 }
 
+/** Tell whether the numbers of the residual stream are there: a light trace has none. */
+function hasStream(trace: Trace, { layer }: Link): boolean {
+  return `encoder.${layer}.feed_forward.output` in trace.tensors;
+}
+
 async function streamAt({ layer, query }: Link, fetch: Fetch): Promise<Stream> {
   const stem = `encoder.${layer}`;
   const [before, attention, feedForward] = await Promise.all([
@@ -123,5 +109,269 @@ async function streamAt({ layer, query }: Link, fetch: Fetch): Promise<Stream> {
     before: rowLength(before, query),
     attention: rowLength(attention, query),
     feedForward: rowLength(feedForward, query),
+  };
+}
+
+/*
+ * Which head, which token and which step of a sentence are worth a look: chosen from the real
+ * numbers of its trace. Every function is pure.
+ *
+ * Attention is given as a tensor a layer, (heads, queries, keys).
+ */
+
+/** A head, and how much of its attention one token gives to another. */
+export interface Link {
+  layer: number;
+  head: number;
+  query: number;
+  key: number;
+  weight: number;
+}
+
+/** Which tokens of the queries and of the keys count, by the number of their word; −1: none. */
+export interface Words {
+  queries: number[];
+  keys: number[];
+}
+
+/** Return the number of its word for each token that has letters in it, −1 for all others. */
+export function wordNumbers(pieces: string[], spans: number[][]): number[] {
+  const found = pieces.map(() => -1);
+  spans.forEach(([first = 0, end = 0], word) => {
+    for (let token = first; token < end; token++) {
+      const piece = pieces[token] ?? "";
+      if (letters(piece) > 0 && !isSymbol(piece)) {
+        found[token] = word;
+      }
+    }
+  });
+  return found;
+}
+
+const LONG = 3; // letters of a word that is likely to mean something by itself
+
+/** Return the words with short tokens left out. */
+export function longOnes(pieces: string[], words: number[]): number[] {
+  return words.map((word, place) => (letters(pieces[place]) < LONG ? -1 : word));
+}
+
+/** Return how many letters a piece has. */
+export function letters(piece: string | undefined): number {
+  return piece?.match(/\p{L}/gu)?.length ?? 0;
+}
+
+/** Return an element of a (heads, queries, keys) tensor. */
+function at(tensor: Tensor, head: number, query: number, key: number): number {
+  const [, queries = 0, keys = 0] = tensor.shape;
+  return tensor.data[(head * queries + query) * keys + key] ?? 0;
+}
+
+/** Return the best of all (layer, head, query, key) by a score; null where none scores above 0. */
+function bestLink(layers: Tensor[], score: (link: Link) => number): Link | null {
+  let best: Link | null = null;
+  let most = 0;
+  layers.forEach((tensor, layer) => {
+    const [heads = 0, queries = 0, keys = 0] = tensor.shape;
+    for (let head = 0; head < heads; head++) {
+      for (let query = 0; query < queries; query++) {
+        for (let key = 0; key < keys; key++) {
+          const link = { layer, head, query, key, weight: at(tensor, head, query, key) };
+          const value = score(link);
+          if (value > most) {
+            most = value;
+            best = link;
+          }
+        }
+      }
+    }
+  });
+  return best;
+}
+
+/**
+ * Return where a token of one word looks at a token of another the most.
+ *
+ * Of equal weights the farther apart wins: w · d / (d + 1). A token next door is no news.
+ */
+export function strongestLink(layers: Tensor[], words: number[]): Link | null {
+  return bestLink(layers, ({ query, key, weight }) => {
+    const [from = -1, to = -1] = [words[query], words[key]];
+    const distance = Math.abs(query - key);
+    return from < 0 || to < 0 || from === to || distance < 2
+      ? 0
+      : (weight * distance) / (distance + 1);
+  });
+}
+
+/** A cross-attention head, and how sharply it points at words of the source. */
+export interface Pointing {
+  layer: number;
+  head: number;
+  sharpness: number;
+}
+
+/**
+ * Return which of some cross-attention heads points most sharply: the mean, over the rows of
+ * words, of the largest weight on a word of the source. A head that rests on one and the same word
+ * says nothing of alignment; it is marked down by the share of words that are ever pointed at.
+ */
+export function sharpestCross(
+  layers: Tensor[],
+  heads: readonly (readonly [number, number])[],
+  words: Words,
+): Pointing | null {
+  let best: Pointing | null = null;
+  let most = 0;
+  for (const [layer, head] of heads) {
+    const tensor = layers[layer];
+    if (!tensor) continue;
+    const { sharpness, spread } = pointing(tensor, head, words);
+    if (sharpness * spread > most) {
+      most = sharpness * spread;
+      best = { layer, head, sharpness };
+    }
+  }
+  return best;
+}
+
+/** Return all heads of some layers as (layer, head). */
+export function everyHead(layers: Tensor[]): [number, number][] {
+  return layers.flatMap(({ shape: [heads = 0] }, layer) =>
+    Array.from({ length: heads }, (_, head): [number, number] => [layer, head]),
+  );
+}
+
+function pointing(tensor: Tensor, head: number, words: Words) {
+  const keys = places(words.keys);
+  const queries = places(words.queries);
+  const seen = new Set<number>();
+  let sum = 0;
+  for (const query of queries) {
+    const key = keys.reduce(
+      (one, other) => (at(tensor, head, query, other) > at(tensor, head, query, one) ? other : one),
+      keys[0] ?? 0,
+    );
+    sum += at(tensor, head, query, key);
+    seen.add(key);
+  }
+  const count = Math.max(1, queries.length);
+  return { sharpness: sum / count, spread: seen.size / Math.max(1, Math.min(count, keys.length)) };
+}
+
+function places(words: number[]): number[] {
+  return words.flatMap((word, place) => (word < 0 ? [] : [place]));
+}
+
+/** The pieces that rows of cross-attention stand for, and those of the source. */
+export interface Pieces {
+  queries: string[];
+  keys: string[];
+}
+
+/**
+ * Return where a cross-attention head tells the most: a high weight, on which the other heads that
+ * align agree, between two long words. That a name is copied tells less.
+ */
+export function tellingLink(
+  layers: Tensor[],
+  { layer, head }: Pointing,
+  heads: readonly (readonly [number, number])[],
+  pieces: Pieces,
+): Link | null {
+  const tensor = layers[layer];
+  if (!tensor) return null;
+  const agreed = (query: number, key: number) =>
+    heads.reduce((sum, [other, number]) => {
+      const weights = layers[other];
+      return sum + (weights ? at(weights, number, query, key) : 0);
+    }, 0) / heads.length;
+  const found = bestLink([tensor], (link) => {
+    const [one, other] = [pieces.queries[link.query], pieces.keys[link.key]];
+    const long = Math.min(letters(one), letters(other), 6) * (bare(one) === bare(other) ? 0.3 : 1);
+    return link.head === head ? link.weight * agreed(link.query, link.key) * long : 0;
+  });
+  return found && { ...found, layer };
+}
+
+function bare(piece: string | undefined): string {
+  return piece?.replace("▁", "").toLowerCase() ?? "";
+}
+
+/** Two heads of one layer, and how much of their attention lies in different places, 0 to 1. */
+export interface Apart {
+  layer: number;
+  one: number;
+  other: number;
+  distance: number;
+}
+
+/** Return the two heads of one layer that differ the most: mean total variation over queries. */
+export function headsApart(layers: Tensor[]): Apart | null {
+  let best: Apart | null = null;
+  layers.forEach((tensor, layer) => {
+    const [heads = 0] = tensor.shape;
+    for (let one = 0; one < heads; one++) {
+      for (let other = one + 1; other < heads; other++) {
+        const distance = variation(tensor, one, other);
+        if (distance > (best?.distance ?? 0)) {
+          best = { layer, one, other, distance };
+        }
+      }
+    }
+  });
+  return best;
+}
+
+function variation(tensor: Tensor, one: number, other: number): number {
+  const [, queries = 0, keys = 0] = tensor.shape;
+  let sum = 0;
+  for (let query = 0; query < queries; query++) {
+    for (let key = 0; key < keys; key++) {
+      sum += Math.abs(at(tensor, one, query, key) - at(tensor, other, query, key)) / 2;
+    }
+  }
+  return sum / Math.max(1, queries);
+}
+
+/** Return the step at which the network was least sure: the highest entropy of its softmax. */
+export function leastSureStep(steps: Step[]): number {
+  return steps.reduce(
+    (best, step, place) => (step.entropy > (steps[best]?.entropy ?? 0) ? place : best),
+    0,
+  );
+}
+
+/** Return the length of row `row` of a (rows, width) tensor. */
+export function rowLength(tensor: Tensor, row: number): number {
+  const [, width = 0] = tensor.shape;
+  let sum = 0;
+  for (let place = row * width; place < (row + 1) * width; place++) {
+    sum += (tensor.data[place] ?? 0) ** 2;
+  }
+  return Math.sqrt(sum);
+}
+
+/** How many candidates a search looked at, and how many of them it dropped. */
+export interface Candidates {
+  seen: number;
+  dropped: number;
+}
+
+/** Count the candidates of a search; the root is none. */
+export function candidates(tree: SearchTree): Candidates {
+  const below = tree.nodes.filter((node) => node.parent !== null);
+  return {
+    seen: below.length,
+    dropped: below.filter((node) => node.status === "dropped").length,
+  };
+}
+
+/** Return the multiplications of a search with the cache, and without. */
+export function multiplications(cache: CacheUsage): { made: number; without: number } {
+  const sum = (value: (step: CacheUsage["steps"][number]) => number) =>
+    cache.steps.reduce((total, step) => total + value(step), 0);
+  return {
+    made: sum((step) => step.multiplications),
+    without: sum((step) => step.without_cache),
   };
 }

@@ -55,6 +55,7 @@ export const TRACE = {
     [0, 1],
   ],
   alignment_row: "predicts",
+  tensors: { "encoder.0.feed_forward.output": [5, 2], "encoder.1.feed_forward.output": [5, 2] },
   cache: { steps: [{ multiplications: 1e6, without_cache: 4e6 }] },
 } as unknown as Trace;
 

@@ -2,7 +2,7 @@
 
 import type { Address } from "../../state/address.ts";
 import type { Facts } from "./facts.ts";
-import type { Inline } from "./inline.ts";
+import type { Inline } from "./lines.ts";
 import * as lines from "./lines.ts";
 
 /** One step: what is said, where the paper says it, and which view shows it. */

@@ -3,12 +3,11 @@ import { useEffect, useState } from "preact/hooks";
 import { asProblem, isAbort } from "../../api/client.ts";
 import type { HeadId, Trace, TraceRequest } from "../../api/types.ts";
 import { compareTexts } from "../../drawing/differences.ts";
-import { Marked } from "../../drawing/Marked.tsx";
-import { Num } from "../../drawing/Number.tsx";
+import { Marked, Num } from "../../drawing/Number.tsx";
 import { tell } from "../../state/notices.ts";
 import { retries } from "../../state/store.ts";
 import { headName } from "./headList.ts";
-import { askWith, sweepKey } from "./sweep.ts";
+import { askWith, sweepKey } from "./headLosses.ts";
 
 export interface ComparisonProps {
   before: Trace;

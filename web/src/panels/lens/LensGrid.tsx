@@ -5,7 +5,7 @@ import { heat, inkOn } from "../../drawing/colours.ts";
 import { Num } from "../../drawing/Number.tsx";
 import { plain, spoken } from "../../drawing/pieces.ts";
 import { highlight } from "../../state/store.ts";
-import { moved, type Place } from "./moving.ts";
+import { moved, type Place } from "./headList.ts";
 import { type ReadingRow, settlesAt, topProbability } from "./readings.ts";
 
 export interface LensGridProps {

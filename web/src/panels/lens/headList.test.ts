@@ -1,6 +1,23 @@
 import { expect, test } from "vitest";
-import type { ModelConfig } from "../../api/types.ts";
-import { allHeads, headName, includes, layerToggled, switched, toggled } from "./headList.ts";
+import type { HeadId, LensCell, ModelConfig } from "../../api/types.ts";
+import {
+  allHeads,
+  headName,
+  includes,
+  layerToggled,
+  moved,
+  switched,
+  toggled,
+} from "./headList.ts";
+import { byName, largest, type Measuring, measure, ranked } from "./headLosses.ts";
+import {
+  COLUMNS,
+  logitRows,
+  readingTable,
+  settledCounts,
+  settlesAt,
+  topProbability,
+} from "./readings.ts";
 
 const config = { encoder_layers: 3, decoder_layers: 2, heads: 4 } as ModelConfig;
 
@@ -35,4 +52,104 @@ test("a layer goes off as a whole, and on again when all of it is off", () => {
 test("heads that the network does not have are forgotten", () => {
   const wrong = { side: "encoder", layer: 9, head: 0 } as const;
   expect(includes(switched([wrong], [], true, config), wrong)).toBe(false);
+});
+
+test("arrow keys move by one and stop at the edges", () => {
+  expect(moved({ row: 1, column: 1 }, "ArrowUp", 3, 4)).toEqual({ row: 0, column: 1 });
+  expect(moved({ row: 0, column: 1 }, "ArrowUp", 3, 4)).toEqual({ row: 0, column: 1 });
+  expect(moved({ row: 2, column: 3 }, "ArrowDown", 3, 4)).toEqual({ row: 2, column: 3 });
+  expect(moved({ row: 2, column: 3 }, "ArrowLeft", 3, 4)).toEqual({ row: 2, column: 2 });
+  expect(moved({ row: 2, column: 1 }, "ArrowRight", 3, 4)).toEqual({ row: 2, column: 2 });
+});
+
+test("Home and End stay in the row, other keys mean nothing", () => {
+  expect(moved({ row: 2, column: 1 }, "End", 3, 4)).toEqual({ row: 2, column: 3 });
+  expect(moved({ row: 2, column: 1 }, "Home", 3, 4)).toEqual({ row: 2, column: 0 });
+  expect(moved({ row: 2, column: 1 }, "x", 3, 4)).toBe(null);
+});
+
+const heads: HeadId[] = [
+  { side: "encoder", layer: 0, head: 0 },
+  { side: "cross", layer: 1, head: 1 },
+  { side: "cross", layer: 1, head: 2 },
+];
+const logProbs: Record<string, number> = { encoder0: -3, cross1: -9, cross2: -1.5 };
+const ask = async ([head]: HeadId[]) =>
+  head ? (logProbs[`${head.side}${head.head}`] as number) : -2;
+
+async function all(): Promise<Measuring[]> {
+  const seen: Measuring[] = [];
+  for await (const now of measure("It sleeps.", heads, ask)) {
+    seen.push(now);
+  }
+  return seen;
+}
+
+test("every head is compared with the whole network on the same translation", async () => {
+  const seen = await all();
+  expect(seen.map(({ losses }) => losses.length)).toEqual([0, 1, 2, 3]);
+  expect(seen.every(({ whole, total }) => whole === -2 && total === 3)).toBe(true);
+  expect(seen.at(-1)?.losses.map(({ loss }) => loss)).toEqual([1, 7, -0.5]);
+});
+
+test("what was told before is not changed by what comes later", async () => {
+  const [first] = await all();
+  expect(first?.losses).toEqual([]);
+});
+
+test("the head that matters most comes first, one that stands in the way last", async () => {
+  const losses = (await all()).at(-1)?.losses ?? [];
+  expect(ranked(losses).map(({ head }) => head.head)).toEqual([1, 0, 2]);
+  expect(largest(losses)).toBe(7);
+  expect(byName(losses).get("cross 1.2")?.logProb).toBe(-1.5);
+});
+
+test("a failed request ends the measuring with its error", async () => {
+  const failing = async (without: HeadId[]) => {
+    if (without.length > 0) {
+      throw new Error("429");
+    }
+    return -2;
+  };
+  const measuring = measure("It sleeps.", heads, failing);
+  await measuring.next();
+  await expect(measuring.next()).rejects.toThrow("429");
+});
+
+const cell = (rank: number): LensCell => ({
+  top: [{ id: 7, piece: "▁cat", log_prob: Math.log(0.5) }],
+  log_prob: -rank,
+  rank,
+  entropy: 1,
+});
+const rows = logitRows([
+  [cell(3), cell(1), cell(2)],
+  [cell(1), cell(2), cell(5)],
+  [cell(1), cell(1), cell(2)],
+]);
+
+test("a token settles where it is first and stays so to the end", () => {
+  expect(settlesAt(rows, 0)).toBe(1);
+  expect(settlesAt(rows, 1)).toBe(2);
+  expect(settlesAt(rows, 2)).toBe(null);
+});
+
+test("counts of settled tokens never fall from layer to layer", () => {
+  expect(settledCounts(rows)).toEqual([0, 1, 2]);
+});
+
+test("the last row is the network's own, and only that", () => {
+  expect(rows.map(({ own }) => own)).toEqual([false, false, true]);
+});
+
+test("the table has a line a cell, with the numbers unrounded", () => {
+  const table = readingTable(rows, ["▁The", "▁cat", "</s>"]);
+  expect(table.length).toBe(9);
+  expect(table[0]).toEqual([0, 1, "▁The", "▁cat", Math.log(0.5), -3, 3, 1]);
+  expect(table.every((line) => line.length === COLUMNS.length)).toBe(true);
+});
+
+test("the shade is the probability of the likeliest token", () => {
+  expect(topProbability(cell(1))).toBeCloseTo(0.5, 12);
+  expect(topProbability({ top: [], log_prob: 0, rank: 1, entropy: 0 })).toBe(0);
 });

@@ -1,5 +1,4 @@
 /** The heads of a network, and lists of those that are switched off; every function is pure. */
-
 import type { HeadId, ModelConfig, Side } from "../../api/types.ts";
 
 /** The three attentions in the order of the paper's section 3.2.3, with their names for people. */
@@ -72,4 +71,30 @@ export function layerToggled(
     heads.every((head) => includes(off, head)),
     config,
   );
+}
+
+/* A cursor that arrow keys move in a table. Pure. */
+
+/** A place in a table, both numbers from 0. */
+export interface Place {
+  row: number;
+  column: number;
+}
+
+/** Return where a key leads from a place, or null where it means nothing here. */
+export function moved(from: Place, key: string, rows: number, columns: number): Place | null {
+  const to = {
+    ArrowUp: { row: from.row - 1, column: from.column },
+    ArrowDown: { row: from.row + 1, column: from.column },
+    ArrowLeft: { row: from.row, column: from.column - 1 },
+    ArrowRight: { row: from.row, column: from.column + 1 },
+    Home: { row: from.row, column: 0 },
+    End: { row: from.row, column: columns - 1 },
+  }[key];
+  return to ? { row: within(to.row, rows), column: within(to.column, columns) } : null;
+}
+
+/** Return the nearest of 0 … count − 1. */
+export function within(value: number, count: number): number {
+  return Math.max(0, Math.min(value, count - 1));
 }

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import type { HeadId, LensCell, ModelConfig } from "../../api/types.ts";
 import { DARK, heat, LIGHT } from "../../drawing/colours.ts";
-import { lensPicture } from "./lensPicture.ts";
+import { lensPicture, switchesPicture, switchesTable } from "./pictures.ts";
 import { logitRows } from "./readings.ts";
-import { switchesPicture, switchesTable } from "./switchesPicture.ts";
 
 const cell = (piece: string, probability: number, rank: number): LensCell => ({
   top: [{ id: 7, piece, log_prob: Math.log(probability) }],

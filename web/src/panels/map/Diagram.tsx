@@ -1,15 +1,23 @@
 /** The map itself: boxes over lines, the token on its way, and what one points at. */
 
-import { useMemo, useRef, useState } from "preact/hooks";
+import { type ReadonlySignal, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Trace } from "../../api/types.ts";
-import { useWidth } from "../../drawing/useWidth.ts";
-import { BoxView } from "./BoxView.tsx";
-import { Inspector } from "./Inspector.tsx";
-import { type Box, type Plan, placeStyle, planOf } from "./layout.ts";
-import { Pulse } from "./Pulse.tsx";
+import { useWidth } from "../../drawing/Canvas.tsx";
+import { plain } from "../../drawing/pieces.ts";
+import { reducedMotion } from "../../state/motion.ts";
+import { playing, speed } from "../../state/player.ts";
+import { go } from "../../state/store.ts";
+import { about } from "./boxes.ts";
+import { duration, isMoving } from "./flow.ts";
+import { type Box, type Plan, placeStyle, planOf, pointAt } from "./layout.ts";
+import { Miniature } from "./Miniature.tsx";
+import { OutputContent } from "./OutputContent.tsx";
 import { layersOf } from "./parts.ts";
-import { type Scene, sizesOf } from "./scene.ts";
-import { useShare } from "./useShare.ts";
+import { Strip, useAttentionStrip, useInnerStrip } from "./Strip.tsx";
+import { phasesNow, type Scene, sizesOf, stateNow, useNow } from "./scene.ts";
+import { TokensContent } from "./TokensContent.tsx";
 import { Wires } from "./Wires.tsx";
 
 /** Draws the network of a trace at a step, one layer of each stack open. */
@@ -88,4 +96,204 @@ function usual(plan: Plan): Box {
   const cross = plan.boxes.find((box) => box.kind === "cross");
   if (!cross) throw new Error("the map has no open decoder layer");
   return cross;
+}
+
+/* One box of the map: a button with a name, what flows through it, and its real numbers. */
+
+interface BoxProps {
+  box: Box;
+  scene: Scene;
+  /** Called with the box when one points at it or goes to it by Tab, with null when one leaves. */
+  onPoint: (box: Box | null) => void;
+  onFocus: (box: Box | null) => void;
+}
+
+const STATES = { computed: "computed now", kept: "kept from step 1", waiting: "not yet" };
+
+/** A box; selecting it goes to its panel, a closed layer opens here. */
+function BoxView({ box, scene, onPoint, onFocus }: BoxProps) {
+  const told = about(box, scene.sizes);
+  const { stack, reached } = box;
+  const state = useNow(scene, (now) => stateNow(now, stack, reached));
+  const then = box.kind === "layer" ? "open it" : `go to ${told.to}`;
+  return (
+    <button
+      type="button"
+      class={`map-box map-${box.kind}`}
+      data-box={box.id}
+      data-state={state}
+      style={placeStyle(box)}
+      aria-label={`${told.title}, ${told.place}, ${told.shape}, ${STATES[state]}: ${then}`}
+      onPointerEnter={() => onPoint(box)}
+      onPointerLeave={() => onPoint(null)}
+      onFocus={() => onFocus(box)}
+      onBlur={() => onFocus(null)}
+      onClick={() => go(told.leads)}
+    >
+      <Content box={box} scene={scene} title={told.title} shape={told.shape} />
+    </button>
+  );
+}
+
+interface ContentProps {
+  box: Box;
+  scene: Scene;
+  title: string;
+  shape: string;
+}
+
+function Content(props: ContentProps) {
+  const { kind } = props.box;
+  if (kind === "tokens") return <TokensContent {...props} />;
+  if (kind === "output") return <OutputContent {...props} />;
+  if (kind === "layer") return <ClosedContent {...props} />;
+  if (kind === "attention" || kind === "cross") return <AttentionContent {...props} />;
+  if (kind === "feed") return <FeedContent {...props} />;
+  return <Line {...props} />;
+}
+
+function Line({ title, shape, children }: ContentProps & { children?: ComponentChildren }) {
+  return (
+    <>
+      <span class="map-line">
+        <span class="map-title">{title}</span>
+        <span class="map-shape">{shape}</span>
+      </span>
+      {children}
+    </>
+  );
+}
+
+function AttentionContent(props: ContentProps) {
+  const { box, scene } = props;
+  const data = useAttentionStrip(scene.trace, `${box.id}.weights`, scene.step);
+  return <Line {...props}>{data && <Strip data={data} width={box.width - 22} height={11} />}</Line>;
+}
+
+function FeedContent(props: ContentProps) {
+  const { box, scene } = props;
+  const data = useInnerStrip(scene.trace, `${box.id}.inner`, scene.step);
+  return <Line {...props}>{data && <Strip data={data} width={box.width - 22} height={11} />}</Line>;
+}
+
+/** A closed layer shows its attentions as strips, in the order of the data. */
+function ClosedContent({ box, scene, title, shape }: ContentProps) {
+  const stem = `${box.stack}.${box.layer}`;
+  const own = useAttentionStrip(scene.trace, `${stem}.self_attention.weights`, scene.step);
+  const cross = useAttentionStrip(scene.trace, `${stem}.cross_attention.weights`, scene.step);
+  const strips = [own, cross].filter((data) => data !== null);
+  const inOrder = scene.plan.wide ? strips.reverse() : strips;
+  return (
+    <>
+      <span class="map-layer-name">
+        <span class="map-title">{title}</span>
+        <span class="map-shape">{shape}</span>
+      </span>
+      <span class="map-strips">
+        {inOrder.map((data, order) => (
+          <Strip key={order} data={data} width={box.width - 92} height={11} />
+        ))}
+      </span>
+    </>
+  );
+}
+
+/* What is in the box that one points at. */
+
+interface Props {
+  scene: Scene;
+  box: Box;
+  /** Whether one points at it; else it is what is shown by itself. */
+  pointed: boolean;
+  width: number;
+  height: number;
+}
+
+const WORDS = 96; // px for the words above the miniature
+
+/** Title, one sentence, the real tensor small, and where the box leads. */
+function Inspector({ scene, box, pointed, width, height }: Props) {
+  const told = about(box, scene.sizes);
+  const room = Math.max(60, Math.min(170, height - WORDS));
+  return (
+    <div class="map-inspector" data-shows={box.id}>
+      <p class="map-inspector-title">
+        <strong>{told.title}</strong>
+        <span>
+          {told.shape} · {told.place}
+        </span>
+      </p>
+      <p class="map-inspector-says">{told.says}</p>
+      {told.miniature && (
+        <Miniature
+          trace={scene.trace}
+          wanted={told.miniature}
+          step={scene.step}
+          width={width - 26}
+          height={room}
+        />
+      )}
+      <p class="map-inspector-hint">
+        {pointed ? hint(box, told.to) : "Point at a box to see what is in it."}
+      </p>
+    </div>
+  );
+}
+
+function hint(box: Box, to: string): string {
+  return box.kind === "layer" ? "Select to open this layer." : `Select to go to ${to}.`;
+}
+
+/* The token on its way: up through the decoder, and from the output back to the input. */
+
+/** A chip where the newest data is; nothing once the step is drawn. */
+function Pulse({ scene }: { scene: Scene }) {
+  if (scene.share.value >= 1) return null;
+  const { encoder, feedback, decoder } = phasesNow(scene);
+  const { ways } = scene.plan;
+  if (encoder < 1) return <Chip at={pointAt(ways.encoder, encoder)} words="source" />;
+  const before = scene.trace.steps[scene.step - 1]?.token.piece;
+  if (feedback < 1 && before) {
+    return <Chip at={pointAt(ways.feedback, feedback)} words={plain(before)} />;
+  }
+  const read = scene.trace.target_tokens[scene.step]?.piece ?? "";
+  return <Chip at={pointAt(ways.decoder, decoder)} words={plain(read)} />;
+}
+
+function Chip({ at, words }: { at: { x: number; y: number }; words: string }) {
+  return (
+    <span
+      class="map-pulse"
+      aria-hidden="true"
+      style={{ transform: `translate(${at.x}px, ${at.y}px) translate(-50%, -50%)` }}
+    >
+      {words}
+    </span>
+  );
+}
+
+/* Movement: how much of the present step has been drawn. */
+
+/** A share, 0 to 1, that moves by itself when decoding goes one step on; else it is 1. */
+function useShare(trace: Trace, step: number): ReadonlySignal<number> {
+  const share = useSignal(1);
+  const before = useRef<{ trace: Trace; step: number } | null>(null);
+  useLayoutEffect(() => {
+    const was = before.current?.trace === trace ? before.current.step : null;
+    before.current = { trace, step };
+    share.value = 1;
+    if (reducedMotion.peek() || !isMoving(was, step, playing.peek())) return;
+    const length = duration(step, playing.peek() ? 1000 / speed.peek() : Number.POSITIVE_INFINITY);
+    const start = performance.now();
+    share.value = 0;
+    const tick = (now: number): void => {
+      share.value = Math.max(0, Math.min(1, (now - start) / length));
+      if (share.peek() < 1) frame = requestAnimationFrame(tick);
+    };
+    let frame = requestAnimationFrame(tick);
+    return () => {
+      cancelAnimationFrame(frame);
+    };
+  }, [trace, step, share]);
+  return share;
 }

@@ -8,7 +8,7 @@ import { paintTable } from "../../drawing/heatTable.ts";
 import { Num } from "../../drawing/Number.tsx";
 import { useTensor } from "../../state/useTensor.ts";
 import type { Miniature as Wanted } from "./boxes.ts";
-import { pooled } from "./strips.ts";
+import { pooled } from "./flow.ts";
 
 interface Props {
   trace: Trace;

@@ -4,7 +4,7 @@ import type { Trace } from "../../api/types.ts";
 import { Canvas } from "../../drawing/Canvas.tsx";
 import { heat, type Palette } from "../../drawing/colours.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import { attentionStrip, meanOfRows, pooled, relative, type StripData } from "./strips.ts";
+import { attentionStrip, meanOfRows, pooled, relative, type StripData } from "./flow.ts";
 
 const BAR = 2; // px under the cells that says computed or kept
 const BINS = 48;

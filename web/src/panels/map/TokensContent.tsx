@@ -3,9 +3,8 @@
 import type { WordSpan } from "../../api/types.ts";
 import { isSymbol, plain } from "../../drawing/pieces.ts";
 import { highlight } from "../../state/store.ts";
-import { fitting } from "./fit.ts";
 import type { Box } from "./layout.ts";
-import { phasesNow, type Scene, useNow } from "./scene.ts";
+import { fitting, phasesNow, type Scene, useNow } from "./scene.ts";
 
 interface Props {
   box: Box;

@@ -1,8 +1,8 @@
 /** The lines between the boxes, and the sums where lines meet. */
 
 import type { Box, Plan, Wire } from "./layout.ts";
+import { arrowHead, roundedPath } from "./layout.ts";
 import { phasesNow, type Scene, stateNow, useNow } from "./scene.ts";
-import { arrowHead, roundedPath } from "./wires.ts";
 
 /** All lines, as one picture behind the boxes. */
 export function Wires({ scene }: { scene: Scene }) {

@@ -1,11 +1,12 @@
 /** The table from logit to probability, one row a token; pressing a token forces it. */
 
+import { saved } from "../../api/saved.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Num } from "../../drawing/Number.tsx";
 import { counted } from "../../drawing/numbers.ts";
 import { isSymbol, plain, spoken } from "../../drawing/pieces.ts";
-import type { Cuts, Spread } from "./distribution.ts";
 import { softmaxPicture } from "./pictures.ts";
+import type { Cuts, Spread } from "./rows.ts";
 import { isChanged, type Rest, type Row, rowAt, rowsOf } from "./rows.ts";
 import type { PieceOf, StepView } from "./view.ts";
 
@@ -38,8 +39,8 @@ export function Softmax(props: Props) {
       title={`Step ${view.at + 1}: from logits to probabilities`}
       caption={
         <>
-          Bars: the softmax{changed && "; the thin line marks what the network itself says"}. Press
-          a token to force it here: the search then goes on from it.
+          Bars: the softmax{changed && "; the thin line marks what the network itself says"}.{" "}
+          {!saved && "Press a token to force it here: the search then goes on from it."}
         </>
       }
       picture={() => softmaxPicture(view, cuts, found)}
@@ -150,7 +151,7 @@ function TokenName({ row, step, force }: { row: Row; step: number; force: (id: n
       </span>
     );
   }
-  if (!canForce(row.piece)) return <span class="output-token">{shown}</span>;
+  if (saved || !canForce(row.piece)) return <span class="output-token">{shown}</span>;
   return (
     <button
       type="button"

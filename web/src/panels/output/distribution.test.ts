@@ -1,14 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  AS_IT_IS,
-  drawn,
-  entropy,
-  placeOf,
-  ranked,
-  spread,
-  stretch,
-  uniform,
-} from "./distribution.ts";
+import { AS_IT_IS, drawn, entropy, placeOf, ranked, spread, stretch, uniform } from "./rows.ts";
 
 const LOGITS = [0.5, 3.25, -2, 3.25, 1.75, Number.NEGATIVE_INFINITY, -7.5];
 

@@ -1,21 +1,34 @@
 /** Panel 5, output: from the decoder's state to the token that is written. */
-
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { saved } from "../../api/saved.ts";
 import type { Trace } from "../../api/types.ts";
-import { PanelFrame } from "../../frame/PanelFrame.tsx";
+import { compareTexts } from "../../drawing/differences.ts";
+import { Figure } from "../../drawing/Figure.tsx";
+import { Marked, Num } from "../../drawing/Number.tsx";
+import { timesAs } from "../../drawing/numbers.ts";
+import { plain, written } from "../../drawing/pieces.ts";
+import { Needs, PanelFrame } from "../../frame/PanelFrame.tsx";
 import { pause, step } from "../../state/player.ts";
-import { address, trace as current, go } from "../../state/store.ts";
+import { address, baseline, trace as current, go, type Loaded } from "../../state/store.ts";
+import { useTensor } from "../../state/useTensor.ts";
 import { wholeOf, withExtra } from "./extra.ts";
-import { Forced } from "./Forced.tsx";
-import { prefixWith } from "./forcing.ts";
-import { LogitSum } from "./Logit.tsx";
 import { drawOf, Lot } from "./Lot.tsx";
+import { barsPath, isTied, type Product, productAt } from "./logit.ts";
+import { logitPicture } from "./pictures.ts";
 import { cutsOf, Settings } from "./Settings.tsx";
 import { Softmax } from "./Softmax.tsx";
 import { StepStrip } from "./StepStrip.tsx";
-import { type PieceOf, type StepView, usePieces, useSpread, useStepView } from "./view.ts";
+import {
+  type PieceOf,
+  prefixWith,
+  type StepView,
+  usePieces,
+  useSpread,
+  useStepView,
+} from "./view.ts";
 import { HowSure, WrittenOut } from "./Written.tsx";
 import "./output.css";
+import "./forced.css";
 
 const FEW = 12;
 const MOST = 600;
@@ -61,7 +74,9 @@ function OutputOf({ trace }: { trace: Trace }) {
           pieceOf={pieceOf}
         />
       )}
-      {view && <OneStep view={view} pieceOf={pieceOf} force={force} />}
+      <Needs trace={trace} tensor="logits">
+        {view && <OneStep view={view} pieceOf={pieceOf} force={force} />}
+      </Needs>
     </>
   );
 }
@@ -95,4 +110,161 @@ function OneStep(props: StepProps) {
 function showRows(count: number): void {
   const extra = withExtra(address.value.extra, { rows: String(Math.min(count, MOST)) });
   go({ extra }, { replace: true });
+}
+
+/* What forcing a token changed: the translation before and after, the differences marked. */
+
+interface Props {
+  trace: Trace;
+  loading: boolean;
+  /** Forced just now, by a press on this page: then the keyboard and the eye are led here. */
+  fresh: boolean;
+  prefix: number[];
+  pieceOf: PieceOf;
+}
+
+/** The box that stays while a prefix is forced. */
+function Forced({ trace, loading, fresh, prefix, pieceOf }: Props) {
+  const box = useRef<HTMLElement>(null);
+  const key = prefix.join(".");
+  useEffect(() => {
+    if (fresh) box.current?.focus();
+  }, [fresh, key]);
+  const last = prefix.at(-1) as number;
+  const before = prefix.slice(0, -1).map(pieceOf);
+  return (
+    <section class="output-forced" aria-label="Forced token" ref={box} tabIndex={-1}>
+      <p>
+        Forced{before.length > 0 && <> after “{written(before)}”</>}:{" "}
+        <b class="output-forced-token">{plain(pieceOf(last))}</b>. All after it is the model's own.
+        {!saved && (
+          <button type="button" class="button output-release" onClick={release}>
+            Release
+          </button>
+        )}
+      </p>
+      {!saved && <Comparison before={baseline.value} after={trace} loading={loading} />}
+    </section>
+  );
+}
+
+/** Let the search go free again; the keyboard goes on from the present step. */
+function release(): void {
+  go({ prefix: [], query: null });
+  document.querySelector<HTMLElement>(".output-strip [aria-current]")?.focus();
+}
+
+interface ComparisonProps {
+  before: Loaded<Trace>;
+  after: Trace;
+  loading: boolean;
+}
+
+function Comparison({ before, after, loading }: ComparisonProps) {
+  const free = before.value;
+  if (free === undefined || loading) return <p class="output-hint">Translating…</p>;
+  const found = compareTexts(free.translation, after.translation);
+  const same = [...found.before, ...found.after].every((part) => part.same);
+  return (
+    <>
+      <dl class="output-versions" aria-live="polite">
+        <div>
+          <dt>free</dt>
+          <dd data-version="before">
+            <Marked parts={found.before} mark="del" />
+          </dd>
+          <dd class="output-log-prob">
+            log P <Num value={free.log_prob} digits={3} />
+          </dd>
+        </div>
+        <div>
+          <dt>forced</dt>
+          <dd data-version="after">
+            <Marked parts={found.after} mark="ins" />
+          </dd>
+          <dd class="output-log-prob">
+            log P <Num value={after.log_prob} digits={3} />
+          </dd>
+        </div>
+      </dl>
+      <p class="output-hint">{inWords(free, after, same)}</p>
+    </>
+  );
+}
+
+function inWords(free: Trace, after: Trace, same: boolean): string {
+  if (same) return "The same text: the forced token is what the model would have written anyway.";
+  const times = timesAs(Math.exp(Math.abs(free.log_prob - after.log_prob)));
+  if (after.log_prob > free.log_prob) {
+    return `To the model, the forced one is ${times} times as probable: the search had missed it.`;
+  }
+  return `To the model, the free one is ${times} times as probable.`;
+}
+
+/* The sum that makes a logit, drawn: state, output row, products. */
+
+/** The figure; nothing where the trace does not hold the token's row. */
+function LogitSum({ view }: { view: StepView }) {
+  const { trace, at, step } = view;
+  const tied = isTied(trace.model);
+  const states = useTensor(trace, tied ? "decoder.states" : null);
+  const embedding = useTensor(trace, tied ? "target.embedding" : null);
+  const found = states && embedding && productAt(states, embedding, at);
+  if (!found) return null;
+  const piece = plain(step.token.piece);
+  return (
+    <Figure
+      name="logit"
+      title={`Where the logit of “${piece}” comes from`}
+      caption={<Caption found={found} piece={piece} />}
+      picture={() => logitPicture(found, piece)}
+      table={() => ({
+        columns: ["dimension", "h", "w", "h * w"],
+        rows: Array.from(found.state, (h, index) => [
+          index,
+          h,
+          found.row[index] as number,
+          found.products[index] as number,
+        ]),
+      })}
+    >
+      <div class="output-logit">
+        {rowsOf(found).map((row) => (
+          <BarRow key={row.name} {...row} />
+        ))}
+      </div>
+    </Figure>
+  );
+}
+
+function Caption({ found, piece }: { found: Product; piece: string }) {
+  const size = found.state.length;
+  return (
+    <>
+      The decoder's state h times the row w of this token in the output matrix, {size} products.
+      They add up to the logit <Num value={found.logit} digits={2} />. This model uses one matrix
+      for embedding and output (section 3.4), so w is the embedding of “{piece}” without its factor
+      √{size}.
+    </>
+  );
+}
+
+function BarRow({ name, numbers }: { name: string; numbers: Float64Array }) {
+  return (
+    <div class="output-logit-row">
+      <span>{name}</span>
+      <svg viewBox={`0 0 ${numbers.length} 40`} preserveAspectRatio="none" aria-hidden="true">
+        <path class="output-above" d={barsPath(numbers, 20, 19, 1)} />
+        <path class="output-below" d={barsPath(numbers, 20, 19, -1)} />
+      </svg>
+    </div>
+  );
+}
+
+function rowsOf({ state, row, products }: Product): { name: string; numbers: Float64Array }[] {
+  return [
+    { name: "h", numbers: state },
+    { name: "w", numbers: row },
+    { name: "h · w", numbers: products },
+  ];
 }

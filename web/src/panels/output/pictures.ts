@@ -15,8 +15,8 @@ import {
   rect,
   text,
 } from "../../drawing/svg.ts";
-import type { Cuts } from "./distribution.ts";
 import { barsPath, type Product } from "./logit.ts";
+import type { Cuts } from "./rows.ts";
 import { isChanged, type Row, type Rows } from "./rows.ts";
 import type { StepView } from "./view.ts";
 

@@ -1,20 +1,11 @@
 /** What the panel shows of one step, put together from the trace. */
-
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { asProblem, vocabulary } from "../../api/client.ts";
 import type { Step, Trace } from "../../api/types.ts";
 import { tell } from "../../state/notices.ts";
 import { models, retries } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import {
-  AS_IT_IS,
-  type Cuts,
-  placeOf,
-  type Ranked,
-  ranked,
-  type Spread,
-  spread,
-} from "./distribution.ts";
+import { AS_IT_IS, type Cuts, placeOf, type Ranked, ranked, type Spread, spread } from "./rows.ts";
 
 /** One step of one trace with its logits in order. */
 export interface StepView {
@@ -34,8 +25,9 @@ export interface StepView {
  * whole, so that no number stands beside a step that it does not belong to.
  */
 export function useStepView(trace: Trace, at: number): StepView | undefined {
-  const logits = useTensor(trace, "logits", [at]);
-  useTensor(trace, "logits", [Math.min(at + 1, trace.steps.length - 1)]); // the next one, ahead
+  const name = "logits" in trace.tensors ? "logits" : null;
+  const logits = useTensor(trace, name, [at]);
+  useTensor(trace, name, [Math.min(at + 1, trace.steps.length - 1)]); // the next one, ahead
   const last = useRef<StepView | undefined>(undefined);
   const found = useMemo(() => {
     const step = trace.steps[at];
@@ -92,4 +84,11 @@ export function piecesOf(
 ): PieceOf {
   const others = found?.hash === trace.model_hash ? found.pieces : [];
   return (id) => trace.pieces[id] ?? others[id] ?? `#${id}`;
+}
+
+/* Forcing a token: the prefix that does it. */
+
+/** Return the ids that make a search write what it wrote before a step, and then this token. */
+export function prefixWith(trace: Pick<Trace, "steps">, step: number, id: number): number[] {
+  return [...trace.steps.slice(0, step).map((one) => one.token.id), id];
 }

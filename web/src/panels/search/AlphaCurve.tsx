@@ -4,8 +4,7 @@ import type { Trace } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Lines, linesPicture } from "../../drawing/Lines.tsx";
-import { bestAt, curves, STEPS } from "./alpha.ts";
-import { nodeAt, pathTo, spelled } from "./outcome.ts";
+import { bestAt, curves, nodeAt, pathTo, STEPS, spelled } from "./outcome.ts";
 
 /** The figure; nothing where fewer than two hypotheses ended. */
 export function AlphaCurve({ trace }: { trace: Trace }) {

@@ -1,8 +1,7 @@
 /** The score of one path written out, and how the ends compare. */
 
 import type { SearchTree, Trace } from "../../api/types.ts";
-import { Fraction } from "../../drawing/Fraction.tsx";
-import { Num } from "../../drawing/Number.tsx";
+import { Fraction, Num } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
 import {
   arithmetic,

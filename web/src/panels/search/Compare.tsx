@@ -5,7 +5,7 @@ import { Num } from "../../drawing/Number.tsx";
 import { joins, plain } from "../../drawing/pieces.ts";
 import { jump } from "../../state/player.ts";
 import { hasBeam } from "../../state/requests.ts";
-import { partingAt } from "./parting.ts";
+import { partingAt } from "./outcome.ts";
 import { comparison, parting, resultOf } from "./words.ts";
 
 interface Props {

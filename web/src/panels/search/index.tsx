@@ -1,14 +1,23 @@
 /** Panel 6, search: greedy against beam as a tree. */
 
-import type { Trace } from "../../api/types.ts";
+import { useMemo } from "preact/hooks";
+import { saved } from "../../api/saved.ts";
+import type { SearchTree, Trace } from "../../api/types.ts";
+import { Figure } from "../../drawing/Figure.tsx";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
+import { playing, step, steps } from "../../state/player.ts";
 import { hasBeam } from "../../state/requests.ts";
 import { address, go, model, models, retry } from "../../state/store.ts";
-import { withExtra } from "../output/extra.ts";
+import { wholeOf, withExtra } from "../output/extra.ts";
 import { AlphaCurve } from "./AlphaCurve.tsx";
+import { Arithmetic, Ends } from "./Arithmetic.tsx";
 import { Compare } from "./Compare.tsx";
-import { otherRequest, useOther } from "./other.ts";
-import { TreeSection } from "./TreeSection.tsx";
+import { chosenNode, type Moment, otherRequest, stepOf, useOther, writtenPath } from "./choice.ts";
+import { layOut } from "./layout.ts";
+import { follow, nodeAt, pathTo, whyStopped } from "./outcome.ts";
+import { treePicture, treeTable } from "./pictures.ts";
+import { TreeView } from "./TreeView.tsx";
+import { resultOf, stepInWords } from "./words.ts";
 import "./search.css";
 
 /** The panel. */
@@ -40,7 +49,7 @@ function SearchOf({ trace }: { trace: Trace }) {
   const shown = shownTrees(isGreedy);
   return (
     <>
-      {wide && <Settings trace={trace} beam={beam} />}
+      {wide && !saved && <Settings trace={trace} beam={beam} />}
       {greedy && beam && <Compare greedy={greedy} beam={beam} beamName={beamName} />}
       {other.problem && (
         <div class="panel-problem" role="alert">
@@ -50,7 +59,7 @@ function SearchOf({ trace }: { trace: Trace }) {
           </button>
         </div>
       )}
-      <Switch isGreedy={isGreedy} wide={wide} />
+      <Switch isGreedy={isGreedy} wide={wide} both={!saved || other.trace !== undefined} />
       {shown.includes("beam") && beam && (
         <TreeSection name="beam" title={beamName} trace={beam} other={greedy} otherName="greedy" />
       )}
@@ -78,7 +87,7 @@ function nameOf(trace: Trace | undefined): string {
 type Shown = "beam" | "greedy" | "both";
 
 function wanted(isGreedy: boolean): Shown {
-  const word = address.value.extra.tree;
+  const word = saved && !saved.other ? null : address.value.extra.tree;
   if (word === "beam" || word === "greedy" || word === "both") return word;
   return isGreedy ? "greedy" : "beam";
 }
@@ -88,23 +97,26 @@ function shownTrees(isGreedy: boolean): string[] {
   return word === "both" ? ["greedy", "beam"] : [word];
 }
 
-function Switch({ isGreedy, wide }: { isGreedy: boolean; wide: boolean }) {
+function Switch(props: { isGreedy: boolean; wide: boolean; both: boolean }) {
+  const { isGreedy, wide, both } = props;
   const word = wanted(isGreedy);
   const { extra } = address.value;
   return (
     <div class="search-switches">
-      <fieldset class="segmented" aria-label="Which tree">
-        {(["beam", "greedy", "both"] as const).map((choice) => (
-          <button
-            key={choice}
-            type="button"
-            aria-pressed={word === choice}
-            onClick={() => go({ extra: withExtra(extra, { tree: choice }) })}
-          >
-            {{ beam: wide ? "Beam" : "Samples", greedy: "Greedy", both: "Both" }[choice]}
-          </button>
-        ))}
-      </fieldset>
+      {both && (
+        <fieldset class="segmented" aria-label="Which tree">
+          {(["beam", "greedy", "both"] as const).map((choice) => (
+            <button
+              key={choice}
+              type="button"
+              aria-pressed={word === choice}
+              onClick={() => go({ extra: withExtra(extra, { tree: choice }) })}
+            >
+              {{ beam: wide ? "Beam" : "Samples", greedy: "Greedy", both: "Both" }[choice]}
+            </button>
+          ))}
+        </fieldset>
+      )}
       <label class="search-check">
         <input
           type="checkbox"
@@ -156,5 +168,123 @@ function Settings({ trace, beam }: { trace: Trace; beam: Trace | undefined }) {
         <output for="search-alpha">{alpha}</output>
       </div>
     </div>
+  );
+}
+
+/* One search as a figure: its tree, the score of the chosen box, and how the ends compare. */
+
+/** Dropped candidates of each step that one press shows more. */
+const MORE = 4;
+/** More than these would be too many boxes to draw. */
+const MOST = 40;
+
+interface Props {
+  /** "greedy" or "beam". */
+  name: string;
+  title: string;
+  trace: Trace;
+  /** The search it is compared with, once it is here. */
+  other: Trace | undefined;
+  otherName: string;
+}
+
+/** The section; a trace without a tree has none. */
+function TreeSection(props: Props) {
+  const { tree } = props.trace;
+  return tree === null ? null : <WithTree {...props} tree={tree} />;
+}
+
+function WithTree({ name, title, trace, other, otherName, tree }: Props & { tree: SearchTree }) {
+  const dropped = wholeOf(address.value.extra.dropped, MOST, 0);
+  const now = { at: step.value + 1, steps: steps.value };
+  const chosen = chosenNode(tree, address.value.extra.path ?? "", now);
+  const paths = usePaths(tree, other);
+  const layout = useMemo(() => {
+    const always = new Set([...paths.other, ...pathTo(tree, chosen)]);
+    return layOut(tree, { dropped, always });
+  }, [tree, paths, chosen, dropped]);
+  const at = Math.min(now.at, layout.steps);
+  const choose = (node: number) => choosing(tree, node);
+  const drawn = { title, trace, tree, layout, ...paths };
+  const shown = { otherName, chosen, at, dropped, choose, until: shownUntil(now) };
+  return (
+    <>
+      <Figure
+        name={`search-${name}`}
+        title={title}
+        caption={<Caption tree={tree} otherName={otherName} />}
+        controls={<Folding dropped={dropped} />}
+        picture={() => treePicture(drawn)}
+        table={() => treeTable(drawn)}
+      >
+        <p class="search-step">{stepInWords(trace, tree, at)}</p>
+        <TreeView
+          {...drawn}
+          {...shown}
+          label={`${title}: arrow keys go from box to box`}
+          pieces={trace.pieces}
+          unfold={() => showDropped(dropped + MORE)}
+        />
+      </Figure>
+      <Arithmetic name={title} trace={trace} node={chosen} />
+      <Ends trace={trace} node={chosen} choose={choose} />
+    </>
+  );
+}
+
+/** The nodes that the winner passes, and those that the other search passes. */
+function usePaths(tree: SearchTree, other: Trace | undefined) {
+  return useMemo(
+    () => ({
+      won: new Set(pathTo(tree, tree.results[0] ?? 0)),
+      other: new Set(other ? follow(tree, resultOf(other).tokens).nodes : []),
+    }),
+    [tree, other],
+  );
+}
+
+/** While the steps play, or where the reader wants it, the tree grows with them. */
+function shownUntil(now: Moment): number {
+  const grows = playing.value || address.value.extra.grow === "1";
+  return grows && now.at < now.steps ? now.at : Number.POSITIVE_INFINITY;
+}
+
+function choosing(tree: SearchTree, node: number): void {
+  if (nodeAt(tree, node).parent === null) return;
+  const extra = withExtra(address.value.extra, { path: writtenPath(tree, node) });
+  go({ step: stepOf(tree, node, steps.value), extra }, { replace: true });
+}
+
+function showDropped(count: number): void {
+  const dropped = count === 0 ? null : String(Math.min(count, MOST));
+  go({ extra: withExtra(address.value.extra, { dropped }) }, { replace: true });
+}
+
+function Folding({ dropped }: { dropped: number }) {
+  return (
+    <fieldset class="segmented" aria-label="Dropped candidates">
+      <button type="button" aria-pressed={dropped === 0} onClick={() => showDropped(0)}>
+        Dropped folded
+      </button>
+      <button type="button" aria-pressed={dropped > 0} onClick={() => showDropped(dropped + MORE)}>
+        {dropped > 0 ? "Show more" : "Show dropped"}
+      </button>
+    </fieldset>
+  );
+}
+
+function Caption({ tree, otherName }: { tree: SearchTree; otherName: string }) {
+  const candidates = tree.nodes.slice(1);
+  const said = (["kept", "finished", "cut", "dropped"] as const)
+    .map((status) => [candidates.filter((node) => node.status === status).length, status] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, status]) => `${count} ${status}`);
+  return (
+    <>
+      A box is a token: left log P of it alone, right the score of the path as far as this; the best
+      of a step stands highest. Thick line: the winner. Dotted: where {otherName} went.{" "}
+      {candidates.length} candidates: {said.join(", ")}. The search stopped because{" "}
+      {whyStopped(tree)}.
+    </>
   );
 }

@@ -6,7 +6,6 @@
  *     paper   lp(n) = ((5 + n) / 6)^α       n counts the end symbol
  *     plain   lp(n) = n^α
  */
-
 import type { SearchSettings, SearchTree, TreeNode } from "../../api/types.ts";
 import { GAP, isSymbol } from "../../drawing/pieces.ts";
 
@@ -103,4 +102,122 @@ export function spelled(pieces: string[]): string {
     else if (!isSymbol(piece)) bytes.push(...new TextEncoder().encode(piece.replaceAll(GAP, " ")));
   }
   return new TextDecoder().decode(Uint8Array.from(bytes)).trim();
+}
+
+/* Greedy against beam: where they part company, and which found the more probable translation. */
+
+/** What a search found, as far as two of them are compared. */
+export interface Result {
+  tokens: number[];
+  logProb: number;
+  score: number;
+}
+
+/** How far the tokens of one search can be followed in the tree of another. */
+export interface Followed {
+  /** The nodes of the tree that those tokens pass, from the first token on. */
+  nodes: number[];
+  /** All tokens are in the tree and were kept; it was dropped; or it never was a candidate. */
+  fate: "kept" | "dropped" | "missing";
+}
+
+/** How two results compare. */
+export type Verdict =
+  | "same" // token for token
+  | "more probable" // the beam's has the higher log P
+  | "longer" // the beam's is less probable, but scores higher: the length penalty decided
+  | "worse" // the beam's has both the lower log P and the lower score
+  | "equal"; // other tokens, the same log P
+
+/** Return the index of the first token that differs, or null for two equal lists. */
+export function partingAt(first: number[], second: number[]): number | null {
+  const longest = Math.max(first.length, second.length);
+  for (let index = 0; index < longest; index += 1) {
+    if (first[index] !== second[index]) return index;
+  }
+  return null;
+}
+
+/** Follow tokens through a tree as far as they are there. */
+export function follow(tree: SearchTree, tokens: number[]): Followed {
+  const children = childrenOf(tree);
+  const nodes: number[] = [];
+  let at = 0;
+  for (const token of tokens) {
+    const next = children.get(`${at} ${token}`);
+    if (next === undefined) return { nodes, fate: endsDropped(tree, nodes) };
+    nodes.push(next);
+    at = next;
+  }
+  return { nodes, fate: nodes.length > 0 && isDropped(tree, at) ? "dropped" : "kept" };
+}
+
+const known = new WeakMap<SearchTree, Map<string, number>>();
+
+/** Return the nodes of a tree by parent and token; made once a tree. */
+function childrenOf(tree: SearchTree): Map<string, number> {
+  const found = known.get(tree) ?? new Map<string, number>();
+  if (found.size > 0) return found;
+  tree.nodes.forEach(({ parent, token }, number) => {
+    found.set(`${parent} ${token}`, number);
+  });
+  known.set(tree, found);
+  return found;
+}
+
+function endsDropped(tree: SearchTree, nodes: number[]): "dropped" | "missing" {
+  const last = nodes.at(-1);
+  return last !== undefined && isDropped(tree, last) ? "dropped" : "missing";
+}
+
+function isDropped(tree: SearchTree, number: number): boolean {
+  return nodeAt(tree, number).status === "dropped";
+}
+
+/** Say how the beam's result compares with the greedy one. */
+export function verdict(greedy: Result, beam: Result): Verdict {
+  if (partingAt(greedy.tokens, beam.tokens) === null) return "same";
+  if (beam.logProb === greedy.logProb) return "equal";
+  if (beam.logProb > greedy.logProb) return "more probable";
+  return beam.score > greedy.score ? "longer" : "worse";
+}
+
+/* Scores of the hypotheses that ended, as functions of the length penalty's α. */
+
+/** The values of α that are drawn. */
+export const STEPS: readonly number[] = Array.from({ length: 21 }, (_, index) => index / 10);
+
+const MOST = 5;
+
+/** One hypothesis and its score at each of `STEPS`. */
+export interface Curve {
+  node: number;
+  scores: number[];
+}
+
+/** Return the curves of the best hypotheses that wrote the end symbol. */
+export function curves(tree: SearchTree, search: Penalty): Curve[] {
+  return ends(tree)
+    .filter((node) => tree.nodes[node]?.status === "finished")
+    .slice(0, MOST)
+    .map((node) => {
+      const { logProb, length, coverage } = arithmetic(tree, node, search);
+      const at = (alpha: number) =>
+        logProb / lengthPenalty(length, { ...search, length_penalty: alpha }) + coverage;
+      return { node, scores: STEPS.map(at) };
+    });
+}
+
+/** Return from which α to which a hypothesis would win. */
+export function bestAt(found: Curve[]): { node: number; from: number; to: number }[] {
+  const spans: { node: number; from: number; to: number }[] = [];
+  STEPS.forEach((alpha, step) => {
+    const best = found.reduce((a, b) =>
+      (b.scores[step] as number) > (a.scores[step] as number) ? b : a,
+    );
+    const last = spans.at(-1);
+    if (last?.node === best.node) last.to = alpha;
+    else spans.push({ node: best.node, from: alpha, to: alpha });
+  });
+  return spans;
 }

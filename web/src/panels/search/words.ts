@@ -1,12 +1,10 @@
 /** What the panel says of a search, in sentences. */
 
 import type { NodeStatus, SearchTree, Trace } from "../../api/types.ts";
-import { printed } from "../../drawing/numbers.ts";
+import { printed, timesAs } from "../../drawing/numbers.ts";
 import { plain, written } from "../../drawing/pieces.ts";
-import { timesAs } from "../../drawing/ratio.ts";
 import { hasBeam } from "../../state/requests.ts";
-import { nodeAt, pathTo } from "./outcome.ts";
-import { follow, partingAt, type Result, verdict } from "./parting.ts";
+import { follow, nodeAt, partingAt, pathTo, type Result, verdict } from "./outcome.ts";
 
 /** What a trace's search found. */
 export function resultOf(trace: Trace): Result {

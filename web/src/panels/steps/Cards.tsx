@@ -2,8 +2,17 @@
 import type { ComponentChildren } from "preact";
 import { Num } from "../../drawing/Number.tsx";
 import { printed } from "../../drawing/numbers.ts";
-import { type Check, checks, DECIMALS, shortSum, WEIGHT_DECIMALS } from "./arithmetic.ts";
-import { exponentials, type Numbers, productsOf, scoresOf } from "./numbers.ts";
+import {
+  type Check,
+  checks,
+  DECIMALS,
+  exponentials,
+  type Numbers,
+  productsOf,
+  scoresOf,
+  shortSum,
+  WEIGHT_DECIMALS,
+} from "./numbers.ts";
 import { Exponentials, Factor, Products, Terms } from "./Sums.tsx";
 import { STAGES, type Stage } from "./stages.ts";
 

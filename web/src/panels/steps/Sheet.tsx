@@ -3,8 +3,17 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Num } from "../../drawing/Number.tsx";
 import { within } from "../attention/view.ts";
-import { DECIMALS, exponentialInDigits, WEIGHT_DECIMALS } from "./arithmetic.ts";
-import { exponentials, isBiased, type Numbers, reach, scoresOf, sumReach } from "./numbers.ts";
+import {
+  DECIMALS,
+  exponentialInDigits,
+  exponentials,
+  isBiased,
+  type Numbers,
+  reach,
+  scoresOf,
+  sumReach,
+  WEIGHT_DECIMALS,
+} from "./numbers.ts";
 import { Strip } from "./Strip.tsx";
 import type { Stage } from "./stages.ts";
 

@@ -1,8 +1,15 @@
 /** The long sums of the six steps, written out. */
 import { Num } from "../../drawing/Number.tsx";
 import { printed } from "../../drawing/numbers.ts";
-import { DECIMALS, exponentialInDigits, shortSum, WEIGHT_DECIMALS } from "./arithmetic.ts";
-import { type Numbers, productsOf, termsOf } from "./numbers.ts";
+import {
+  DECIMALS,
+  exponentialInDigits,
+  type Numbers,
+  productsOf,
+  shortSum,
+  termsOf,
+  WEIGHT_DECIMALS,
+} from "./numbers.ts";
 
 /** A factor in brackets where it is negative. */
 export function Factor({ value, digits = DECIMALS }: { value: number; digits?: number }) {

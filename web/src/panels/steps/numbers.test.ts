@@ -3,11 +3,6 @@ import { randoms } from "../attention/madeUp.ts";
 import {
   checks,
   exponentialInDigits,
-  rounded,
-  roundedExponential,
-  shortSum,
-} from "./arithmetic.ts";
-import {
   exponentials,
   type HeadTensors,
   isBiased,
@@ -15,7 +10,10 @@ import {
   numbersOf,
   productsOf,
   reach,
+  rounded,
+  roundedExponential,
   scoresOf,
+  shortSum,
   strongest,
   termsOf,
 } from "./numbers.ts";

@@ -12,8 +12,16 @@ import {
   text,
   widthOf,
 } from "../../drawing/svg.ts";
-import { DECIMALS, exponentialInDigits, WEIGHT_DECIMALS } from "./arithmetic.ts";
-import { exponentials, type Numbers, reach, scoresOf, sumReach } from "./numbers.ts";
+import {
+  DECIMALS,
+  exponentialInDigits,
+  exponentials,
+  type Numbers,
+  reach,
+  scoresOf,
+  sumReach,
+  WEIGHT_DECIMALS,
+} from "./numbers.ts";
 
 /** What a saved sheet shows. */
 export interface SavedSheet {

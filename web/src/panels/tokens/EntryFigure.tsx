@@ -3,18 +3,27 @@
 import { useId, useRef, useState } from "preact/hooks";
 import type { Tensor } from "../../api/tensors.ts";
 import type { Trace } from "../../api/types.ts";
+import { useWidth } from "../../drawing/Canvas.tsx";
 import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Num } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
-import { useWidth } from "../../drawing/useWidth.ts";
 import { address, go, highlight } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import { type Entry, entryTable, numbersAt, type Place, WHOLE_ROW, waveOf } from "./entry.ts";
 import { HeatMap, type HeatMapProps } from "./HeatMap.tsx";
 import { entryPicture } from "./picture.ts";
-import { magnitude, methodOf } from "./positions.ts";
-import { type Stream, tokensOf } from "./stream.ts";
+import {
+  type Entry,
+  entryTable,
+  magnitude,
+  methodOf,
+  numbersAt,
+  type Place,
+  type Stream,
+  tokensOf,
+  WHOLE_ROW,
+  waveOf,
+} from "./positions.ts";
 
 interface Props {
   trace: Trace;

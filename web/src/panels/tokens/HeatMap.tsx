@@ -4,7 +4,7 @@ import type { Tensor } from "../../api/tensors.ts";
 import { Canvas } from "../../drawing/Canvas.tsx";
 import type { Palette } from "../../drawing/colours.ts";
 import { paintTable } from "../../drawing/heatTable.ts";
-import { moved, type Place, WHOLE_ROW } from "./entry.ts";
+import { moved, type Place, WHOLE_ROW } from "./positions.ts";
 
 export interface HeatMapProps {
   label: string;

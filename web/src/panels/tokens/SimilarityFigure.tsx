@@ -9,8 +9,8 @@ import { Matrix } from "../../drawing/Matrix.tsx";
 import { printed } from "../../drawing/numbers.ts";
 import { matrixPicture } from "../../drawing/svg.ts";
 import { useTensor } from "../../state/useTensor.ts";
+import type { Stream } from "./positions.ts";
 import { dotProducts } from "./positions.ts";
-import type { Stream } from "./stream.ts";
 
 const MANY = 24; // positions that are too many to point at each pair
 

@@ -9,8 +9,15 @@ import { TokenRow } from "../../drawing/Tokens.tsx";
 import { step } from "../../state/player.ts";
 import { highlight } from "../../state/store.ts";
 import { tokensPicture } from "./picture.ts";
-import { type Stream, textOf, tokensOf, wordsOf } from "./stream.ts";
-import { charactersOf, describe, wordOf } from "./symbols.ts";
+import {
+  charactersOf,
+  describe,
+  type Stream,
+  textOf,
+  tokensOf,
+  wordOf,
+  wordsOf,
+} from "./positions.ts";
 
 interface Props {
   trace: Trace;

@@ -2,13 +2,13 @@
 
 import "./tokens.css";
 import type { Trace } from "../../api/types.ts";
-import { PanelFrame } from "../../frame/PanelFrame.tsx";
+import { Needs, PanelFrame } from "../../frame/PanelFrame.tsx";
 import { address } from "../../state/store.ts";
 import { BiasFigure } from "./BiasFigure.tsx";
 import { EntryFigure } from "./EntryFigure.tsx";
+import type { Stream } from "./positions.ts";
 import { methodOf } from "./positions.ts";
 import { SimilarityFigure } from "./SimilarityFigure.tsx";
-import type { Stream } from "./stream.ts";
 import { TokensFigure } from "./TokensFigure.tsx";
 
 /** The panel. */
@@ -30,9 +30,15 @@ function TokensOf({ trace }: { trace: Trace }) {
     <>
       <TokensFigure trace={trace} stream="source" />
       <TokensFigure trace={trace} stream="target" />
-      <EntryFigure trace={trace} stream={stream} />
-      {method.added && <SimilarityFigure trace={trace} stream={stream} />}
-      {trace.model.positions === "relative" && <BiasFigure trace={trace} />}
+      <Needs trace={trace} tensor="source.embedding">
+        <EntryFigure trace={trace} stream={stream} />
+        {method.added && <SimilarityFigure trace={trace} stream={stream} />}
+      </Needs>
+      {trace.model.positions === "relative" && (
+        <Needs trace={trace} tensor="encoder.0.self_attention.mask">
+          <BiasFigure trace={trace} />
+        </Needs>
+      )}
     </>
   );
 }

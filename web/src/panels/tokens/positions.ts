@@ -1,6 +1,7 @@
 /** Positional encodings (section 3.5): wavelengths, similarity, and what other kinds do instead. */
-
-import type { Tensor } from "../../api/tensors.ts";
+import { type Tensor, value } from "../../api/tensors.ts";
+import type { Trace, TraceToken, WordSpan } from "../../api/types.ts";
+import type { Table } from "../../drawing/files.ts";
 import { counted } from "../../drawing/numbers.ts";
 
 /** Which sinusoid a dimension holds. */
@@ -114,4 +115,146 @@ export function methodOf(kind: string): Method {
       added: false,
     }
   );
+}
+
+/* What the tokens are: words, parts of words, bytes, and symbols that stand for no text. */
+
+export type TokenKind = "begins" | "continues" | "byte" | "symbol";
+
+export interface Described {
+  kind: TokenKind;
+  /** One sentence on what it is. */
+  says: string;
+}
+
+const SYMBOLS: Record<string, string> = {
+  "<s>": "Start symbol: the decoder reads it first, before anything is written.",
+  "</s>": "End symbol: closes the sentence; when the decoder writes it, decoding stops.",
+  "<unk>": "Unknown: stands for text that the vocabulary cannot spell.",
+  "<pad>": "Padding: fills up short rows of a batch; no attention ever looks at it.",
+};
+
+/** Returns what a token of a text is, in a sentence; `language` is the one translated into. */
+export function describe(token: TraceToken, text: string, language: string): Described {
+  if (/^<tag\d+>$/.test(token.piece)) {
+    return {
+      kind: "symbol",
+      says: `Language tag: tells the network to translate into ${language}.`,
+    };
+  }
+  const symbol = SYMBOLS[token.piece];
+  if (symbol) return { kind: "symbol", says: symbol };
+  if (/^<0x[0-9A-F]{2}>$/.test(token.piece)) {
+    return { kind: "byte", says: "One byte of a character that is no piece of the vocabulary." };
+  }
+  if (token.piece.startsWith("▁")) {
+    return { kind: "begins", says: "Begins a word; ▁ stands for the space before it." };
+  }
+  if (followsSpace(token, text)) return { kind: "begins", says: "Begins a word." };
+  return { kind: "continues", says: "Goes on with the word before it, without a space." };
+}
+
+/** Whether there is the beginning of the text, or a space, before what a token stands for. */
+function followsSpace(token: TraceToken, text: string): boolean {
+  const letters = [...text];
+  const around = [letters[token.start - 1] ?? " ", letters[token.start] ?? ""];
+  return around.some((letter) => /^\s$/.test(letter));
+}
+
+/** Returns the characters of the text that a token stands for; none for symbols. */
+export function charactersOf(token: TraceToken, text: string): string {
+  return [...text].slice(token.start, token.end).join("");
+}
+
+/** Returns which word a token belongs to and how many tokens that word has. */
+export function wordOf(words: [number, number][], index: number): { word: number; size: number } {
+  const word = words.findIndex(([from, to]) => from <= index && index < to);
+  const [from, to] = words[word] ?? [index, index + 1];
+  return { word, size: to - from };
+}
+
+/* The two streams of tokens: what the encoder reads, and what the decoder reads. */
+
+export type Stream = "source" | "target";
+
+/** The tokens of a stream, in the order of their positions. */
+export function tokensOf(trace: Trace, stream: Stream): TraceToken[] {
+  return stream === "source" ? trace.source_tokens : trace.target_tokens;
+}
+
+/** The text that the tokens of a stream stand for. */
+export function textOf(trace: Trace, stream: Stream): string {
+  return stream === "source" ? trace.source : trace.translation;
+}
+
+/** The words of a stream, each as its first token and the one after its last. */
+export function wordsOf(trace: Trace, stream: Stream): WordSpan[] {
+  return trace.words[stream];
+}
+
+/* What enters a stack: √d_model · embedding + position (sections 3.4 and 3.5). */
+
+/** The three tables of one stream, (L, D) each. */
+export interface Entry {
+  embedding: Tensor;
+  positions: Tensor;
+  sum: Tensor;
+}
+
+/** The column of a cursor that marks a token without a dimension. */
+export const WHOLE_ROW = -1;
+
+/** One number: a token and a dimension. */
+export interface Place {
+  row: number;
+  column: number;
+}
+
+/** Where a key takes the cursor; null: it is no key of the cursor. */
+export function moved(key: string, from: Place, rows: number, columns: number): Place | null {
+  const steps: Record<string, [number, number]> = {
+    ArrowUp: [-1, 0],
+    ArrowDown: [1, 0],
+    ArrowLeft: [0, -1],
+    ArrowRight: [0, 1],
+    PageUp: [0, -16],
+    PageDown: [0, 16],
+    Home: [0, -columns],
+    End: [0, columns],
+  };
+  const step = steps[key];
+  if (!step) return null;
+  return {
+    row: Math.max(0, Math.min(rows - 1, from.row + step[0])),
+    column: Math.max(0, Math.min(columns - 1, from.column + step[1])),
+  };
+}
+
+/** The three numbers at a place. */
+export function numbersAt(entry: Entry, { row, column }: Place) {
+  return {
+    embedding: value(entry.embedding, row, column),
+    position: value(entry.positions, row, column),
+    sum: value(entry.sum, row, column),
+  };
+}
+
+/** The sinusoid of a dimension in words; nothing where the positions are none. */
+export function waveOf(kind: string, dimension: number, dModel: number): string {
+  const wave = sinusoid(kind, dimension, dModel);
+  return wave ? `${wave.form}, wavelength ${wavelengthText(wave.wavelength)} positions` : "";
+}
+
+/** All numbers as a table: a row a token and dimension. */
+export function entryTable(entry: Entry, pieces: readonly string[]): Table {
+  const width = entry.embedding.shape[1] ?? 0;
+  return {
+    columns: ["position", "piece", "dimension", "embedding", "position value", "sum"],
+    rows: pieces.flatMap((piece, row) =>
+      Array.from({ length: width }, (_, column) => {
+        const { embedding, position, sum } = numbersAt(entry, { row, column });
+        return [row, piece, column, embedding, position, sum];
+      }),
+    ),
+  };
 }

@@ -1,8 +1,19 @@
 import { expect, describe as group, test } from "vitest";
 import { biasByDistance } from "./BiasFigure.tsx";
-import { entryTable, moved, numbersAt, waveOf } from "./entry.ts";
-import { dotProducts, magnitude, methodOf, sinusoid, wavelengthText } from "./positions.ts";
-import { charactersOf, describe, wordOf } from "./symbols.ts";
+import {
+  charactersOf,
+  describe,
+  dotProducts,
+  entryTable,
+  magnitude,
+  methodOf,
+  moved,
+  numbersAt,
+  sinusoid,
+  wavelengthText,
+  waveOf,
+  wordOf,
+} from "./positions.ts";
 
 const token = (piece: string, start = 0, end = 0) => ({ id: 7, piece, start, end });
 

@@ -2,7 +2,7 @@
 
 import { compareTexts } from "../../drawing/differences.ts";
 import { Figure } from "../../drawing/Figure.tsx";
-import { Marked } from "../../drawing/Marked.tsx";
+import { Marked } from "../../drawing/Number.tsx";
 import { counted } from "../../drawing/numbers.ts";
 import { address } from "../../state/store.ts";
 import { wholeOf } from "../output/extra.ts";

@@ -37,7 +37,7 @@ export function filmRequest(
   head: HeadId,
   target: string | undefined,
 ): FilmRequest {
-  const known = target !== undefined && run.directions?.some(([, into]) => into === target);
+  const known = target !== undefined && run.directions.some(([, into]) => into === target);
   return { text, ...head, ...(known ? { target } : {}) };
 }
 

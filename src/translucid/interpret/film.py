@@ -1,0 +1,60 @@
+"""A film: how attention, and one translation, changed while a network learned.
+
+A frame is a checkpoint. Every frame reads the *same* tokens, those of the last frame's translation,
+so that frames can be compared; beside it stands each checkpoint's own translation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from translucid.decoding.settings import SearchConfig
+from translucid.events import Emit, silent
+from translucid.interpret.explain import explain
+from translucid.interpret.trace import Trace
+from translucid.text.tokenizer import EOS
+from translucid.translator import Translator
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A checkpoint: what it wrote by itself, and a trace of it reading the last translation."""
+
+    step: int
+    translation: str
+    log_prob: float
+    trace: Trace
+
+
+def frames_of(
+    newest_first: Iterable[tuple[int, Translator]],
+    source: str,
+    *,
+    target: str | None,
+    search: SearchConfig | None = None,
+    max_bytes: int | None = None,
+    emit: Emit = silent,
+) -> Iterator[Frame]:
+    """Yield the frames of checkpoints (step, translator), the newest first.
+
+    A checkpoint is needed only until its frame is there, so they can be loaded one after another.
+    `max_bytes` bounds the trace of a frame; `emit` is told of every step of a search.
+    """
+    how = partial(explain, level="light", target=target, max_bytes=max_bytes, emit=emit)
+    newest: Trace | None = None
+    for step, translator in newest_first:
+        own = how(translator, source, search=search)
+        newest = newest or own
+        read = how(translator, source, prefix=(*newest.written_ids, EOS))
+        yield Frame(step, own.translation, own.log_prob, read)
+
+
+def evenly_chosen(steps: Sequence[int], most: int) -> list[int]:
+    """Return at most so many of the steps, evenly spread, the first and the last among them."""
+    if len(steps) <= most:
+        return list(steps)
+    if most == 1:
+        return [steps[-1]]
+    return [steps[round(place * (len(steps) - 1) / (most - 1))] for place in range(most)]

@@ -1,1 +1,0 @@
-function e(e,t){let n=Object.entries({...e,...t});return Object.fromEntries(n.filter(e=>e[1]!==null))}function t(e,t,n){return e!==void 0&&/^\d{1,9}$/u.test(e)?Math.min(Number(e),t):n}export{e as n,t};

@@ -1,1 +1,0 @@
-import{ct as e,dt as t}from"./examples-D0vVCash.js";function n(n){let[r,i]=t(0);return e(()=>{let e=n.current;if(!e)return;let t=()=>i(Math.floor(e.clientWidth));t();let r=new ResizeObserver(t);return r.observe(e),()=>r.disconnect()},[n]),r}export{n as t};
