@@ -19,7 +19,7 @@ from translucid.data.readers import Corpus, Pair, ReadReport, Skip, find_corpora
 from translucid.errors import DataError
 from translucid.text.languages import find_sides
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "data" / "corpus"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "data" / "readers"))
 writers = importlib.import_module("corpus_writers")
 
 # What has broken readers before: line ends that are none, marks, escapes, scripts, other formats.
