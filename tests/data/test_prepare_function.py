@@ -49,12 +49,12 @@ def test_plain_arguments_are_files_held_out_sets_and_settings(tmp_path: Path) ->
     done = run(train, tmp_path / "data", dev=dev, split=(0, 20), max_words=8, lowercase=True)
     assert not done.was_complete
     assert done.folder == tmp_path / "data"
-    manifest = done.data.manifest
+    manifest = done.manifest
     assert {name: split.pairs for name, split in manifest.splits.items()}["dev"] == 100
     assert manifest.splits["test"].pairs == 20
     assert manifest.lowercase
     assert manifest.settings["cleaning"]["max_words"] == 8  # type: ignore[index]
-    assert all(len(source.split()) <= 8 for source, _ in pairs_of(done.data, "train"))
+    assert all(len(source.split()) <= 8 for source, _ in pairs_of(done, "train"))
     again = run(train, tmp_path / "data", dev=dev, split=(0, 20), max_words=8, lowercase=True)
     assert again.was_complete
     assert again.report == done.report
@@ -143,16 +143,16 @@ def test_a_model_of_plain_sentencepiece_is_taken_over(tmp_path: Path) -> None:
     )
     told = [event.message for event in events if isinstance(event, Notice)]
     assert any("mine.model was trained by another program" in text for text in told)
-    tokenizer = load_tokenizer(done.data.tokenizer_path)
-    assert tokenizer.kind == done.data.manifest.tokenizer.kind == "unigram"
+    tokenizer = load_tokenizer(done.tokenizer_path)
+    assert tokenizer.kind == done.manifest.tokenizer.kind == "unigram"
     assert tokenizer.has_placeholders
     theirs = sentencepiece.SentencePieceProcessor(model_file=str(model))
     pieces = [tokenizer.piece(token) for token in tokenizer.encode(FRENCH)]
     assert pieces == theirs.encode(FRENCH, out_type=str)
-    split = done.data.split("train")
+    split = done.split("train")
     assert tokenizer.decode(split.tokens("fr", 0).tolist()) == split.text("fr", 0)
     again = run(train, tmp_path / "again", tokenizer=None, tokenizer_from=done.folder)
-    assert again.data.manifest.tokenizer == done.data.manifest.tokenizer
+    assert again.manifest.tokenizer == done.manifest.tokenizer
 
 
 def test_a_model_that_cannot_be_represented_is_refused(tmp_path: Path) -> None:
