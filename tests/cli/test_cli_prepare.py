@@ -13,7 +13,7 @@ import pytest
 from translucid.cli.main import main
 from translucid.cli.options import repeat_option
 from translucid.data.prepare import PrepareConfig
-from translucid.data.readers import lesson
+from translucid.data.readers import built_in as lesson
 from translucid.data.shards import open_data
 
 LANGUAGES = ["--from", "fr", "--to", "en"]

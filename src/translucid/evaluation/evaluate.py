@@ -229,7 +229,8 @@ def evaluate(
 ) -> Evaluation:
     """Translate a test set, unless that was done elsewhere, and score the translations.
 
-    The test set is `test`, where prepared data stands for its test split, or `sources` with `references` (or with several lists of them).
+    The test set is `test`, where prepared data stands for its test split, or `sources` with
+    `references` (or with several lists of them).
     `source_lang` and `target` are the languages, where they are not clear from the model. `search`
     and `rerank` are those of `Translator.translate`. BLEU's tokenizer is that of the target
     language unless `bleu_tokenizer` names another; `tokenized_bleu` adds the BLEU of older papers.
