@@ -81,7 +81,7 @@ def test_a_line_of_the_triangle_goes_to_its_step(explorer: Explorer, page: Page)
 
 
 def test_greedy_search_has_one_row(explorer: Explorer, page: Page, server: Server) -> None:
-    trace = server.trace(search={"method": "greedy", "beam": 1})
+    trace = server.trace(search={"method": "greedy"})
     explorer.open("cache", step=3, method="greedy")
     expect(page.locator(".cache-rows li")).to_have_count(1)
     shown = page.locator(".cache-rows .cache-entry").all_inner_texts()

@@ -151,7 +151,7 @@ def test_the_tree_grows_with_the_steps(explorer: Explorer, server: Server) -> No
 @pytest.mark.parametrize("model", ["taught", "both"])
 def test_greedy_and_beam_are_compared(explorer: Explorer, server: Server, model: str) -> None:
     page = show(explorer, model=model, target="en")
-    greedy = trace_of(server, model, method="greedy", beam=1)
+    greedy = trace_of(server, model, method="greedy")
     beam = trace_of(server, model)
     shown = page.locator(".search-version-numbers").evaluate_all(
         "lines => lines.map(line => Number(line.querySelector('.num').dataset.value))"

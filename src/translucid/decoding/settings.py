@@ -21,13 +21,13 @@ METHODS: tuple[Method, ...] = get_args(Method)
 MBR_SAMPLES = 32  # unless given: with fewer, choosing among samples means little
 _BEAMS = ("beam", "diverse")
 _SAMPLERS = ("sampling", "mbr")
-_RANKED = (*_BEAMS, "sampling")  # ranked by log P over the length penalty
+_PENALIZED = (*_BEAMS, "greedy", "sampling")  # whose score is log P over the length penalty
 
 # Settings that only some methods use.
 USED_BY: Mapping[str, tuple[str, ...]] = {
     "beam": _BEAMS,
-    "length_penalty": _RANKED,
-    "length_form": _RANKED,
+    "length_penalty": _PENALIZED,
+    "length_form": _PENALIZED,
     "coverage_penalty": _BEAMS,
     "groups": ("diverse",),
     "diversity": ("diverse",),

@@ -81,7 +81,7 @@ test("a trace is asked for with what was changed, and only that", () => {
     LIST,
   );
   expect(changed).toMatchObject({
-    search: { method: "greedy", beam: 2, length_penalty: 0, n_best: 1 },
+    search: { method: "greedy", length_penalty: 0, n_best: 1 },
     prefix: [7],
     without,
   });
@@ -90,7 +90,7 @@ test("a trace is asked for with what was changed, and only that", () => {
     model: "both",
     target: "en",
     level: "full",
-    search: { method: "greedy", beam: 2, length_penalty: 0, n_best: 1 },
+    search: { method: "greedy", length_penalty: 0, n_best: 1 },
   });
 });
 

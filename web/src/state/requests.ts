@@ -46,13 +46,14 @@ export function hasBeam(method: Method): boolean {
   return method === "beam" || method === "diverse";
 }
 
-/** The model's own search settings with the address's changes; one translation is returned. */
-export function searchOf(address: Address): Partial<SearchSettings> {
+/** The changes that an address makes to the model's own search; the server refuses unused ones. */
+export function searchOf(address: Address, model: Model): Partial<SearchSettings> {
+  const method = address.method ?? model.search.method;
   return {
     n_best: 1,
-    ...(address.method === null ? {} : { method: address.method }),
-    ...(address.beam === null ? {} : { beam: address.beam }),
-    ...(address.alpha === null ? {} : { length_penalty: address.alpha }),
+    ...(address.method === null ? {} : { method }),
+    ...(address.beam === null || !hasBeam(method) ? {} : { beam: address.beam }),
+    ...(address.alpha === null || method === "mbr" ? {} : { length_penalty: address.alpha }),
   };
 }
 
@@ -71,7 +72,7 @@ export function traceRequest(address: Address, list: ModelList | undefined): Tra
     text,
     model: model.name,
     ...(target ? { target } : {}),
-    search: searchOf(address),
+    search: searchOf(address, model),
     level: "full",
     ...(address.prefix.length > 0 ? { prefix: address.prefix } : {}),
     ...(address.without.length > 0 ? { without: address.without } : {}),
@@ -100,7 +101,7 @@ export function streamRequest(address: Address, list: ModelList | undefined): St
     text: address.text,
     model: model.name,
     ...(target ? { target } : {}),
-    search: { ...searchOf(address), n_best: hasBeam(method) ? Math.min(beam, most) : 1 },
+    search: { ...searchOf(address, model), n_best: hasBeam(method) ? Math.min(beam, most) : 1 },
     alignment: true,
   };
 }
