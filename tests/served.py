@@ -16,12 +16,12 @@ import httpx
 from fastapi import FastAPI
 
 from small_translators import write_random_model, write_taught_model
-from translucid.serving.access import Access, names_of
 from translucid.serving.app import create_app
+from translucid.serving.auth import Access, names_of
+from translucid.serving.config import ServingConfig
 from translucid.serving.page import STATIC
-from translucid.serving.running import bound_socket, server_of
 from translucid.serving.served_models import Served, ServedModels
-from translucid.serving.settings import ServingConfig
+from translucid.serving.server import bound_socket, server_of
 from translucid.serving.state import ServerState
 from translucid.translator import Translator, load
 

@@ -28,9 +28,9 @@ from translucid.cli.serve_runs import runs_of
 from translucid.cli.serve_settings import settings_of
 from translucid.errors import ConfigError, InputError, MissingPackageError
 from translucid.serving.app import create_app
-from translucid.serving.running import address_of, bound_socket, run
+from translucid.serving.config import ServingConfig
 from translucid.serving.served_models import ServedModels
-from translucid.serving.settings import ServingConfig
+from translucid.serving.server import address_of, bound_socket, run
 
 LIMIT = 120.0
 

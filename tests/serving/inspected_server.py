@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 from small_traces import random_translator, taught_translator
 from translucid.cli.serve_runs import runs_of
 from translucid.serving.app import create_app
+from translucid.serving.config import ServingConfig
 from translucid.serving.served_models import Served, ServedModels
-from translucid.serving.settings import ServingConfig
 from translucid.translator import Translator
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from small_translators import write_random_model, write_taught_model
-from translucid.serving.abandoning import check_wanted
-from translucid.serving.engine import Engine
-from translucid.serving.engine_events import BatchDone, EngineEvent, Kind, RequestEnded
-from translucid.serving.engine_settings import EngineSettings
+from translucid.serving.config import EngineSettings
+from translucid.serving.engine.admission import BatchDone, EngineEvent, Kind, RequestEnded
+from translucid.serving.engine.cancellation import check_wanted
+from translucid.serving.engine.engine import Engine
+from translucid.serving.engine.tasks import Task, Tell
 from translucid.serving.served_models import Served
-from translucid.serving.tasks import Task, Tell
 from translucid.translator import load
 
 Result = TypeVar("Result")

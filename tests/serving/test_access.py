@@ -10,8 +10,8 @@ import pytest
 
 from served import Running, serving
 from translucid.errors import DataError, InputError
-from translucid.serving.access import Access, Keys, host_name, is_loopback, names_of, read_keys
-from translucid.serving.headers import CONTENT_SECURITY_POLICY
+from translucid.serving.auth import Access, Keys, host_name, is_loopback, names_of, read_keys
+from translucid.serving.middleware import CONTENT_SECURITY_POLICY
 
 KEY, OTHER = "a-key-of-enough-length", "another-key-of-some-length"
 ORIGIN = "https://example.org"

@@ -11,11 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from translucid.serving.bodies import _object, fault_of, parsed_json, validated
-from translucid.serving.compat_forms import multipart_fields
+from translucid.serving.config import ServingConfig
+from translucid.serving.libretranslate import multipart_fields
 from translucid.serving.problems import Problem
-from translucid.serving.settings import ServingConfig
-from translucid.serving.translation_schemas import TranslateBody
+from translucid.serving.request_bodies import _object, fault_of, parsed_json, validated
+from translucid.serving.schemas import TranslateBody
 
 LIMITS = ServingConfig()
 characters = st.text(st.characters(exclude_categories=["Cs"]))

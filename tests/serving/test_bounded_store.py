@@ -14,11 +14,10 @@ from pydantic_core import to_json
 
 from small_traces import taught_trace, taught_translator
 from translucid.interpret.trace_json import trace_json
-from translucid.serving.bounded_store import BoundedStore
+from translucid.serving.config import ServingConfig
 from translucid.serving.problems import Problem
 from translucid.serving.served_models import Served
-from translucid.serving.settings import ServingConfig
-from translucid.serving.traces import StoredTrace, TraceStore, new_id, room
+from translucid.serving.traces import BoundedStore, StoredTrace, TraceStore, new_id, room
 
 
 @dataclass

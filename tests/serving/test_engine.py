@@ -14,9 +14,9 @@ from small_engines import Told, babbling, ended, in_loop, running, taught, until
 from small_translators import sentences
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import ConfigError, InputError
-from translucid.serving.abandoning import check_wanted
-from translucid.serving.admission import Draining, Full, TimedOut
-from translucid.serving.engine import READ_AT_ONCE
+from translucid.serving.engine.admission import Draining, Full, TimedOut
+from translucid.serving.engine.cancellation import check_wanted
+from translucid.serving.engine.engine import READ_AT_ONCE
 from translucid.translator import Translation
 
 ENDLESS = SearchConfig(beam=4, min_length=400, max_length=400, loop_guard=False)

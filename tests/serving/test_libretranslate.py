@@ -16,10 +16,8 @@ from libretranslatepy import LibreTranslateAPI
 
 from served import LIMIT, Running, serving
 from translucid.decoding.settings import SearchConfig
-from translucid.serving.compat import _search
-from translucid.serving.compat_forms import form_fields
-from translucid.serving.detection import detect
-from translucid.serving.language_names import language_name
+from translucid.serving.languages import detect, language_name
+from translucid.serving.libretranslate import _search, form_fields
 from translucid.serving.problems import Problem
 
 

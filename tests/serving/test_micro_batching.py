@@ -7,11 +7,10 @@ import asyncio
 import pytest
 from small_engines import Gated, Told, ended, in_loop, until
 
-from translucid.serving.abandoning import Ticket
-from translucid.serving.admission import Full
-from translucid.serving.batching import LONGEST_RETRY, Batcher, Pace
-from translucid.serving.tasks import Task, Tell
-from translucid.serving.waiting_line import Budget
+from translucid.serving.engine.admission import Full
+from translucid.serving.engine.batching import LONGEST_RETRY, Batcher, Budget, Pace
+from translucid.serving.engine.cancellation import Ticket
+from translucid.serving.engine.tasks import Task, Tell
 
 
 def batcher(told: Told | None = None, workers: int = 1, queue_size: int = 100) -> Batcher:

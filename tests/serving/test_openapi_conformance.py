@@ -20,9 +20,9 @@ from schemathesis.checks import (
 )
 
 from served import Running, serving
-from translucid.serving.access import Access, Keys
+from translucid.serving.auth import Access, Keys
+from translucid.serving.config import ServingConfig
 from translucid.serving.problems import KINDS
-from translucid.serving.settings import ServingConfig
 
 # What is sound by its schema may still be refused (a language that no model has), so that
 # `positive_data_acceptance` is not among them.

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from served import Running, serving
-from translucid.serving.reference_fields import bounds, example, kind, rows
+from translucid.serving.reference_page import bounds, example, kind, rows
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_the_page_needs_no_script_and_no_other_site(server: Running) -> None:
 
 
 def test_an_address_in_the_host_header_cannot_write_into_the_page() -> None:
-    from translucid.serving.access import Access
+    from translucid.serving.auth import Access
 
     with serving(access=Access()) as server:
         page = server.client.get("/docs", headers={"Host": "x'><script>alert(1)</script>"}).text

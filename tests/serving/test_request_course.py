@@ -14,10 +14,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from served import LIMIT, Running, serving
-from translucid.serving import routes_translate
-from translucid.serving.admission import Draining, Full, TimedOut
-from translucid.serving.event_stream import ServerEvent, event_stream
+from translucid.serving.engine.admission import Draining, Full, TimedOut
 from translucid.serving.problems import Problem, of_error
+from translucid.serving.routes import translate as translate_routes
+from translucid.serving.routes.translate import ServerEvent, event_stream
 from translucid.serving.state import InFlight
 
 
@@ -116,7 +116,7 @@ def test_a_stream_that_fails_on_the_way_says_so_at_its_end(
     def broken(_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(routes_translate, "translation_json", broken)
+    monkeypatch.setattr(translate_routes, "translation_json", broken)
     told = ""
     with (
         server.client.stream("POST", "/v1/translate/stream", json={"text": "chat"}) as answer,

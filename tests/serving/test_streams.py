@@ -11,8 +11,8 @@ from small_engines import Told, babbling, ended, in_loop, running, taught, until
 
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
-from translucid.serving.admission import Full, TimedOut
-from translucid.serving.streams import Newest
+from translucid.serving.engine.admission import Full, TimedOut
+from translucid.serving.engine.engine import Newest
 from translucid.translator import Partial
 
 ENDLESS = SearchConfig(beam=4, min_length=400, max_length=400, loop_guard=False)

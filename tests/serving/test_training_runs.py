@@ -26,10 +26,9 @@ from translucid.errors import DataError, InputError
 from translucid.events import Trained, Validated
 from translucid.folder_lock import is_locked, locked
 from translucid.interpret.film import frames_of
-from translucid.serving.films import Films, FilmWish
-from translucid.serving.routes_runs import EventsAnswer, FilmAnswer, RunsAnswer
-from translucid.serving.run_events import read_events
-from translucid.serving.settings import ServingConfig
+from translucid.serving.config import ServingConfig
+from translucid.serving.routes.runs import EventsAnswer, FilmAnswer, RunsAnswer
+from translucid.serving.runs import Films, FilmWish, read_events
 from translucid.training.config import TrainingConfig
 
 HOLD = """

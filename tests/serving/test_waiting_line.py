@@ -9,9 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_engines import Gated
 
-from translucid.serving.abandoning import Ticket
-from translucid.serving.tasks import Task
-from translucid.serving.waiting_line import (
+from translucid.serving.engine.batching import (
     SENTENCES_A_TURN,
     SIMILAR_RATIO,
     SIMILAR_TOKENS,
@@ -21,6 +19,8 @@ from translucid.serving.waiting_line import (
     padding,
     together,
 )
+from translucid.serving.engine.cancellation import Ticket
+from translucid.serving.engine.tasks import Task
 
 WORKS = [Gated("a"), Gated("b")]
 TASKS = st.builds(

@@ -74,9 +74,9 @@ def serve(
         return
 
     from translucid.cli.serve_runs import runs_of
-    from translucid.serving.access import Access, names_of, read_keys
     from translucid.serving.app import create_app
-    from translucid.serving.running import bound_socket, run
+    from translucid.serving.auth import Access, names_of, read_keys
+    from translucid.serving.server import bound_socket, run
 
     access = Access(
         read_keys(api_key_file),

@@ -16,31 +16,22 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Match, Route
 
 from translucid import __version__
-from translucid.serving import (
-    compat,
-    reference_page,
-    routes_models,
-    routes_next,
-    routes_runs,
-    routes_trace,
-    routes_translate,
-)
-from translucid.serving.access import Access
-from translucid.serving.admission import Full, TimedOut
-from translucid.serving.answers import refusal
-from translucid.serving.bodies import fault_of
-from translucid.serving.engine import Engine
-from translucid.serving.films import Films
-from translucid.serving.gates import Drain, KeyCheck, Names
-from translucid.serving.headers import Headers
+from translucid.serving import libretranslate, reference_page
+from translucid.serving.auth import Access, KeyCheck, Names
+from translucid.serving.config import ServingConfig
+from translucid.serving.engine.admission import Full, TimedOut
+from translucid.serving.engine.engine import Engine
 from translucid.serving.metrics import Metrics
+from translucid.serving.middleware import Drain, Headers, Journal, WholeRequest
 from translucid.serving.openapi import document
 from translucid.serving.page import STATIC, page_routes
-from translucid.serving.problems import TOLD, Problem, invalid, of_error
-from translucid.serving.request_course import Journal, WholeRequest
-from translucid.serving.runs import Runs
+from translucid.serving.problems import TOLD, Problem, invalid, of_error, refusal
+from translucid.serving.request_bodies import fault_of
+from translucid.serving.routes import models as model_routes
+from translucid.serving.routes import runs as run_routes
+from translucid.serving.routes import trace, translate
+from translucid.serving.runs import Films, Runs
 from translucid.serving.served_models import Served, ServedModels
-from translucid.serving.settings import ServingConfig
 from translucid.serving.state import ServerState
 from translucid.serving.traces import TraceStore
 from translucid.translator import TranslationRequest
@@ -92,14 +83,7 @@ def create_app(
 
 
 def _routers(state: ServerState) -> list[APIRouter]:
-    parts = (
-        routes_translate,
-        routes_models,
-        routes_trace,
-        routes_next,
-        routes_runs,
-        compat,
-    )
+    parts = (translate, model_routes, trace, run_routes, libretranslate)
     return [part.router(state) for part in parts]
 
 

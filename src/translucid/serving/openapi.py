@@ -9,11 +9,10 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from translucid import __version__
-from translucid.serving.answers import LIBRETRANSLATE, PROBLEM
-from translucid.serving.gates import needs_key
-from translucid.serving.problems import KINDS
+from translucid.serving.auth import needs_key
+from translucid.serving.config import ServingConfig
+from translucid.serving.problems import KINDS, LIBRETRANSLATE, PROBLEM
 from translucid.serving.schemas import LIMIT, Body, ProblemFields
-from translucid.serving.settings import ServingConfig
 
 _REF = "#/components/schemas/{model}"
 _ANYWHERE = (400, 403, 421, 429, 431, 500, 503, 504)

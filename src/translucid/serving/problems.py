@@ -1,4 +1,4 @@
-"""What can go wrong with a request, and how it is told: RFC 9457, `application/problem+json`.
+"""Errors of requests as RFC 9457 problems (`application/problem+json`), and JSON answers.
 
 ::
 
@@ -15,8 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from fastapi import Response
+from pydantic_core import to_json
+from starlette.types import Scope
+
 from translucid.errors import ConfigError, InputError
-from translucid.serving.admission import Draining, Full, Refused, TimedOut
+from translucid.serving.engine.admission import Draining, Full, Refused, TimedOut
 
 
 @dataclass(frozen=True)
@@ -271,3 +275,27 @@ def unexpected(request_id: str) -> Problem:
     return Problem(
         "internal", f"the server failed to answer; its log has the reason under {request_id}"
     )
+
+
+JSON = "application/json"
+PROBLEM = "application/problem+json"
+
+# Endpoints that behave as LibreTranslate's do, and the statuses that it has for our problems.
+LIBRETRANSLATE = frozenset({"/translate", "/languages", "/detect", "/health", "/frontend/settings"})
+_LIBRETRANSLATE_STATUS = {401: 403, 415: 400, 422: 400}
+
+
+def json_answer(
+    value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a value (dictionaries, dataclasses, tuples, numbers, strings) as a JSON answer."""
+    return Response(to_json(value), status, headers, JSON)
+
+
+def refusal(scope: Scope, problem: Problem) -> Response:
+    """Return a problem as the answer to a request."""
+    status = problem.kind.status
+    if scope["path"] in LIBRETRANSLATE:
+        status = _LIBRETRANSLATE_STATUS.get(status, status)
+        return Response(to_json({"error": problem.detail}), status, problem.headers, JSON)
+    return Response(to_json(problem.to_json()), status, problem.headers, PROBLEM)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from translucid.serving.access import Access
-from translucid.serving.admission import Draining
-from translucid.serving.engine import Engine
-from translucid.serving.films import Films
+from translucid.serving.auth import Access
+from translucid.serving.config import ServingConfig
+from translucid.serving.engine.admission import Draining
+from translucid.serving.engine.engine import Engine
 from translucid.serving.metrics import Metrics
-from translucid.serving.runs import Runs
+from translucid.serving.runs import Films, Runs
 from translucid.serving.served_models import ServedModels
-from translucid.serving.settings import ServingConfig
 from translucid.serving.traces import TraceStore
+
+LOG = logging.getLogger("translucid.serving")
 
 
 @dataclass
@@ -76,3 +79,9 @@ class ServerState:
         if self.started is None:
             raise Draining
         return self.started
+
+    def log_texts(self, texts: Sequence[str], translations: Sequence[str]) -> None:
+        """Write texts and their translations to the log, if it may hold any (`--log-text`)."""
+        if self.access.log_text:
+            for text, translation in zip(texts, translations, strict=True):
+                LOG.info("text %r became %r", text, translation)

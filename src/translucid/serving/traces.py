@@ -7,21 +7,27 @@ from __future__ import annotations
 
 import re
 import secrets
+import threading
 import time
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
+from translucid.errors import InputError
+from translucid.interpret.explain import TraceTooLargeError
 from translucid.interpret.network import AttentionHead
 from translucid.interpret.trace import Trace
-from translucid.serving.bounded_store import BoundedStore
-from translucid.serving.problems import Problem
+from translucid.interpret.trace_json import summary_tensor
+from translucid.serving.config import ServingConfig
+from translucid.serving.problems import Fault, Problem, invalid
 from translucid.serving.served_models import Served
-from translucid.serving.settings import ServingConfig
 
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")  # 128 bits, as `token_urlsafe` writes them
 # As objects, steps and search tree take so many times the room of their JSON (measured: 2.4).
 _OBJECTS = 3
-_SHOWN = 40  # characters of a wrong id that a message repeats
+_MAX_SHOWN_ID = 40  # characters of a wrong id that a message repeats
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,7 @@ class TraceStore:
         """Return a trace by its id, which counts as a use of it; a Problem where it is gone."""
         stored = self._store.get(key) if _ID.fullmatch(key) else None
         if stored is None:
-            shown = key if len(key) <= _SHOWN else f"{key[:_SHOWN]}…"
+            shown = key if len(key) <= _MAX_SHOWN_ID else f"{key[:_MAX_SHOWN_ID]}…"
             raise Problem(
                 "unknown-trace",
                 f"no trace {shown!r} is kept: an id has 22 letters, digits, - and _, and a trace "
@@ -90,3 +96,165 @@ class TraceStore:
                 "need its room. Make it again with POST /v1/trace",
             )
         return stored
+
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class _Kept(Generic[Value]):
+    """A value, what it takes, and when it was last used."""
+
+    value: Value
+    size: int
+    used: float
+
+
+class BoundedStore(Generic[Key, Value]):
+    """Values by key, within so many bytes and so many values, each for a time after its last use.
+
+    `clock` tells seconds; tests bring their own.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_bytes: int,
+        max_count: int,
+        seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._max_bytes, self._max_count, self._seconds = max_bytes, max_count, seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Key, _Kept[Value]] = OrderedDict()  # the least used comes first
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        with self._lock:
+            self._drop_old()
+            return len(self._kept)
+
+    @property
+    def bytes(self) -> int:
+        """What all values take together."""
+        with self._lock:
+            self._drop_old()
+            return self._bytes
+
+    def put(self, key: Key, value: Value, size: int) -> None:
+        """Keep a value of so many bytes; others give way, and it is kept even if it is alone."""
+        with self._lock:
+            self._drop(key)
+            self._drop_old()
+            while self._kept and (
+                self._bytes + size > self._max_bytes or len(self._kept) >= self._max_count
+            ):
+                self._drop(next(iter(self._kept)))
+            self._kept[key] = _Kept(value, size, self._clock())
+            self._bytes += size
+
+    def get(self, key: Key) -> Value | None:
+        """Return a value, which counts as a use of it, or None where it is not kept."""
+        with self._lock:
+            self._drop_old()
+            kept = self._kept.get(key)
+            if kept is None:
+                return None
+            self._kept[key] = _Kept(kept.value, kept.size, self._clock())
+            self._kept.move_to_end(key)
+            return kept.value
+
+    def expire(self) -> None:
+        """Let go of what was not used for the time."""
+        with self._lock:
+            self._drop_old()
+
+    def _drop(self, key: Key) -> None:
+        kept = self._kept.pop(key, None)
+        if kept is not None:
+            self._bytes -= kept.size
+
+    def _drop_old(self) -> None:
+        oldest = self._clock() - self._seconds
+        while self._kept:
+            key, kept = next(iter(self._kept.items()))
+            if kept.used >= oldest:
+                return
+            self._drop(key)
+
+
+@contextmanager
+def large_ones_told() -> Iterator[None]:
+    """Turn the refusal of a trace into a problem that speaks of this server's limit."""
+    try:
+        yield
+    except TraceTooLargeError as error:
+        raise Problem("trace-too-large", _in_words(error)) from error
+
+
+def _in_words(error: TraceTooLargeError) -> str:
+    """Say how large a trace would be, what is allowed and what would do."""
+    light = ""
+    if error.level == "full" and error.light <= error.limit:
+        light = f'take level "light" (about {_megabytes(error.light)}), or '
+    limit = (
+        f"the limit is {_megabytes(error.limit)} (max_trace_bytes)"
+        if error.bytes > error.limit
+        else "a full trace is made of shorter texts only"
+    )
+    return (
+        f"a {error.level} trace of these {error.source_tokens} source tokens would take about "
+        f"{_megabytes(error.bytes)}; {limit}: {light}send a shorter text"
+    )
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB" if count >= 1e5 else f"{count / 1e3:,.1f} kB"
+
+
+_INDICES = re.compile(r"[0-9]{1,9}(,[0-9]{1,9})*")
+_MAX_SHOWN = 60  # characters of a wrong name or index that a message repeats
+
+
+@dataclass(frozen=True)
+class TensorBytes:
+    """Numbers in C order, float32, little-endian; −∞ is −∞."""
+
+    shape: tuple[int, ...]
+    data: bytes
+
+
+def tensor_bytes(trace: Trace, name: str, at: str | None) -> TensorBytes:
+    """Return a tensor by name; `at` picks leading indices: `1,0` of (H, L, M) is a row of M."""
+    tensor = summary_tensor(trace, name)
+    if tensor is None:
+        try:
+            tensor = trace.tensor(name if name in trace.tensors else name[:_MAX_SHOWN])
+        except InputError as error:
+            raise Problem("unknown-tensor", str(error)) from error
+    tensor = tensor[indices(at, tuple(tensor.shape))].contiguous()
+    return TensorBytes(tuple(tensor.shape), tensor.numpy().astype("<f4", copy=False).tobytes())
+
+
+def indices(at: str | None, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the leading indices that a request names, each within its dimension."""
+    if at is None:
+        return ()
+    if not _INDICES.fullmatch(at):
+        problem = (
+            f"is {at[:_MAX_SHOWN]!r}: give whole numbers with commas between them, such as 3 or 1,0"
+        )
+        raise invalid([Fault("at", problem)])
+    found = tuple(map(int, at.split(",")))
+    allowed = ", ".join(f"0 to {size - 1}" for size in shape)
+    if len(found) > len(shape):
+        problem = f"has {len(found)} indices, and the tensor has {len(shape)} dimensions: {allowed}"
+        raise invalid([Fault("at", problem)])
+    wrong = [place for place, index in enumerate(found) if index >= shape[place]]
+    if wrong:
+        place = wrong[0]
+        allowed = f"0 to {shape[place] - 1}" if shape[place] else "nothing: the tensor is empty"
+        raise invalid([Fault("at", f"{found[place]} at place {place}: allowed is {allowed}")])
+    return found

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic_core import to_json
 
-from translucid.serving.answers import json_answer
-from translucid.serving.bodies import json_body, takes
-from translucid.serving.event_stream import MEDIA_TYPE, ServerEvent, event_stream
-from translucid.serving.problems import TOLD, of_error, unexpected
-from translucid.serving.schemas import build_search
-from translucid.serving.served_models import Served
-from translucid.serving.state import ServerState
-from translucid.serving.text_log import log_texts
-from translucid.serving.translation_json import check_alignments, partial_json, translation_json
-from translucid.serving.translation_schemas import (
+from translucid.errors import InputError
+from translucid.serving.problems import TOLD, json_answer, of_error, unexpected
+from translucid.serving.request_bodies import json_body, takes
+from translucid.serving.schemas import (
     RequestBody,
     ScoreAnswer,
     ScoreBody,
     StreamBody,
     TranslateAnswer,
     TranslateBody,
+    build_search,
 )
-from translucid.translator import Partial, TranslationRequest
+from translucid.serving.served_models import Served
+from translucid.serving.state import ServerState
+from translucid.translator import Alignment, Partial, Translation, TranslationRequest
 
+MEDIA_TYPE = "text/event-stream"
 _SSE: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Server-sent events: `partial` {stable, tail, beams}; at the end `done` "
@@ -62,7 +64,7 @@ def router(state: ServerState) -> APIRouter:
         served = state.models.choose(asked.model, asked.source, asked.target)
         target = served.target(asked.source, asked.target, asked.sources)
         scores = await state.engine.score(served, asked.sources, asked.targets, target=target)
-        log_texts(state, asked.sources, asked.targets)
+        state.log_texts(asked.sources, asked.targets)
         return json_answer({"model": served.name, "scores": scores})
 
     return routes
@@ -79,7 +81,7 @@ def _add_translate(routes: APIRouter, state: ServerState) -> None:
         prefixes = "" if asked.prefixes is None else tuple(asked.prefixes)
         request = _build_request(state, asked, served, target, prefixes)
         translations = await state.engine.translate(served, asked.texts, request)
-        log_texts(state, asked.texts, [one.text for one in translations])
+        state.log_texts(asked.texts, [one.text for one in translations])
         check_alignments(translations, state.settings.max_alignment)
         return json_answer(
             {
@@ -154,7 +156,7 @@ async def _events(
 def _event(state: ServerState, served: Served, target: str, partial: Partial) -> ServerEvent:
     if partial.translation is None:
         return ServerEvent("partial", partial_json(partial))
-    log_texts(state, [partial.translation.source], [partial.translation.text])
+    state.log_texts([partial.translation.source], [partial.translation.text])
     check_alignments([partial.translation], state.settings.max_alignment)
     told = {"model": served.name, "target": target}
     return ServerEvent("done", {**told, "translation": translation_json(partial.translation)})
@@ -164,3 +166,100 @@ def source_of(served: Served, asked: str | None, target: str) -> str | None:
     """Return the language of the texts: the one named, or the only one that it can be."""
     sources = [one for one, other in served.translator.directions if other == target]
     return asked or (sources[0] if len(sources) == 1 else None)
+
+
+def check_alignments(translations: Sequence[Translation], most: int) -> None:
+    """Refuse alignments of too many numbers: they grow with the square of a text's length."""
+    each = [one.alignment for one in translations if one.alignment is not None]
+    numbers = sum(len(one.source_tokens) * len(one.target_tokens) for one in each)
+    if numbers > most:
+        raise InputError(
+            f"the alignments would have {numbers} numbers; this server sends {most} "
+            "(max_alignment): send fewer or shorter texts, or leave alignment out"
+        )
+
+
+def translation_json(translation: Translation) -> dict[str, Any]:
+    """Return everything that is known of a translation."""
+    alignment = translation.alignment
+    return {
+        "source": translation.source,
+        "text": translation.text,
+        "score": translation.score,
+        "log_prob": translation.log_prob,
+        "tokens": translation.tokens,
+        "log_probs": translation.log_probs,
+        "confidence": translation.confidence,
+        "flags": translation.flags,
+        "n_best": translation.n_best,
+        "alignment": None if alignment is None else _alignment_json(alignment),
+    }
+
+
+def _alignment_json(alignment: Alignment) -> dict[str, Any]:
+    return {
+        "source_tokens": alignment.source_tokens,
+        "target_tokens": alignment.target_tokens,
+        "weights": alignment.weights,
+        "links": alignment.links,
+    }
+
+
+def partial_json(partial: Partial) -> dict[str, Any]:
+    """Return what a stream tells of a translation under way."""
+    return {"stable": partial.stable, "tail": partial.tail, "beams": partial.beams}
+
+
+_SIGN_OF_LIFE = b": still at work\n\n"
+# A proxy that collects an answer before it passes it on would make a stream of no use.
+_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+@dataclass(frozen=True)
+class ServerEvent:
+    """One event: its name, and what it tells as JSON, which has no line ends."""
+
+    name: str
+    data: Any
+
+    def encoded(self) -> bytes:
+        """Return the event as it is sent."""
+        return b"event: %s\ndata: %s\n\n" % (self.name.encode(), to_json(self.data))
+
+
+def event_stream(events: AsyncGenerator[ServerEvent, None], heartbeat: float) -> StreamingResponse:
+    """Return an answer that sends events as they come, and a comment where none comes for long.
+
+    When the client goes away, the generator of the events is closed.
+    """
+    return StreamingResponse(_encoded(events, heartbeat), 200, _HEADERS, MEDIA_TYPE)
+
+
+async def _encoded(
+    events: AsyncGenerator[ServerEvent, None], heartbeat: float
+) -> AsyncIterator[bytes]:
+    coming: asyncio.Future[ServerEvent] | None = None
+    try:
+        while True:
+            coming = coming or asyncio.ensure_future(anext(events))
+            done, _ = await asyncio.wait((coming,), timeout=heartbeat)
+            if not done:
+                yield _SIGN_OF_LIFE
+                continue
+            event, coming = await _taken(coming), None
+            if event is None:
+                return
+            yield event.encoded()
+    finally:
+        if coming is not None:
+            coming.cancel()
+            await asyncio.wait((coming,))
+        await events.aclose()
+
+
+async def _taken(coming: asyncio.Future[ServerEvent]) -> ServerEvent | None:
+    """Return an event that has come, or None at the end of all."""
+    try:
+        return await coming
+    except StopAsyncIteration:
+        return None

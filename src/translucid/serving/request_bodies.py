@@ -20,9 +20,9 @@ from fastapi import Request
 from pydantic import BaseModel, ValidationError
 
 from translucid.errors import nearest
+from translucid.serving.config import ServingConfig
 from translucid.serving.problems import Fault, Problem, invalid
 from translucid.serving.schemas import Body
-from translucid.serving.settings import ServingConfig
 
 Wanted = TypeVar("Wanted", bound=Body)
 # The kinds of a field that has several; they are no part of the place of a fault.

@@ -1,12 +1,12 @@
-"""Who is let in: a queue that is full, a server that is stopping, and requests that take too long.
+"""Admission of requests to the engine: refusals, and the events the engine reports about its work.
 
 ::
 
     TranslucidError
     └── Refused
-        ├── Full         as much is waiting as may; `retry_after` says when to come again
-        ├── TimedOut     the answer was not ready in time, and was given up
-        └── Draining     the server is stopping: it finishes what it has accepted, no more
+        ├── Full         the queue is full; `retry_after` says when to try again
+        ├── TimedOut     the answer was not ready in time, and its work was cancelled
+        └── Draining     the server is shutting down: it finishes what it has accepted, no more
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import itertools
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from translucid.errors import TranslucidError
-from translucid.serving.abandoning import Ticket
-from translucid.serving.engine_events import EmitEngineEvent, Outcome, Request, RequestEnded
+from translucid.serving.engine.cancellation import Ticket
 
 
 class Refused(TranslucidError):  # noqa: N818 - nothing is wrong with the request
@@ -116,3 +117,38 @@ def _outcome(error: BaseException) -> Outcome:
             return "cancelled"
         case _:
             return "failed"
+
+
+Kind: TypeAlias = Literal["search", "align", "score"]
+Request: TypeAlias = Literal["translate", "stream", "score", "job"]
+Outcome: TypeAlias = Literal["done", "failed", "rejected", "timed out", "cancelled", "draining"]
+
+
+@dataclass(frozen=True)
+class BatchDone:
+    """A batch that was worked on.
+
+    `tokens` are those of the sources, `padding` is the share of the batch's cells that held none,
+    `written` the tokens of all hypotheses returned. `abandoned`: everybody who had asked was gone.
+    """
+
+    kind: Kind
+    rows: int
+    tokens: int
+    padding: float
+    written: int
+    seconds: float
+    abandoned: bool
+
+
+@dataclass(frozen=True)
+class RequestEnded:
+    """A request that was answered, refused or given up, so many seconds after it had come."""
+
+    request: Request
+    outcome: Outcome
+    seconds: float
+
+
+EngineEvent: TypeAlias = BatchDone | RequestEnded
+EmitEngineEvent: TypeAlias = Callable[[EngineEvent], None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -13,22 +14,26 @@ from pydantic_core import to_json
 
 from translucid.decoding.settings import SearchConfig
 from translucid.interpret.ablation import disable_heads
-from translucid.interpret.explain import explain
+from translucid.interpret.explain import encode_prefix, explain
 from translucid.interpret.network import AttentionHead
+from translucid.interpret.next_tokens import NextTokens, next_tokens
 from translucid.interpret.page import lens_json, saved_page
 from translucid.interpret.trace_file import file_bytes, file_parts
 from translucid.interpret.trace_json import trace_json
-from translucid.serving.abandoning import check_wanted
-from translucid.serving.answers import JSON, json_answer
-from translucid.serving.bodies import json_body, takes
+from translucid.serving.engine.cancellation import check_wanted
+from translucid.serving.problems import JSON, Fault, invalid, json_answer
+from translucid.serving.request_bodies import json_body, takes
 from translucid.serving.schemas import build_search, told
 from translucid.serving.served_models import Served
 from translucid.serving.state import ServerState
-from translucid.serving.tensor_bytes import tensor_bytes
-from translucid.serving.text_log import log_texts
-from translucid.serving.trace_schemas import LensAnswer, TraceAnswer, TraceBody
-from translucid.serving.trace_size import large_ones_told
-from translucid.serving.traces import StoredTrace, new_id
+from translucid.serving.trace_schemas import (
+    LensAnswer,
+    NextAnswer,
+    NextBody,
+    TraceAnswer,
+    TraceBody,
+)
+from translucid.serving.traces import StoredTrace, large_ones_told, new_id, tensor_bytes
 from translucid.translator import Translator
 
 OCTETS = "application/octet-stream"
@@ -95,7 +100,7 @@ def router(state: ServerState) -> APIRouter:
         limit = state.settings.max_trace_bytes
         with large_ones_told():
             stored = await state.engine.run(_made, served, asked, search, limit)
-        log_texts(state, [asked.text], [stored.trace.translation])
+        state.log_texts([asked.text], [stored.trace.translation])
         if not asked.keep:
             return Response(stored.body, 200, media_type=JSON)
         state.traces.add(stored)
@@ -149,6 +154,7 @@ def router(state: ServerState) -> APIRouter:
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(saved, 200, headers, "text/html; charset=utf-8")
 
+    _add_next(routes, state)
     return routes
 
 
@@ -218,3 +224,38 @@ def file_name(source: str, suffix: str = ".safetensors") -> str:
     plain = unicodedata.normalize("NFKD", source).encode("ascii", "ignore").decode().lower()
     words = re.sub(r"[^a-z0-9]+", "-", plain)[:40].strip("-")
     return f"{words or 'trace'}{suffix}"
+
+
+AskedNext = Annotated[NextBody, Depends(json_body(NextBody))]
+
+
+def _add_next(routes: APIRouter, state: ServerState) -> None:
+    @routes.post("/v1/next", response_model=NextAnswer, openapi_extra=takes(NextBody))
+    async def read_next(asked: AskedNext) -> Response:
+        """Read the distribution of the next token, with temperature and cuts as in sampling."""
+        if asked.prefix is not None and asked.prefix_text is not None:
+            problem = "give the beginning as token ids (prefix) or as text, not both"
+            raise invalid([Fault("prefix_text", problem)])
+        served = state.models.choose(asked.model, asked.source, asked.target)
+        return json_answer(await state.engine.run(_next, served, asked))
+
+
+def _next(served: Served, asked: NextBody) -> NextTokens:
+    translator = served.translator
+    prefix: Sequence[int] = asked.prefix or ()
+    if asked.prefix_text is not None:
+        prefix = encode_prefix(translator, asked.prefix_text)
+    return next_tokens(
+        translator,
+        asked.text,
+        prefix=prefix,
+        target=served.target(asked.source, asked.target, [asked.text]),
+        sampling=SearchConfig(
+            method="sampling",
+            temperature=asked.temperature,
+            top_k=asked.top_k,
+            top_p=asked.top_p,
+            min_p=asked.min_p,
+        ),
+        count=asked.count,
+    )

@@ -12,8 +12,8 @@ from typing import Any, Protocol, TypeAlias
 from translucid.decoding.job import Tokens
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import Hypothesis
-from translucid.serving.abandoning import CheckedStepper
-from translucid.serving.engine_events import Kind
+from translucid.serving.engine.admission import Kind
+from translucid.serving.engine.cancellation import CheckedStepper
 from translucid.translator.alignment import soft_alignments
 from translucid.translator.member import Member
 from translucid.translator.scoring import Pair, score_pairs

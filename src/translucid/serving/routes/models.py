@@ -7,17 +7,16 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Response
 
 from translucid import __version__
-from translucid.serving.answers import json_answer
-from translucid.serving.model_schemas import (
+from translucid.serving.config import LIMITS
+from translucid.serving.problems import KINDS, Problem, json_answer
+from translucid.serving.schemas import (
     LiveAnswer,
     ModelsAnswer,
     ReadyAnswer,
     VocabularyAnswer,
+    told,
 )
-from translucid.serving.problems import KINDS, Problem
-from translucid.serving.schemas import told
 from translucid.serving.served_models import UnknownModelError
-from translucid.serving.settings import LIMITS
 from translucid.serving.state import ServerState
 
 

@@ -10,17 +10,13 @@ from pydantic import Field
 from translucid.config import Count, ModelConfig
 from translucid.interpret.network import AttentionHead, check_heads
 from translucid.interpret.trace import Side
-from translucid.serving.answers import json_answer
-from translucid.serving.bodies import json_body, takes
-from translucid.serving.films import FilmWish, film_json
-from translucid.serving.run_events import read_events
-from translucid.serving.runs import State
-from translucid.serving.schemas import Answer, AtMost, Body, Text, told
+from translucid.serving.problems import json_answer
+from translucid.serving.request_bodies import json_body, takes
+from translucid.serving.runs import FilmWish, State, film_json, read_events
+from translucid.serving.schemas import Answer, AtMost, Body, Language, Text, told
 from translucid.serving.state import ServerState
-from translucid.serving.text_log import log_texts
 from translucid.serving.trace_schemas import Index
-from translucid.serving.trace_size import large_ones_told
-from translucid.serving.translation_schemas import Language
+from translucid.serving.traces import large_ones_told
 
 FRAMES = 12  # checkpoints of a film that says nothing of their number
 
@@ -140,7 +136,7 @@ def router(state: ServerState) -> APIRouter:
         wish = FilmWish(asked.text, asked.target, count)
         with large_ones_told():
             frames = await state.engine.run(state.films.frames, run, wish)
-        log_texts(state, [asked.text], [frames[-1].trace.translation])
+        state.log_texts([asked.text], [frames[-1].trace.translation])
         return json_answer(film_json(frames, head))
 
     return routes

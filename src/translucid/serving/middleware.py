@@ -26,10 +26,9 @@ from contextlib import suppress
 from fastapi.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from translucid.serving.answers import refusal
-from translucid.serving.problems import Problem, unexpected
-from translucid.serving.settings import ServingConfig
-from translucid.serving.state import ServerState
+from translucid.serving.config import ServingConfig
+from translucid.serving.problems import Problem, refusal, unexpected
+from translucid.serving.state import InFlight, ServerState
 
 LOG = logging.getLogger("translucid.serving")
 GONE = 499  # as others write it: the client closed the connection before there was an answer
@@ -262,3 +261,73 @@ async def _while_wanted(
     finally:
         for task in (work, watching):
             task.cancel()
+
+
+_OPEN_WHILE_DRAINING = frozenset({"/health/live", "/metrics"})
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+SECURITY_HEADERS = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+_OWN_SITE_ONLY = ("cross-origin-resource-policy", "same-origin")
+_UNSTORED = ("cache-control", "no-store")
+
+
+class Headers:
+    """Adds the security headers; what does not say how long it lasts is not kept by any cache."""
+
+    def __init__(self, app: ASGIApp, *, shared: bool) -> None:
+        """`shared`: pages of other sites may read answers, so that CORS alone decides who."""
+        self._app = app
+        pairs = SECURITY_HEADERS.items() if shared else (*SECURITY_HEADERS.items(), _OWN_SITE_ONLY)
+        self._headers = [(name.encode(), value.encode()) for name, value in pairs]
+        self._unstored = tuple(part.encode() for part in _UNSTORED)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and add headers to its answer."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = list(message["headers"])
+                if not any(name.lower() == self._unstored[0] for name, _ in own):
+                    own.append(self._unstored)
+                message["headers"] = [*own, *self._headers]
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+class Drain:
+    """Refuses new requests once the server shuts down, and closes connections behind answers."""
+
+    def __init__(self, app: ASGIApp, *, in_flight: InFlight) -> None:
+        self._app, self._in_flight = app, in_flight
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a request that came before the end."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_last(message: Message) -> None:
+            if message["type"] == "http.response.start" and self._in_flight.draining:
+                message["headers"] = [*message["headers"], (b"connection", b"close")]
+            await send(message)
+
+        if self._in_flight.draining and scope["path"] not in _OPEN_WHILE_DRAINING:
+            problem = Problem(
+                "draining",
+                "the server is shutting down: it finishes what it has accepted and takes nothing "
+                "new; send this to another one, or again later",
+                headers={"Retry-After": "5"},
+            )
+            await refusal(scope, problem)(scope, receive, send_last)
+            return
+        await self._app(scope, receive, send_last)

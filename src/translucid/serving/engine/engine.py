@@ -1,37 +1,34 @@
-"""The engine behind the server: everything that computes, for many clients at once.
+"""The engine behind the server: all computing, for many clients at once.
 
 ::
 
-    translate, score      the micro-batcher          batching.py, waiting_line.py, worker.py
-    stream                a thread a stream          side_threads.py, streams.py
-    run                   a thread a job (traces)    side_threads.py
+    translate, score      micro-batches shared by all requests     batching.py
+    stream                one thread per stream                    ThreadPool, LatestItem
+    run                   one thread per job, such as a trace      ThreadPool
 
-All of it is called on the event loop that the engine was made on. A client that goes away is an
-awaiting task that is cancelled: what it waits for is dropped from the line, and what is being
-computed for nobody else stops at its next step.
+Call all of it on the event loop on which the engine was made. When a client disconnects, the task
+that awaits its answer is cancelled: its sentences leave the queue, and a computation for nobody
+else stops at its next step (cancellation.py).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 
 from translucid.errors import InputError
-from translucid.serving.abandoning import Ticket
-from translucid.serving.admission import Admission, TimedOut
-from translucid.serving.batching import Batcher
-from translucid.serving.engine_events import EmitEngineEvent, Request
-from translucid.serving.engine_settings import EngineSettings
+from translucid.serving.config import EngineSettings
+from translucid.serving.engine.admission import Admission, EmitEngineEvent, Full, Request, TimedOut
+from translucid.serving.engine.batching import Batcher, Budget
+from translucid.serving.engine.cancellation import Ticket, check_wanted, working_for
+from translucid.serving.engine.tasks import align_tasks, score_tasks, search_tasks
 from translucid.serving.served_models import Served
-from translucid.serving.side_threads import SideThreads
-from translucid.serving.streams import Newest
-from translucid.serving.tasks import align_tasks, score_tasks, search_tasks
-from translucid.serving.waiting_line import Budget
 from translucid.translator import Partial, Scored, Translation, TranslationRequest
 from translucid.translator.assembly import TranslationBatch
 from translucid.translator.scoring import scored
@@ -224,3 +221,90 @@ class Engine:
 def _is_short(texts: Sequence[str]) -> bool:
     """Tell whether reading some texts takes next to no time."""
     return sum(map(len, texts)) < READ_AT_ONCE
+
+
+RETRY_AFTER = 2  # seconds; how long a single job takes is anybody's guess
+
+
+class SideThreads:
+    """A bounded number of threads, and of jobs that wait for one."""
+
+    def __init__(self, what: str, threads: int, queue_size: int) -> None:
+        self._what, self._count, self._queue_size = what, threads, queue_size
+        self._loop = asyncio.get_running_loop()
+        self._under_way = 0
+        self._threads = ThreadPoolExecutor(
+            threads, what, initializer=torch.set_num_threads, initargs=(1,)
+        )
+
+    @property
+    def waiting(self) -> int:
+        """Number of jobs that wait for a thread."""
+        return max(0, self._under_way - self._count)
+
+    def refuse(self) -> None:
+        """Raise :class:`Full` if every thread is taken and as many jobs wait as may."""
+        if self._under_way >= self._count + self._queue_size:
+            raise Full(self._what, self.waiting, self._queue_size, RETRY_AFTER)
+
+    async def do(self, ticket: Ticket, work: Callable[[], Result]) -> Result:
+        """Return what some work returns.
+
+        When it is cancelled while it waits, it is never begun; when it is under way, its thread is
+        free again once the work has asked whether it is still wanted, or has ended.
+        """
+        self._under_way += 1
+        future = self._threads.submit(_do, ticket, work)
+        future.add_done_callback(self._tell_done)
+        return await asyncio.wrap_future(future)
+
+    def _tell_done(self, _: Future[Result]) -> None:
+        self._loop.call_soon_threadsafe(self._done)
+
+    def _done(self) -> None:
+        self._under_way -= 1
+
+    async def close(self) -> None:
+        """Stop the threads; what they still work on ends first."""
+        await asyncio.to_thread(self._threads.shutdown)
+
+
+def _do(ticket: Ticket, work: Callable[[], Result]) -> Result:
+    with working_for([ticket]):
+        check_wanted()
+        return work()
+
+
+Item = TypeVar("Item")
+
+
+class Newest(Generic[Item]):
+    """A place for one item, put there by a thread and taken by the event loop."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._item: Item | None = None
+        self._ended = False
+        self._news = asyncio.Event()
+
+    def tell(self, item: Item) -> None:
+        """Put an item there, from a thread; it ends here if nobody waits any more."""
+        check_wanted()
+        self._loop.call_soon_threadsafe(self._put, item)
+
+    def end(self) -> None:
+        """Note, on the event loop, that no item will follow."""
+        self._ended = True
+        self._news.set()
+
+    async def take(self) -> Item | None:
+        """Wait for an item and take it; return None when there is none and none will follow."""
+        while self._item is None and not self._ended:
+            self._news.clear()
+            await self._news.wait()
+        item, self._item = self._item, None
+        return item
+
+    def _put(self, item: Item) -> None:
+        self._item = item
+        self._news.set()

@@ -1,0 +1,321 @@
+"""The micro-batcher: decode sentences of many requests together, in a few threads.
+
+::
+
+    request ─┐                                     ┌─ thread: a batch ─┐
+    request ─┼─ queue of sentences ─ similar ones ─┤                   ├─ results, per request
+    request ─┘     (event loop)        together    └─ thread: a batch ─┘
+
+A free thread takes what is there at once; no sentence waits for others. Batches form because
+sentences arrive while all threads are busy. All state belongs to the event loop; a thread receives
+a batch and returns results, so nothing here needs a lock.
+
+Which sentences form a batch::
+
+    rank      3    4    4    5    6    6          the first one is always taken;
+    work      a    a    b    a    a    b          those of the same work and the most similar
+    length    9   30    8   11    7   40          length join it: 9, 11, 7
+              ▲              ▲    ▲
+
+The queue is in order of arrival, but a request of many sentences takes turns with those behind it:
+each sixteen of its sentences rank like one more request.
+
+One bad sentence must not harm the others in its batch: when a batch fails, each of its sentences is
+tried alone, and only those that fail again have failed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import torch
+
+from translucid.serving.engine.admission import BatchDone, EmitEngineEvent, Full
+from translucid.serving.engine.cancellation import Abandoned, Ticket, check_wanted, working_for
+from translucid.serving.engine.tasks import Task
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Takes the place of a result where there is none, and says why."""
+
+    error: Exception
+
+
+Result: TypeAlias = Any | Failed
+Done: TypeAlias = Future[tuple[list[Result], BatchDone]]
+
+LONGEST_RETRY = 60  # seconds; a longer estimate is not worth much
+_MEMORY = 0.9  # weight of what was before in the running mean of the pace
+
+
+class Batcher:
+    """Does the tasks of many requests in batches, in threads of its own."""
+
+    def __init__(
+        self, workers: int, budget: Budget, queue_size: int, emit: EmitEngineEvent
+    ) -> None:
+        each = max(1, torch.get_num_threads() // workers)
+        self._budget, self._queue_size, self._emit = budget, queue_size, emit
+        self._loop = asyncio.get_running_loop()
+        self._line = Line()
+        self._pace = Pace(workers)
+        self._free = workers
+        self._futures: dict[Gathering, asyncio.Future[list[Any]]] = {}
+        self._planned = False
+        self._threads = ThreadPoolExecutor(
+            workers, "decode", initializer=torch.set_num_threads, initargs=(each,)
+        )
+
+    @property
+    def waiting(self) -> int:
+        """Number of sentences that wait."""
+        return len(self._line)
+
+    def refuse(self) -> None:
+        """Raise :class:`Full` if as many sentences wait as may."""
+        if len(self._line) >= self._queue_size:
+            seconds = self._pace.seconds(self._line.tokens)
+            raise Full("sentences", len(self._line), self._queue_size, seconds)
+
+    async def do(self, ticket: Ticket, tasks: Sequence[Task]) -> list[Any]:
+        """Return the results of some tasks; when it is cancelled, those that wait are dropped."""
+        if not tasks:
+            return []
+        gathering = self._line.add(ticket, tasks)
+        future: asyncio.Future[list[Any]] = self._loop.create_future()
+        self._futures[gathering] = future
+        self._plan()
+        try:
+            return await future
+        finally:
+            del self._futures[gathering]
+            if gathering.missing:
+                self._line.drop(ticket)
+
+    async def close(self) -> None:
+        """Stop the threads; what they still work on ends first."""
+        await asyncio.to_thread(self._threads.shutdown)
+
+    def _plan(self) -> None:
+        """Give free threads work as soon as all that has arrived with this request is in line."""
+        if not self._planned:
+            self._planned = True
+            self._loop.call_soon(self._give_work)
+
+    def _give_work(self) -> None:
+        self._planned = False
+        while self._free and len(self._line):
+            batch = self._line.take(self._budget)
+            self._free -= 1
+            future = self._threads.submit(work_on, batch, self._tell)
+            future.add_done_callback(partial(self._tell_done, batch))
+
+    def _tell(self, one: Waiting, result: Result) -> None:
+        """Hand a result over, from a thread, while the rest of its batch is under way."""
+        self._loop.call_soon_threadsafe(self._deliver, one, result)
+
+    def _tell_done(self, batch: list[Waiting], done: Done) -> None:
+        """Tell the event loop, from a thread, that a batch is done."""
+        self._loop.call_soon_threadsafe(self._done, batch, done)
+
+    def _done(self, batch: list[Waiting], done: Done) -> None:
+        """Take the results of a batch; the thread has its next batch before they are looked at."""
+        self._free += 1
+        self._give_work()
+        results, told = done.result()
+        for one, result in zip(batch, results, strict=True):
+            self._deliver(one, result)
+        self._pace.note(sum(one.task.length * one.task.copies for one in batch), told.seconds)
+        self._emit(told)
+
+    def _deliver(self, one: Waiting, result: Result) -> None:
+        """Put a result at its place; the last one of a request ends its waiting."""
+        future = self._futures.get(one.gathering)
+        if future is None or future.done():  # its owner has gone, or another sentence has failed
+            return
+        if isinstance(result, Failed):
+            future.set_exception(result.error)
+        elif one.gathering.put(one.place, result):
+            future.set_result(one.gathering.results)
+
+
+class Pace:
+    """How fast work has been done lately, and so how long what waits will take."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._tokens = 0.0
+        self._seconds = 0.0
+
+    def note(self, tokens: int, seconds: float) -> None:
+        """Note a batch: its source tokens times the rows of each, and the time it took."""
+        self._tokens = _MEMORY * self._tokens + tokens
+        self._seconds = _MEMORY * self._seconds + seconds
+
+    def seconds(self, tokens: int) -> int:
+        """Return in how many whole seconds so much will be done, from 1 to a minute."""
+        if not self._tokens:
+            return 1
+        expected = tokens * self._seconds / self._tokens / self._workers
+        return min(LONGEST_RETRY, max(1, math.ceil(expected)))
+
+
+SENTENCES_A_TURN = 16
+# Sentences up to this many times as long as the first one join it, or this many tokens longer:
+# who asks for a short sentence does not wait until a long one is done.
+SIMILAR_RATIO = 2.0
+SIMILAR_TOKENS = 16
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How large a batch may be: sentences, and sentences × longest room × rows of each."""
+
+    sentences: int
+    tokens: int
+
+
+class Gathering:
+    """The results of the tasks of one request, as they come in, each at its place."""
+
+    def __init__(self, count: int) -> None:
+        self.results: list[Any] = [None] * count
+        self.missing = count
+
+    def put(self, place: int, result: Any) -> bool:
+        """Put a result at its place, if it is not there yet; tell whether it was the last one."""
+        if self.results[place] is not None:
+            return False
+        self.results[place] = result
+        self.missing -= 1
+        return not self.missing
+
+
+@dataclass(frozen=True, eq=False)
+class Waiting:
+    """A task in the line: whose it is, its rank, and where its result belongs."""
+
+    task: Task
+    ticket: Ticket
+    rank: tuple[int, int]
+    gathering: Gathering
+    place: int
+
+
+class Line:
+    """Tasks that wait, of all requests."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Waiting, None] = {}
+        self._numbers = itertools.count()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def tokens(self) -> int:
+        """Source tokens of all that wait, times the rows of each."""
+        return sum(one.task.length * one.task.copies for one in self._waiting)
+
+    def add(self, ticket: Ticket, tasks: Sequence[Task]) -> Gathering:
+        """Let the tasks of a request wait; return where their results will be."""
+        gathering = Gathering(len(tasks))
+        for place, task in enumerate(tasks):
+            rank = (ticket.number + place // SENTENCES_A_TURN, next(self._numbers))
+            self._waiting[Waiting(task, ticket, rank, gathering, place)] = None
+        return gathering
+
+    def drop(self, ticket: Ticket) -> None:
+        """Take out what nobody waits for any more."""
+        self._take(one for one in tuple(self._waiting) if one.ticket is ticket)
+
+    def take(self, budget: Budget) -> list[Waiting]:
+        """Take out the first one, and those that are done together with it."""
+        return self._take(together(tuple(self._waiting), budget))
+
+    def _take(self, chosen: Iterable[Waiting]) -> list[Waiting]:
+        taken = list(chosen)
+        for one in taken:
+            del self._waiting[one]
+        return taken
+
+
+def together(waiting: Sequence[Waiting], budget: Budget) -> list[Waiting]:
+    """Return the one whose turn it is, and those that join it, the most similar lengths first."""
+    first = min(waiting, key=lambda one: one.rank)
+    longest_allowed = max(SIMILAR_RATIO * first.task.length, first.task.length + SIMILAR_TOKENS)
+    others = sorted(
+        (
+            one
+            for one in waiting
+            if one is not first
+            and one.task.length <= longest_allowed
+            and one.task.work == first.task.work
+        ),
+        key=lambda one: (abs(one.task.length - first.task.length), one.rank),
+    )
+    batch = [first]
+    size = (first.task.room, first.task.copies)
+    for one in others:
+        larger = (max(size[0], one.task.room), max(size[1], one.task.copies))
+        if len(batch) == budget.sentences:
+            break
+        if (len(batch) + 1) * larger[0] * larger[1] <= budget.tokens:
+            batch.append(one)
+            size = larger
+    return batch
+
+
+def padding(batch: Sequence[Waiting]) -> float:
+    """Return the share of a batch's cells that hold no token of a source."""
+    lengths = [one.task.length for one in batch]
+    return 1 - sum(lengths) / (len(lengths) * max(lengths))
+
+
+Tell: TypeAlias = Callable[[Waiting, Any], None]
+
+
+def work_on(batch: Sequence[Waiting], tell: Tell) -> tuple[list[Result], BatchDone]:
+    """Return the result of each task of a batch, and what to note of the whole.
+
+    Results that are certain before the batch is done are told at once.
+    """
+    begin = time.perf_counter()
+    work = batch[0].task.work
+    try:
+        with working_for([one.ticket for one in batch]):
+            results = _results(batch, tell)
+    except Abandoned as abandoned:
+        results = [Failed(abandoned)] * len(batch)
+    told = BatchDone(
+        kind=work.kind,
+        rows=len(batch),
+        tokens=sum(one.task.length for one in batch),
+        padding=padding(batch),
+        written=sum(work.written(r) for r in results if not isinstance(r, Failed)),
+        seconds=time.perf_counter() - begin,
+        abandoned=all(one.ticket.gone for one in batch),
+    )
+    return results, told
+
+
+def _results(batch: Sequence[Waiting], tell: Tell) -> list[Result]:
+    check_wanted()
+    inputs = [one.task.input for one in batch]
+    try:
+        return list(batch[0].task.work.do(inputs, lambda place, result: tell(batch[place], result)))
+    except Abandoned:
+        raise
+    except Exception as error:  # whatever it is: it belongs to one sentence, not to its neighbours
+        if len(batch) == 1:
+            return [Failed(error)]
+    return [result for one in batch for result in _results([one], tell)]
