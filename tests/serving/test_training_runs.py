@@ -28,7 +28,7 @@ from translucid.folder_lock import is_locked, locked
 from translucid.interpret.film import frames_of
 from translucid.serving.config import ServingConfig
 from translucid.serving.routes.runs import EventsAnswer, FilmAnswer, RunsAnswer
-from translucid.serving.runs import Films, FilmWish, read_events
+from translucid.serving.runs import FilmRequest, Films, read_events
 from translucid.training.config import TrainingConfig
 
 HOLD = """
@@ -262,7 +262,7 @@ def test_a_checkpoint_that_training_has_deleted_meanwhile_is_left_out(folder: Pa
             return super().reader(run)
 
     (run,) = runs_of([folder])
-    frames = Films(Deleting(), ServingConfig()).frames(run, FilmWish(SENTENCE, None, 3))
+    frames = Films(Deleting(), ServingConfig()).frames(run, FilmRequest(SENTENCE, None, 3))
     assert [frame.step for frame in frames] == [200, 300]
 
 

@@ -17,21 +17,27 @@ from starlette.routing import BaseRoute, Match, Route
 
 from translucid import __version__
 from translucid.serving import libretranslate, reference_page
-from translucid.serving.auth import Access, KeyCheck, Names
+from translucid.serving.auth import Access, HostCheck, KeyCheck
 from translucid.serving.config import ServingConfig
 from translucid.serving.engine.admission import Full, TimedOut
 from translucid.serving.engine.engine import Engine
 from translucid.serving.metrics import Metrics
-from translucid.serving.middleware import Drain, Headers, Journal, WholeRequest
-from translucid.serving.openapi import document
+from translucid.serving.middleware import AccessLog, DrainCheck, RequestReader, SecurityHeaders
+from translucid.serving.openapi import build_openapi
 from translucid.serving.page import STATIC, page_routes
-from translucid.serving.problems import TOLD, Problem, invalid, of_error, refusal
-from translucid.serving.request_bodies import fault_of
+from translucid.serving.problems import (
+    REQUEST_ERRORS,
+    Problem,
+    invalid_fields,
+    problem_from_error,
+    problem_response,
+)
+from translucid.serving.request_bodies import describe_fault
 from translucid.serving.routes import models as model_routes
 from translucid.serving.routes import runs as run_routes
 from translucid.serving.routes import trace, translate
 from translucid.serving.runs import Films, Runs
-from translucid.serving.served_models import Served, ServedModels
+from translucid.serving.served_models import ServedModel, ServedModels
 from translucid.serving.state import ServerState
 from translucid.serving.traces import TraceStore
 from translucid.translator import TranslationRequest
@@ -77,8 +83,8 @@ def create_app(
     app.router.routes.extend(files)
     _describe(app, state)
     _add_problems(app, [*(route for part in routers for route in part.routes), *files])
-    _surround(app, state)
-    _measure(state)
+    _add_middleware(app, state)
+    _add_gauges(state)
     return app
 
 
@@ -92,7 +98,7 @@ def _describe(app: FastAPI, state: ServerState) -> None:
 
     def openapi() -> dict[str, Any]:
         if not made:
-            made.append(document(app, state.settings, keys=bool(len(state.access.keys))))
+            made.append(build_openapi(app, state.settings, keys=bool(len(state.access.keys))))
         return made[0]
 
     app.openapi = openapi  # type: ignore[method-assign]
@@ -100,10 +106,10 @@ def _describe(app: FastAPI, state: ServerState) -> None:
 
 def _lifespan(state: ServerState) -> Any:
     @asynccontextmanager
-    async def living(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         del app
-        state.started = engine = Engine(state.settings, state.metrics.event)
-        beside = [asyncio.ensure_future(work(state)) for work in (_warm_up, _forget)]
+        state.started = engine = Engine(state.settings, state.metrics.count_event)
+        beside = [asyncio.ensure_future(work(state)) for work in (_warm_up, _expire_stores)]
         try:
             yield
         finally:
@@ -113,10 +119,10 @@ def _lifespan(state: ServerState) -> Any:
             await engine.drain()
             state.started = None
 
-    return living
+    return lifespan
 
 
-async def _forget(state: ServerState) -> None:
+async def _expire_stores(state: ServerState) -> None:
     """Let go of traces and films whose time is over, also where nobody asks for any."""
     while True:
         await asyncio.sleep(min(_SECONDS_BETWEEN_LOOKS, state.settings.trace_seconds))
@@ -140,7 +146,7 @@ async def _warm_up(state: ServerState) -> None:
     state.readiness.ready = True
 
 
-async def _warm(state: ServerState, served: Served, target: str) -> None:
+async def _warm(state: ServerState, served: ServedModel, target: str) -> None:
     """Translate until it works: the first one may take too long, or others may be in the way."""
     while True:
         try:
@@ -156,29 +162,31 @@ def _add_problems(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
 
     async def problem(request: Request, error: Exception) -> Response:
         assert isinstance(error, Problem)
-        return refusal(request.scope, error)
+        return problem_response(request.scope, error)
 
     async def told(request: Request, error: Exception) -> Response:
-        assert isinstance(error, TOLD)
-        return refusal(request.scope, of_error(error))
+        assert isinstance(error, REQUEST_ERRORS)
+        return problem_response(request.scope, problem_from_error(error))
 
     async def framework(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return refusal(request.scope, _of_framework(request, error, routes))
+        return problem_response(request.scope, _problem_from_http(request, error, routes))
 
     async def parameters(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        faults = [fault_of(None, {**e, "loc": e["loc"][1:]}) for e in error.errors()]
-        return refusal(request.scope, invalid(faults))
+        faults = [describe_fault(None, {**e, "loc": e["loc"][1:]}) for e in error.errors()]
+        return problem_response(request.scope, invalid_fields(faults))
 
     app.add_exception_handler(Problem, problem)
-    for kind in TOLD:
+    for kind in REQUEST_ERRORS:
         app.add_exception_handler(kind, told)
     app.add_exception_handler(HTTPException, framework)
     app.add_exception_handler(RequestValidationError, parameters)
 
 
-def _of_framework(request: Request, error: HTTPException, routes: Sequence[BaseRoute]) -> Problem:
+def _problem_from_http(
+    request: Request, error: HTTPException, routes: Sequence[BaseRoute]
+) -> Problem:
     path = request.url.path[:200]
     if error.status_code == 405:
         allowed = ", ".join(_methods_at(request, routes))
@@ -197,10 +205,10 @@ def _methods_at(request: Request, routes: Sequence[BaseRoute]) -> list[str]:
     return sorted({method for methods in each for method in methods})
 
 
-def _surround(app: FastAPI, state: ServerState) -> None:
+def _add_middleware(app: FastAPI, state: ServerState) -> None:
     """Put around the routes what every request passes; what is added last is passed first."""
     access = state.access
-    app.add_middleware(WholeRequest, settings=state.settings)
+    app.add_middleware(RequestReader, settings=state.settings)
     app.add_middleware(KeyCheck, access=access)
     if access.origins:
         app.add_middleware(
@@ -210,30 +218,30 @@ def _surround(app: FastAPI, state: ServerState) -> None:
             allow_headers=["Authorization", "Content-Type"],
             expose_headers=["Location", "Retry-After", "X-Request-Id", "X-Shape"],
         )
-    app.add_middleware(Drain, in_flight=state.in_flight)
-    app.add_middleware(Names, access=access)
-    app.add_middleware(Journal, state=state)
-    app.add_middleware(Headers, shared=bool(access.origins))
+    app.add_middleware(DrainCheck, in_flight=state.in_flight)
+    app.add_middleware(HostCheck, access=access)
+    app.add_middleware(AccessLog, state=state)
+    app.add_middleware(SecurityHeaders, shared=bool(access.origins))
 
 
-def _measure(state: ServerState) -> None:
+def _add_gauges(state: ServerState) -> None:
     """Show what can be read at any time among the measurements."""
     metrics, in_flight = state.metrics, state.in_flight
     for served in state.models:
-        metrics.model(served.name, served.hash)
-    metrics.gauge("ready", "1 when all models are warm", lambda: float(state.readiness.ready))
-    metrics.gauge(
+        metrics.add_model(served.name, served.hash)
+    metrics.add_gauge("ready", "1 when all models are warm", lambda: float(state.readiness.ready))
+    metrics.add_gauge(
         "http_requests_in_flight", "HTTP requests under way", lambda: float(in_flight.count)
     )
-    metrics.gauge(
+    metrics.add_gauge(
         "waiting",
         "Sentences, streams and jobs that wait",
         lambda: float(state.started.waiting if state.started else 0),
     )
-    metrics.gauge(
+    metrics.add_gauge(
         "running",
         "Requests that the engine has accepted and not answered",
         lambda: float(state.started.running if state.started else 0),
     )
-    metrics.gauge("traces", "Traces kept", lambda: float(len(state.traces)))
-    metrics.gauge("trace_bytes", "Bytes of the traces kept", lambda: float(state.traces.bytes))
+    metrics.add_gauge("traces", "Traces kept", lambda: float(len(state.traces)))
+    metrics.add_gauge("trace_bytes", "Bytes of the traces kept", lambda: float(state.traces.bytes))

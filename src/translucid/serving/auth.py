@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from translucid.errors import DataError, InputError
-from translucid.serving.problems import Problem, refusal
+from translucid.serving.problems import Problem, problem_response
 
 SHORTEST_KEY = 16
 KEYS_VARIABLE = "TRANSLUCID_API_KEYS"
@@ -30,19 +30,19 @@ class Keys:
     """
 
     def __init__(self, keys: Iterable[str]) -> None:
-        self._hashes = tuple(dict.fromkeys(_hashed(key) for key in keys))
+        self._hashes = tuple(dict.fromkeys(_hash(key) for key in keys))
 
     def __len__(self) -> int:
         return len(self._hashes)
 
     def accepts(self, key: str) -> bool:
         """Tell whether this is one of the keys."""
-        given = _hashed(key)
+        given = _hash(key)
         matches = [hmac.compare_digest(given, known) for known in self._hashes]
         return any(matches)
 
 
-def _hashed(key: str) -> bytes:
+def _hash(key: str) -> bytes:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -95,7 +95,7 @@ class Access:
     log_text: bool = False
 
 
-def names_of(host: str, more: Sequence[str]) -> frozenset[str] | None:
+def allowed_hosts(host: str, more: Sequence[str]) -> frozenset[str] | None:
     """Return the names that a server at this address answers to; None: any.
 
     One that listens to its own machine alone has only the names of that machine, so that no page
@@ -135,7 +135,7 @@ def header(scope: Scope, name: bytes) -> str | None:
     return found[0].decode("latin-1") if found else None
 
 
-class Names:
+class HostCheck:
     """Refuses requests to another name than the server's, and those that other sites' pages send.
 
     A page of any site can make a browser send requests to this machine. It cannot read the answers,
@@ -148,7 +148,7 @@ class Names:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on a request that was meant for this server."""
         if scope["type"] == "http" and (problem := self._problem(scope)):
-            await refusal(scope, problem)(scope, receive, send)
+            await problem_response(scope, problem)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
@@ -162,7 +162,7 @@ class Names:
                 "--allow-host NAME",
             )
         origin = header(scope, b"origin")
-        if not _from_another_site(scope, host, origin):
+        if not _is_cross_site(scope, host, origin):
             return None
         if origin in self._access.origins or "*" in self._access.origins:
             return None
@@ -173,7 +173,7 @@ class Names:
         )
 
 
-def _from_another_site(scope: Scope, host: str, origin: str | None) -> bool:
+def _is_cross_site(scope: Scope, host: str, origin: str | None) -> bool:
     """Tell whether a page of another site sent a request, as browsers mark it.
 
     Following a link to this server is no such request. Over plain HTTP, browsers leave out
@@ -201,9 +201,9 @@ class KeyCheck:
         """Pass on a request that may use what it asks for."""
         if scope["type"] == "http" and needs_key(scope["path"]):
             try:
-                check_key(self._access, bearer(scope))
+                check_key(self._access, bearer_key(scope))
             except Problem as problem:
-                await refusal(scope, problem)(scope, receive, send)
+                await problem_response(scope, problem)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -213,7 +213,7 @@ def needs_key(path: str) -> bool:
     return path == "/metrics" or path == "/v1" or path.startswith("/v1/")
 
 
-def bearer(scope: Scope) -> str | None:
+def bearer_key(scope: Scope) -> str | None:
     """Return the key that a request brings in its headers."""
     scheme, _, key = (header(scope, b"authorization") or "").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else None

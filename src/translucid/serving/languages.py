@@ -10,14 +10,14 @@ from translucid.errors import optional
 
 
 @dataclass(frozen=True)
-class Detected:
+class DetectedLanguage:
     """A language, and how sure the recogniser is of it among those it chose from, 0 to 100."""
 
     confidence: float
     language: str
 
 
-def detect(text: str, languages: Sequence[str]) -> list[Detected]:
+def detect(text: str, languages: Sequence[str]) -> list[DetectedLanguage]:
     """Return the languages in the order of how well a text fits them; one that is unknown is last.
 
     The recogniser's scores add up over features that overlap; divided by √bytes they are near to
@@ -30,8 +30,8 @@ def detect(text: str, languages: Sequence[str]) -> list[Detected]:
     best = max(known.values(), default=0.0)
     weights = {code: math.exp(score - best) for code, score in known.items()}
     total = sum(weights.values())
-    found = [Detected(round(100 * w / total, 1), code) for code, w in weights.items()]
-    unknown = [Detected(0.0, code) for code in languages if code not in known]
+    found = [DetectedLanguage(round(100 * w / total, 1), code) for code, w in weights.items()]
+    unknown = [DetectedLanguage(0.0, code) for code in languages if code not in known]
     return sorted(found, key=lambda one: -one.confidence) + unknown
 
 

@@ -17,20 +17,20 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from translucid.decoding.settings import SearchConfig
-from translucid.serving.auth import bearer, check_key
+from translucid.serving.auth import bearer_key, check_key
 from translucid.serving.config import ServingConfig
-from translucid.serving.languages import Detected, detect, language_name
-from translucid.serving.problems import Fault, Problem, invalid, json_answer
+from translucid.serving.languages import DetectedLanguage, detect, language_name
+from translucid.serving.problems import Fault, Problem, invalid_fields, json_response
 from translucid.serving.request_bodies import (
     LIST_TAG,
     TEXT_TAG,
     check_characters,
     check_media_type,
+    decode_utf8,
     media_type,
-    parsed_json,
-    takes,
-    utf8,
-    validated,
+    parse_json,
+    request_body_schema,
+    validate_body,
 )
 from translucid.serving.schemas import Answer, AtMost, Body, Text, Texts
 from translucid.serving.state import ServerState
@@ -43,10 +43,10 @@ JSON, FORM, MULTIPART = (
 )
 _MOST_FIELDS = 100
 _DISPOSITION = re.compile(rb"^content-disposition:(.*)", re.IGNORECASE | re.MULTILINE)
-Wanted = TypeVar("Wanted", bound=Body)
+BodyT = TypeVar("BodyT", bound=Body)
 
 
-def _number(value: Any) -> Any:
+def _parse_number(value: Any) -> Any:
     """Return the number that a form has as text; what is none is refused as it stands."""
     return int(value) if isinstance(value, str) and value.isdecimal() else value
 
@@ -79,9 +79,9 @@ class LibreTranslateBody(LibreBody):
     format: Literal["text", "html"] = Field(
         "text", description="'text'; 'html' is known but refused: markup would be translated too"
     )
-    alternatives: Annotated[int, BeforeValidator(_number), Field(ge=0), AtMost("max_n_best")] = (
-        Field(0, description="further translations of each text")
-    )
+    alternatives: Annotated[
+        int, BeforeValidator(_parse_number), Field(ge=0), AtMost("max_n_best")
+    ] = Field(0, description="further translations of each text")
     api_key: Annotated[str, Field(max_length=1000)] | None = Field(None, description="API key")
 
 
@@ -160,73 +160,77 @@ def router(state: ServerState) -> APIRouter:
 
 def _add_translation(routes: APIRouter, state: ServerState) -> None:
     @routes.post(
-        "/translate", response_model=LibreTranslation, openapi_extra=takes(LibreTranslateBody)
+        "/translate",
+        response_model=LibreTranslation,
+        openapi_extra=request_body_schema(LibreTranslateBody),
     )
     async def translate(request: Request) -> Response:
         """Translate a text or several; JSON or a form."""
-        asked = await libre_body(request, LibreTranslateBody)
-        check_key(state.access, asked.api_key or bearer(request.scope))
-        if asked.format == "html":
+        body = await read_body(request, LibreTranslateBody)
+        check_key(state.access, body.api_key or bearer_key(request.scope))
+        if body.format == "html":
             raise Problem(
                 "unusable-input",
                 "format 'html' is not supported, markup would be translated like words: send the "
                 "text alone, with format 'text'",
             )
-        texts = [asked.q] if isinstance(asked.q, str) else asked.q
-        _check(state, asked)
+        texts = [body.q] if isinstance(body.q, str) else body.q
+        _check(state, body)
         detected = None
-        sources = [asked.source] * len(texts)
-        if asked.source == AUTO:
-            detected = await _sources(state, texts, asked.target)
+        sources = [body.source] * len(texts)
+        if body.source == AUTO:
+            detected = await _detect_sources(state, texts, body.target)
             sources = [one.language for one in detected]
-        found = await _translated(state, texts, sources, asked)
-        return json_answer(_told(asked, found, detected))
+        found = await _translate(state, texts, sources, body)
+        return json_response(_build_answer(body, found, detected))
 
 
-def _check(state: ServerState, asked: LibreTranslateBody) -> None:
+def _check(state: ServerState, body: LibreTranslateBody) -> None:
     """Refuse languages that no model has, and more alternatives than may be asked for."""
     sources = {source for source, _ in state.models.directions}
     targets = {target for _, target in state.models.directions}
     faults = []
     most = min(state.settings.max_n_best, state.settings.max_beam) - 1
-    if asked.alternatives > most:
-        faults.append(Fault("alternatives", f"{asked.alternatives} is above the limit of {most}"))
-    if asked.source != AUTO and asked.source not in sources:
-        faults.append(_unsupported("source", asked.source, [AUTO, *sorted(sources)]))
-    if asked.target not in targets:
-        faults.append(_unsupported("target", asked.target, sorted(targets)))
+    if body.alternatives > most:
+        faults.append(Fault("alternatives", f"{body.alternatives} is above the limit of {most}"))
+    if body.source != AUTO and body.source not in sources:
+        faults.append(_unsupported("source", body.source, [AUTO, *sorted(sources)]))
+    if body.target not in targets:
+        faults.append(_unsupported("target", body.target, sorted(targets)))
     if faults:
-        raise invalid(faults)
+        raise invalid_fields(faults)
 
 
 def _unsupported(field: str, value: str, there: Sequence[str]) -> Fault:
     return Fault(field, f"{value!r} is not supported; there are {', '.join(there)}")
 
 
-async def _sources(state: ServerState, texts: Sequence[str], target: str) -> list[Detected]:
+async def _detect_sources(
+    state: ServerState, texts: Sequence[str], target: str
+) -> list[DetectedLanguage]:
     """Return for each text the likeliest of the languages that can be translated into `target`."""
-    served = _served(state)
+    served = _served_languages(state)
     possible = {source for source, into in state.models.directions if into == target}
     rankings = await state.engine.run(lambda: [detect(text, served) for text in texts])
     return [next(one for one in ranking if one.language in possible) for ranking in rankings]
 
 
-def _served(state: ServerState) -> list[str]:
+def _served_languages(state: ServerState) -> list[str]:
     return sorted({language for pair in state.models.directions for language in pair})
 
 
-async def _translated(
-    state: ServerState, texts: Sequence[str], sources: Sequence[str], asked: LibreTranslateBody
+async def _translate(
+    state: ServerState, texts: Sequence[str], sources: Sequence[str], body: LibreTranslateBody
 ) -> list[Translation]:
     """Translate each text with the model of its languages; the order is kept."""
 
     async def group(source: str) -> dict[int, Translation]:
         numbers = [number for number, other in enumerate(sources) if other == source]
-        served = state.models.choose(None, source, asked.target)
+        served = state.models.choose(None, source, body.target)
         some = [texts[number] for number in numbers]
         default, most = served.translator.default_search, state.settings.max_beam
-        search = _search(default, asked.alternatives, most)
-        request = TranslationRequest(target=asked.target, search=search)
+        search = _search(default, body.alternatives, most)
+        request = TranslationRequest(target=body.target, search=search)
         done = await state.engine.translate(served, some, request)
         state.log_texts(some, [one.text for one in done])
         return dict(zip(numbers, done, strict=True))
@@ -250,13 +254,15 @@ def _search(default: SearchConfig, alternatives: int, most: int) -> SearchConfig
     return default.replace(method="beam", beam=beam, n_best=alternatives + 1)
 
 
-def _told(
-    asked: LibreTranslateBody, found: Sequence[Translation], detected: Sequence[Detected] | None
+def _build_answer(
+    body: LibreTranslateBody,
+    found: Sequence[Translation],
+    detected: Sequence[DetectedLanguage] | None,
 ) -> dict[str, Any]:
     """Return translations as LibreTranslate tells them: lists only where a list was sent."""
-    one = isinstance(asked.q, str)
+    one = isinstance(body.q, str)
     told: dict[str, Any] = {"translatedText": [each.text for each in found]}
-    if asked.alternatives:
+    if body.alternatives:
         told["alternatives"] = [[c.text for c in each.n_best[1:]] for each in found]
     if detected is not None:
         told["detectedLanguage"] = list(detected)
@@ -266,16 +272,18 @@ def _told(
 def _add_detection(routes: APIRouter, state: ServerState) -> None:
     async def answer(text: str, key: str | None) -> Response:
         check_key(state.access, key)
-        found = await state.engine.run(detect, text, _served(state))
-        return json_answer(found)
+        found = await state.engine.run(detect, text, _served_languages(state))
+        return json_response(found)
 
     @routes.post(
-        "/detect", response_model=list[DetectedFields], openapi_extra=takes(LibreDetectBody)
+        "/detect",
+        response_model=list[DetectedFields],
+        openapi_extra=request_body_schema(LibreDetectBody),
     )
     async def detect_sent(request: Request) -> Response:
         """Detect the language of a text, among those that are served; JSON or a form."""
-        asked = await libre_body(request, LibreDetectBody)
-        return await answer(asked.q, asked.api_key or bearer(request.scope))
+        body = await read_body(request, LibreDetectBody)
+        return await answer(body.q, body.api_key or bearer_key(request.scope))
 
     @routes.get("/detect", response_model=list[DetectedFields])
     async def detect_named(
@@ -284,8 +292,8 @@ def _add_detection(routes: APIRouter, state: ServerState) -> None:
         api_key: Annotated[str | None, Query(description="API key")] = None,
     ) -> Response:
         """Detect the language of a short text in the address."""
-        asked = validated(LibreDetectBody, {"q": q, "api_key": api_key}, state.settings)
-        return await answer(asked.q, asked.api_key or bearer(request.scope))
+        body = validate_body(LibreDetectBody, {"q": q, "api_key": api_key}, state.settings)
+        return await answer(body.q, body.api_key or bearer_key(request.scope))
 
 
 def _add_languages(routes: APIRouter, state: ServerState) -> None:
@@ -293,14 +301,14 @@ def _add_languages(routes: APIRouter, state: ServerState) -> None:
     async def languages() -> Response:
         """List the languages that can be translated, and into which."""
         directions = state.models.directions
-        return json_answer(
+        return json_response(
             [
                 {
                     "code": code,
                     "name": language_name(code),
                     "targets": sorted({target for source, target in directions if source == code}),
                 }
-                for code in _served(state)
+                for code in _served_languages(state)
             ]
         )
 
@@ -309,14 +317,14 @@ def _add_health(routes: APIRouter, state: ServerState) -> None:
     @routes.get("/health", response_model=LibreHealth)
     async def health() -> Response:
         """Tell that the server answers."""
-        return json_answer({"status": "ok"})
+        return json_response({"status": "ok"})
 
     @routes.get("/frontend/settings", response_model=dict[str, Any])
     async def frontend_settings() -> Response:
         """Tell what LibreTranslate's page wants to know."""
         source, target = state.models.directions[0]
         keys = bool(len(state.access.keys))
-        return json_answer(
+        return json_response(
             {
                 "apiKeys": keys,
                 "keyRequired": keys,
@@ -333,24 +341,24 @@ def _add_health(routes: APIRouter, state: ServerState) -> None:
         )
 
 
-async def libre_body(request: Request, model: type[Wanted]) -> Wanted:
+async def read_body(request: Request, model: type[BodyT]) -> BodyT:
     """Return the fields of a body in any of the encodings that these clients use."""
     settings: ServingConfig = request.app.state.settings
     check_media_type(request, JSON, FORM, MULTIPART)
     raw, kind = await request.body(), media_type(request)
     if kind == JSON:
-        return validated(model, parsed_json(raw, settings.max_json_depth), settings)
-    fields = form_fields(raw) if kind == FORM else multipart_fields(raw, request.headers)
+        return validate_body(model, parse_json(raw, settings.max_json_depth), settings)
+    fields = parse_form(raw) if kind == FORM else parse_multipart(raw, request.headers)
     for text in fields.values():
         check_characters(text)
-    return validated(model, fields, settings)
+    return validate_body(model, fields, settings)
 
 
-def form_fields(raw: bytes) -> dict[str, str]:
+def parse_form(raw: bytes) -> dict[str, str]:
     """Return the fields of a form; of several of one name, the first."""
     try:
         pairs = parse_qsl(
-            utf8(raw), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
+            decode_utf8(raw), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
         )
     except UnicodeDecodeError as error:
         raise Problem(
@@ -361,10 +369,10 @@ def form_fields(raw: bytes) -> dict[str, str]:
     return dict(reversed(pairs))
 
 
-def multipart_fields(raw: bytes, headers: Any) -> dict[str, str]:
+def parse_multipart(raw: bytes, headers: Any) -> dict[str, str]:
     """Return the text fields of a form in parts; of several of one name, the first."""
-    boundary = _parameter("boundary", headers["content-type"])
-    parts = _parts(raw, boundary.encode("latin-1")) if boundary else []
+    boundary = _header_parameter("boundary", headers["content-type"])
+    parts = _split_parts(raw, boundary.encode("latin-1")) if boundary else []
     if not parts:
         raise Problem(
             "unusable-input",
@@ -377,23 +385,23 @@ def multipart_fields(raw: bytes, headers: Any) -> dict[str, str]:
     for part in parts:
         head, _, content = part.partition(b"\r\n\r\n")
         disposition = _DISPOSITION.search(head)
-        name = _parameter("name", disposition[1].decode("latin-1")) if disposition else None
+        name = _header_parameter("name", disposition[1].decode("latin-1")) if disposition else None
         if name is not None:
-            fields.setdefault(name, utf8(content))
+            fields.setdefault(name, decode_utf8(content))
     return fields
 
 
-def _parts(raw: bytes, boundary: bytes) -> list[bytes]:
+def _split_parts(raw: bytes, boundary: bytes) -> list[bytes]:
     """Return what stands between the boundaries, one more part than a form may have at most."""
     line = re.compile(rb"\r\n--" + re.escape(boundary) + rb"(?=--|[ \t]*\r\n)")
     pieces = line.split(b"\r\n" + raw, _MOST_FIELDS + 2)[1:]
     return list(itertools.takewhile(lambda piece: not piece.startswith(b"--"), pieces))
 
 
-def _parameter(name: str, header: str) -> str | None:
+def _header_parameter(name: str, header: str) -> str | None:
     """Return a parameter of a header's value.
 
-    >>> _parameter("name", 'form-data; filename=a; name="q"')
+    >>> _header_parameter("name", 'form-data; filename=a; name="q"')
     'q'
     """
     found = re.search(rf';\s*{name}=(?:"([^"]*)"|([^;\s"]+))', header, re.IGNORECASE)

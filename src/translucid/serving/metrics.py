@@ -68,25 +68,25 @@ class Metrics:
             f"translucid_{name}", description, labels, buckets=buckets, registry=self.registry
         )
 
-    def gauge(self, name: str, description: str, read: Callable[[], float]) -> None:
+    def add_gauge(self, name: str, description: str, read: Callable[[], float]) -> None:
         """Show a number that is read whenever the metrics are."""
         Gauge(f"translucid_{name}", description, registry=self.registry).set_function(read)
 
-    def model(self, name: str, model_hash: str) -> None:
+    def add_model(self, name: str, model_hash: str) -> None:
         """Show which model is served."""
         self._models.labels(name, model_hash).set(1)
 
-    def answered(self, method: str, path: str, status: int, seconds: float) -> None:
+    def count_request(self, method: str, path: str, status: int, seconds: float) -> None:
         """Count an HTTP request; `path` is the template of its route."""
         self._requests.labels(method, path, str(status)).inc()
         self._request_seconds.labels(path).observe(seconds)
 
-    def sizes(self, received: int, sent: int) -> None:
+    def count_bytes(self, received: int, sent: int) -> None:
         """Count the bytes of a request and of its answer."""
         self._request_bytes.observe(received)
         self._response_bytes.observe(sent)
 
-    def event(self, event: EngineEvent) -> None:
+    def count_event(self, event: EngineEvent) -> None:
         """Count what the engine tells of itself."""
         if isinstance(event, BatchDone):
             self._batch_rows.labels(event.kind).observe(event.rows)

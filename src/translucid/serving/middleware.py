@@ -27,7 +27,7 @@ from fastapi.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from translucid.serving.config import ServingConfig
-from translucid.serving.problems import Problem, refusal, unexpected
+from translucid.serving.problems import Problem, internal_problem, problem_response
 from translucid.serving.state import InFlight, ServerState
 
 LOG = logging.getLogger("translucid.serving")
@@ -35,7 +35,7 @@ GONE = 499  # as others write it: the client closed the connection before there 
 _LINGER_SECONDS = 5.0  # how long a body that is refused goes on being read, and thrown away
 
 
-class Journal:
+class AccessLog:
     """Writes one line a request, never its text; counts it; answers 500 where all else failed."""
 
     def __init__(self, app: ASGIApp, *, state: ServerState) -> None:
@@ -61,7 +61,9 @@ class Journal:
         except Exception as error:
             self._note(entry, error)
             if entry.status is None:
-                await refusal(scope, unexpected(entry.id))(scope, entry.receive, entry.send)
+                await problem_response(scope, internal_problem(entry.id))(
+                    scope, entry.receive, entry.send
+                )
 
     def _note(self, entry: _Entry, error: Exception) -> None:
         """Log where something failed; its message may hold text, so it is left out."""
@@ -80,8 +82,8 @@ class Journal:
         seconds = time.perf_counter() - entry.began
         status = GONE if entry.status is None else entry.status
         path = template(scope)
-        self._state.metrics.answered(_known_method(scope["method"]), path, status, seconds)
-        self._state.metrics.sizes(entry.received, entry.sent)
+        self._state.metrics.count_request(_known_method(scope["method"]), path, status, seconds)
+        self._state.metrics.count_bytes(entry.received, entry.sent)
         LOG.info(
             "%s %s %d %.1f ms, %d bytes in, %d bytes out, %s",
             _known_method(scope["method"]),
@@ -130,7 +132,7 @@ def _known_method(method: str) -> str:
     return method if method in known else "OTHER"
 
 
-class WholeRequest:
+class RequestReader:
     """Reads the body within its limits, then answers, unless the client goes away before that."""
 
     def __init__(self, app: ASGIApp, *, settings: ServingConfig) -> None:
@@ -144,7 +146,7 @@ class WholeRequest:
         try:
             body = await self._body(scope, receive)
         except Problem as problem:
-            answer = refusal(scope, problem)
+            answer = problem_response(scope, problem)
             if problem.kind.name == "body-too-large":
                 await _refuse_while_sending(answer, scope, receive, send)
             else:
@@ -280,7 +282,7 @@ _OWN_SITE_ONLY = ("cross-origin-resource-policy", "same-origin")
 _UNSTORED = ("cache-control", "no-store")
 
 
-class Headers:
+class SecurityHeaders:
     """Adds the security headers; what does not say how long it lasts is not kept by any cache."""
 
     def __init__(self, app: ASGIApp, *, shared: bool) -> None:
@@ -304,7 +306,7 @@ class Headers:
         await self._app(scope, receive, send_with_headers)
 
 
-class Drain:
+class DrainCheck:
     """Refuses new requests once the server shuts down, and closes connections behind answers."""
 
     def __init__(self, app: ASGIApp, *, in_flight: InFlight) -> None:
@@ -328,6 +330,6 @@ class Drain:
                 "new; send this to another one, or again later",
                 headers={"Retry-After": "5"},
             )
-            await refusal(scope, problem)(scope, receive, send_last)
+            await problem_response(scope, problem)(scope, receive, send_last)
             return
         await self._app(scope, receive, send_last)

@@ -21,29 +21,29 @@ from pydantic import BaseModel, ValidationError
 
 from translucid.errors import nearest
 from translucid.serving.config import ServingConfig
-from translucid.serving.problems import Fault, Problem, invalid
+from translucid.serving.problems import Fault, Problem, invalid_fields
 from translucid.serving.schemas import Body
 
-Wanted = TypeVar("Wanted", bound=Body)
+BodyT = TypeVar("BodyT", bound=Body)
 # The kinds of a field that has several; they are no part of the place of a fault.
 TEXT_TAG, LIST_TAG = "(text)", "(list)"
 _MOST_FAULTS = 20  # told of one body; whoever sends more learns enough from these
 _SHOWN = 60  # characters of a wrong value that a message shows
 
 
-def json_body(model: type[Wanted]) -> Callable[[Request], Awaitable[Wanted]]:
+def json_body(model: type[BodyT]) -> Callable[[Request], Awaitable[BodyT]]:
     """Return a dependency that reads a body of this kind."""
 
-    async def read(request: Request) -> Wanted:
+    async def read(request: Request) -> BodyT:
         settings: ServingConfig = request.app.state.settings
         check_media_type(request, "application/json")
-        value = parsed_json(await request.body(), settings.max_json_depth)
-        return validated(model, value, settings)
+        value = parse_json(await request.body(), settings.max_json_depth)
+        return validate_body(model, value, settings)
 
     return read
 
 
-def takes(model: type[Body]) -> dict[str, Any]:
+def request_body_schema(model: type[Body]) -> dict[str, Any]:
     """Return the part of the OpenAPI document that says which body an operation takes."""
     schema = {"$ref": f"#/components/schemas/{model.__name__}"}
     content = {"application/json": {"schema": schema}}
@@ -67,7 +67,7 @@ def check_media_type(request: Request, *allowed: str) -> None:
         )
 
 
-def utf8(raw: bytes) -> str:
+def decode_utf8(raw: bytes) -> str:
     """Return the text of bytes, which must be UTF-8."""
     try:
         return raw.decode("utf-8")
@@ -78,9 +78,9 @@ def utf8(raw: bytes) -> str:
         ) from error
 
 
-def parsed_json(raw: bytes, max_depth: int) -> Any:
+def parse_json(raw: bytes, max_depth: int) -> Any:
     """Return the value of a JSON body that every part of the server can handle."""
-    text = utf8(raw)
+    text = decode_utf8(raw)
     try:
         value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
     except json.JSONDecodeError as error:
@@ -146,17 +146,17 @@ def check_characters(text: str) -> None:
         ) from error
 
 
-def validated(model: type[Wanted], value: Any, settings: ServingConfig) -> Wanted:
+def validate_body(model: type[BodyT], value: Any, settings: ServingConfig) -> BodyT:
     """Return a body whose fields are sound and within the limits, or all of its faults."""
     try:
         return model.model_validate(value, context=settings)
     except ValidationError as error:
         found = error.errors(include_url=False)
-        faults = [fault_of(model, detail) for detail in found[:_MOST_FAULTS]]
-        raise invalid(faults, left_out=len(found) - len(faults)) from error
+        faults = [describe_fault(model, detail) for detail in found[:_MOST_FAULTS]]
+        raise invalid_fields(faults, left_out=len(found) - len(faults)) from error
 
 
-def fault_of(model: type[BaseModel] | None, detail: Any) -> Fault:
+def describe_fault(model: type[BaseModel] | None, detail: Any) -> Fault:
     """Turn one of pydantic's findings into a place and a sentence."""
     place = tuple(part for part in detail["loc"] if part not in (TEXT_TAG, LIST_TAG))
     value = detail["input"]

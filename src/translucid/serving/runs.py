@@ -19,7 +19,7 @@ from translucid.errors import DataError, InputError, nearest
 from translucid.interpret.film import Frame, evenly_chosen, frames_of
 from translucid.interpret.network import AttentionHead
 from translucid.serving.config import ServingConfig
-from translucid.serving.engine.cancellation import check_wanted
+from translucid.serving.engine.cancellation import check_cancelled
 from translucid.serving.problems import Problem
 from translucid.serving.traces import BoundedStore
 from translucid.translator import Translator
@@ -59,7 +59,7 @@ class Run:
         content: dict[str, Any] = json.loads(self.directory.record_path.read_bytes())
         return content
 
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         """Tell whether its folder is still what it was when the server started."""
         return self.directory.exists()
 
@@ -115,7 +115,7 @@ class Runs:
     def find(self, name: str) -> Run:
         """Return a run by its name; a Problem that names a near one where there is none."""
         run = self._runs.get(name)
-        if run is not None and run.is_there():
+        if run is not None and run.exists():
             return run
         if run is not None:
             raise Problem("unknown-run", f"the folder of the run {name!r} is not there any more")
@@ -128,7 +128,7 @@ _TAIL = 262_144  # bytes in which the newest step is looked for
 
 
 @dataclass(frozen=True)
-class Chunk:
+class EventChunk:
     """Events of a run, as its file has them, and where the next ones will be.
 
     `more` tells that there are more already. `restarted` that the place asked for is no end of a
@@ -143,12 +143,12 @@ class Chunk:
     unreadable: int
 
 
-def read_events(path: Path, after: int, most: int = CHUNK) -> Chunk:
+def read_events(path: Path, after: int, most: int = CHUNK) -> EventChunk:
     """Return the whole lines of a file after a place, about `most` bytes of them."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
-        return Chunk((), 0, more=False, restarted=after > 0, unreadable=0)
+        return EventChunk((), 0, more=False, restarted=after > 0, unreadable=0)
     with file:
         size = os.fstat(file.fileno()).st_size
         begin = after if _is_end_of_line(file, after, size) else 0
@@ -160,7 +160,7 @@ def read_events(path: Path, after: int, most: int = CHUNK) -> Chunk:
         events = [_event(line) for line in data.splitlines()]
         end = begin + len(data)
         file.seek(end)
-        return Chunk(
+        return EventChunk(
             events=tuple(event for event in events if event is not None),
             next=end,
             more=file.readline().endswith(b"\n"),
@@ -209,7 +209,7 @@ _Key = tuple[str, str, str | None, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class FilmWish:
+class FilmRequest:
     """What a film shows: a text, the language it is translated into, and how many checkpoints."""
 
     text: str
@@ -227,19 +227,19 @@ class Films:
             max_bytes=settings.max_trace_bytes, max_count=_FILMS, seconds=settings.trace_seconds
         )
 
-    def frames(self, run: Run, wish: FilmWish) -> tuple[Frame, ...]:
+    def frames(self, run: Run, request: FilmRequest) -> tuple[Frame, ...]:
         """Return a frame for each of some checkpoints, evenly chosen, oldest first."""
         steps = [] if self._checkpoints is None else self._checkpoints.steps(run.path)
-        steps = evenly_chosen(steps, wish.frames)
+        steps = evenly_chosen(steps, request.frames)
         if self._checkpoints is None or not steps:
             raise InputError(
                 f"the run {run.name} has no checkpoints yet: training writes one every "
                 "training.checkpoint_every steps"
             )
-        key = (run.name, wish.text, wish.target, tuple(steps))
+        key = (run.name, request.text, request.target, tuple(steps))
         found = self._kept.get(key)
         if found is None:
-            found = self._made(self._checkpoints, run, wish, steps)
+            found = self._make(self._checkpoints, run, request, steps)
             self._kept.put(key, found, sum(frame.trace.bytes for frame in found))
         return found
 
@@ -247,26 +247,26 @@ class Films:
         """Let go of films that nobody has looked at for the time."""
         self._kept.expire()
 
-    def _made(
-        self, checkpoints: Checkpoints, run: Run, wish: FilmWish, steps: list[int]
+    def _make(
+        self, checkpoints: Checkpoints, run: Run, request: FilmRequest, steps: list[int]
     ) -> tuple[Frame, ...]:
         load = checkpoints.reader(run.path)
         newest_first = frames_of(
-            _loaded(checkpoints, run, load, steps),
-            wish.text,
-            target=wish.target,
+            _load_networks(checkpoints, run, load, steps),
+            request.text,
+            target=request.target,
             max_bytes=self._max_bytes // len(steps),
-            emit=lambda _: check_wanted(),
+            emit=lambda _: check_cancelled(),
         )
         return tuple(newest_first)[::-1]
 
 
-def _loaded(
+def _load_networks(
     checkpoints: Checkpoints, run: Run, load: Callable[[int], Translator], steps: list[int]
 ) -> Iterator[tuple[int, Translator]]:
     """Yield the networks of steps, newest first, leaving out what training has deleted since."""
     for step in reversed(steps):
-        check_wanted()
+        check_cancelled()
         try:
             yield step, load(step)
         except DataError as error:

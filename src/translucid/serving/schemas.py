@@ -25,7 +25,7 @@ from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import Ending
 from translucid.errors import ConfigError
 from translucid.serving.config import ServingConfig
-from translucid.serving.problems import KINDS, Fault, invalid
+from translucid.serving.problems import PROBLEM_TYPES, Fault, invalid_fields
 
 LIMIT = "x-limit"  # the setting that bounds a field, until the OpenAPI document is made
 
@@ -166,18 +166,18 @@ else:
 
 
 def build_search(
-    default: SearchConfig, asked: SearchFields | None, limits: ServingConfig
+    default: SearchConfig, overrides: SearchFields | None, limits: ServingConfig
 ) -> SearchConfig:
     """Return the model's own search with the settings of a request in their place."""
-    if asked is None:
+    if overrides is None:
         return default
-    given = asked.model_dump(exclude_none=True)
+    given = overrides.model_dump(exclude_none=True)
     try:
         search = default.override(given)
         if "samples" not in given and search.samples > limits.max_samples:
             search = search.replace(samples=limits.max_samples)
     except ConfigError as error:
-        raise invalid([Fault("search", fault) for fault in error.faults]) from error
+        raise invalid_fields([Fault("search", fault) for fault in error.faults]) from error
     return search
 
 
@@ -203,11 +203,13 @@ class ProblemFields(Answer):
 _PROBLEM = f"#/components/schemas/{ProblemFields.__name__}"
 
 
-def told(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return what the OpenAPI document says of these statuses: each is a problem."""
     return {
         status: {
-            "description": " or ".join(k.title for k in KINDS.values() if k.status == status),
+            "description": " or ".join(
+                k.title for k in PROBLEM_TYPES.values() if k.status == status
+            ),
             "content": {"application/problem+json": {"schema": {"$ref": _PROBLEM}}},
         }
         for status in statuses

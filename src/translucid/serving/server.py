@@ -48,7 +48,7 @@ class BusyPortError(TranslucidError):
         )
 
 
-def bound_socket(host: str, port: int) -> socket.socket:
+def bind_socket(host: str, port: int) -> socket.socket:
     """Return a socket that is bound to an address, or say why it cannot be."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -77,7 +77,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
 _TAKEN = (98, 48, 10048)  # EADDRINUSE of Linux, macOS and Windows
 
 
-def address_of(bound: socket.socket) -> str:
+def server_url(bound: socket.socket) -> str:
     """Return the address of a server as a browser takes it."""
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -129,10 +129,10 @@ class DrainingServer(uvicorn.Server):
             f"{one.name} ({', '.join('→'.join(pair) for pair in one.translator.directions)})"
             for one in self._state.models
         )
-        self._tell(f"Serving {names} at {address_of(sockets[0])}")
+        self._tell(f"Serving {names} at {server_url(sockets[0])}")
 
 
-def server_of(app: FastAPI, tell: Callable[[str], None]) -> DrainingServer:
+def build_server(app: FastAPI, tell: Callable[[str], None]) -> DrainingServer:
     """Return a server of an application, with the bounds of its settings on every connection."""
     state: ServerState = app.state.server
     settings = state.settings
@@ -161,7 +161,7 @@ def server_of(app: FastAPI, tell: Callable[[str], None]) -> DrainingServer:
 
 def run(app: FastAPI, bound: socket.socket, tell: Callable[[str], None]) -> int:
     """Serve until a signal comes; return the exit code: 0, or 130 after Ctrl-C."""
-    server = server_of(app, tell)
+    server = build_server(app, tell)
     server.run(sockets=[bound])
     if not server.started:
         return 1

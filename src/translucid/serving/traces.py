@@ -21,8 +21,8 @@ from translucid.interpret.network import AttentionHead
 from translucid.interpret.trace import Trace
 from translucid.interpret.trace_json import summary_tensor
 from translucid.serving.config import ServingConfig
-from translucid.serving.problems import Fault, Problem, invalid
-from translucid.serving.served_models import Served
+from translucid.serving.problems import Fault, Problem, invalid_fields
+from translucid.serving.served_models import ServedModel
 
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")  # 128 bits, as `token_urlsafe` writes them
 # As objects, steps and search tree take so many times the room of their JSON (measured: 2.4).
@@ -39,7 +39,7 @@ class StoredTrace:
 
     id: str
     trace: Trace
-    served: Served
+    served: ServedModel
     without: tuple[AttentionHead, ...]
     body: bytes
 
@@ -49,7 +49,7 @@ def new_id() -> str:
     return secrets.token_urlsafe(16)
 
 
-def room(stored: StoredTrace) -> int:
+def measure_bytes(stored: StoredTrace) -> int:
     """Return the bytes that a trace takes: tensors, the JSON, and what that was made of."""
     return stored.trace.bytes + (1 + _OBJECTS) * len(stored.body)
 
@@ -78,7 +78,7 @@ class TraceStore:
 
     def add(self, stored: StoredTrace) -> None:
         """Keep a trace under its id."""
-        self._store.put(stored.id, stored, room(stored))
+        self._store.put(stored.id, stored, measure_bytes(stored))
 
     def expire(self) -> None:
         """Let go of traces that nobody has looked at for the time."""
@@ -186,15 +186,15 @@ class BoundedStore(Generic[Key, Value]):
 
 
 @contextmanager
-def large_ones_told() -> Iterator[None]:
+def report_too_large() -> Iterator[None]:
     """Turn the refusal of a trace into a problem that speaks of this server's limit."""
     try:
         yield
     except TraceTooLargeError as error:
-        raise Problem("trace-too-large", _in_words(error)) from error
+        raise Problem("trace-too-large", _describe_too_large(error)) from error
 
 
-def _in_words(error: TraceTooLargeError) -> str:
+def _describe_too_large(error: TraceTooLargeError) -> str:
     """Say how large a trace would be, what is allowed and what would do."""
     light = ""
     if error.level == "full" and error.light <= error.limit:
@@ -226,7 +226,7 @@ class TensorBytes:
     data: bytes
 
 
-def tensor_bytes(trace: Trace, name: str, at: str | None) -> TensorBytes:
+def encode_tensor(trace: Trace, name: str, at: str | None) -> TensorBytes:
     """Return a tensor by name; `at` picks leading indices: `1,0` of (H, L, M) is a row of M."""
     tensor = summary_tensor(trace, name)
     if tensor is None:
@@ -234,11 +234,11 @@ def tensor_bytes(trace: Trace, name: str, at: str | None) -> TensorBytes:
             tensor = trace.tensor(name if name in trace.tensors else name[:_MAX_SHOWN])
         except InputError as error:
             raise Problem("unknown-tensor", str(error)) from error
-    tensor = tensor[indices(at, tuple(tensor.shape))].contiguous()
+    tensor = tensor[parse_indices(at, tuple(tensor.shape))].contiguous()
     return TensorBytes(tuple(tensor.shape), tensor.numpy().astype("<f4", copy=False).tobytes())
 
 
-def indices(at: str | None, shape: tuple[int, ...]) -> tuple[int, ...]:
+def parse_indices(at: str | None, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the leading indices that a request names, each within its dimension."""
     if at is None:
         return ()
@@ -246,15 +246,17 @@ def indices(at: str | None, shape: tuple[int, ...]) -> tuple[int, ...]:
         problem = (
             f"is {at[:_MAX_SHOWN]!r}: give whole numbers with commas between them, such as 3 or 1,0"
         )
-        raise invalid([Fault("at", problem)])
+        raise invalid_fields([Fault("at", problem)])
     found = tuple(map(int, at.split(",")))
     allowed = ", ".join(f"0 to {size - 1}" for size in shape)
     if len(found) > len(shape):
         problem = f"has {len(found)} indices, and the tensor has {len(shape)} dimensions: {allowed}"
-        raise invalid([Fault("at", problem)])
+        raise invalid_fields([Fault("at", problem)])
     wrong = [place for place, index in enumerate(found) if index >= shape[place]]
     if wrong:
         place = wrong[0]
         allowed = f"0 to {shape[place] - 1}" if shape[place] else "nothing: the tensor is empty"
-        raise invalid([Fault("at", f"{found[place]} at place {place}: allowed is {allowed}")])
+        raise invalid_fields(
+            [Fault("at", f"{found[place]} at place {place}: allowed is {allowed}")]
+        )
     return found

@@ -73,7 +73,7 @@ class Admission:
         return len(self._under_way)
 
     @contextmanager
-    def admitted(self, request: Request, refuse: Callable[[], None]) -> Iterator[Ticket]:
+    def admit(self, request: Request, refuse: Callable[[], None]) -> Iterator[Ticket]:
         """Give a request its ticket, which is over when the block is left, however it is left.
 
         `refuse` raises :class:`Full` where there is no room.
@@ -93,13 +93,13 @@ class Admission:
             outcome = _outcome(error)
             raise
         finally:
-            ticket.leave()
+            ticket.cancel()
             self._under_way.discard(ticket)
             if not self._under_way:
                 self._empty.set()
             self._emit(RequestEnded(request, outcome, time.monotonic() - began))
 
-    async def answered(self) -> None:
+    async def drain(self) -> None:
         """Let nobody in any more; wait until all who are in have been answered."""
         self.draining = True
         await self._empty.wait()
@@ -138,7 +138,7 @@ class BatchDone:
     padding: float
     written: int
     seconds: float
-    abandoned: bool
+    cancelled: bool
 
 
 @dataclass(frozen=True)

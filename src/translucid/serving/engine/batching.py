@@ -39,7 +39,12 @@ from typing import Any, TypeAlias
 import torch
 
 from translucid.serving.engine.admission import BatchDone, EmitEngineEvent, Full
-from translucid.serving.engine.cancellation import Abandoned, Ticket, check_wanted, working_for
+from translucid.serving.engine.cancellation import (
+    Ticket,
+    WorkCancelled,
+    cancellable_by,
+    check_cancelled,
+)
 from translucid.serving.engine.tasks import Task
 
 
@@ -53,24 +58,24 @@ class Failed:
 Result: TypeAlias = Any | Failed
 Done: TypeAlias = Future[tuple[list[Result], BatchDone]]
 
-LONGEST_RETRY = 60  # seconds; a longer estimate is not worth much
-_MEMORY = 0.9  # weight of what was before in the running mean of the pace
+MAX_RETRY_SECONDS = 60  # seconds; a longer estimate is not worth much
+_DECAY = 0.9  # weight of what was before in the running mean of the pace
 
 
 class Batcher:
     """Does the tasks of many requests in batches, in threads of its own."""
 
     def __init__(
-        self, workers: int, budget: Budget, queue_size: int, emit: EmitEngineEvent
+        self, workers: int, limits: BatchLimits, queue_size: int, emit: EmitEngineEvent
     ) -> None:
         each = max(1, torch.get_num_threads() // workers)
-        self._budget, self._queue_size, self._emit = budget, queue_size, emit
+        self._limits, self._queue_size, self._emit = limits, queue_size, emit
         self._loop = asyncio.get_running_loop()
-        self._line = Line()
-        self._pace = Pace(workers)
-        self._free = workers
-        self._futures: dict[Gathering, asyncio.Future[list[Any]]] = {}
-        self._planned = False
+        self._queue = TaskQueue()
+        self._throughput = Throughput(workers)
+        self._free_workers = workers
+        self._futures: dict[PendingResults, asyncio.Future[list[Any]]] = {}
+        self._is_dispatch_scheduled = False
         self._threads = ThreadPoolExecutor(
             workers, "decode", initializer=torch.set_num_threads, initargs=(each,)
         )
@@ -78,77 +83,79 @@ class Batcher:
     @property
     def waiting(self) -> int:
         """Number of sentences that wait."""
-        return len(self._line)
+        return len(self._queue)
 
     def refuse(self) -> None:
         """Raise :class:`Full` if as many sentences wait as may."""
-        if len(self._line) >= self._queue_size:
-            seconds = self._pace.seconds(self._line.tokens)
-            raise Full("sentences", len(self._line), self._queue_size, seconds)
+        if len(self._queue) >= self._queue_size:
+            seconds = self._throughput.seconds(self._queue.tokens)
+            raise Full("sentences", len(self._queue), self._queue_size, seconds)
 
-    async def do(self, ticket: Ticket, tasks: Sequence[Task]) -> list[Any]:
+    async def run(self, ticket: Ticket, tasks: Sequence[Task]) -> list[Any]:
         """Return the results of some tasks; when it is cancelled, those that wait are dropped."""
         if not tasks:
             return []
-        gathering = self._line.add(ticket, tasks)
+        pending = self._queue.add(ticket, tasks)
         future: asyncio.Future[list[Any]] = self._loop.create_future()
-        self._futures[gathering] = future
-        self._plan()
+        self._futures[pending] = future
+        self._schedule_dispatch()
         try:
             return await future
         finally:
-            del self._futures[gathering]
-            if gathering.missing:
-                self._line.drop(ticket)
+            del self._futures[pending]
+            if pending.missing:
+                self._queue.drop(ticket)
 
     async def close(self) -> None:
         """Stop the threads; what they still work on ends first."""
         await asyncio.to_thread(self._threads.shutdown)
 
-    def _plan(self) -> None:
+    def _schedule_dispatch(self) -> None:
         """Give free threads work as soon as all that has arrived with this request is in line."""
-        if not self._planned:
-            self._planned = True
-            self._loop.call_soon(self._give_work)
+        if not self._is_dispatch_scheduled:
+            self._is_dispatch_scheduled = True
+            self._loop.call_soon(self._dispatch)
 
-    def _give_work(self) -> None:
-        self._planned = False
-        while self._free and len(self._line):
-            batch = self._line.take(self._budget)
-            self._free -= 1
-            future = self._threads.submit(work_on, batch, self._tell)
-            future.add_done_callback(partial(self._tell_done, batch))
+    def _dispatch(self) -> None:
+        self._is_dispatch_scheduled = False
+        while self._free_workers and len(self._queue):
+            batch = self._queue.take(self._limits)
+            self._free_workers -= 1
+            future = self._threads.submit(run_batch, batch, self._report_result)
+            future.add_done_callback(partial(self._report_done, batch))
 
-    def _tell(self, one: Waiting, result: Result) -> None:
+    def _report_result(self, one: QueuedTask, result: Result) -> None:
         """Hand a result over, from a thread, while the rest of its batch is under way."""
         self._loop.call_soon_threadsafe(self._deliver, one, result)
 
-    def _tell_done(self, batch: list[Waiting], done: Done) -> None:
+    def _report_done(self, batch: list[QueuedTask], done: Done) -> None:
         """Tell the event loop, from a thread, that a batch is done."""
-        self._loop.call_soon_threadsafe(self._done, batch, done)
+        self._loop.call_soon_threadsafe(self._finish_batch, batch, done)
 
-    def _done(self, batch: list[Waiting], done: Done) -> None:
+    def _finish_batch(self, batch: list[QueuedTask], done: Done) -> None:
         """Take the results of a batch; the thread has its next batch before they are looked at."""
-        self._free += 1
-        self._give_work()
+        self._free_workers += 1
+        self._dispatch()
         results, told = done.result()
         for one, result in zip(batch, results, strict=True):
             self._deliver(one, result)
-        self._pace.note(sum(one.task.length * one.task.copies for one in batch), told.seconds)
+        self._throughput.record(
+            sum(one.task.length * one.task.copies for one in batch), told.seconds
+        )
         self._emit(told)
 
-    def _deliver(self, one: Waiting, result: Result) -> None:
+    def _deliver(self, one: QueuedTask, result: Result) -> None:
         """Put a result at its place; the last one of a request ends its waiting."""
-        future = self._futures.get(one.gathering)
+        future = self._futures.get(one.pending)
         if future is None or future.done():  # its owner has gone, or another sentence has failed
             return
         if isinstance(result, Failed):
             future.set_exception(result.error)
-        elif one.gathering.put(one.place, result):
-            future.set_result(one.gathering.results)
+        elif one.pending.put(one.place, result):
+            future.set_result(one.pending.results)
 
 
-class Pace:
+class Throughput:
     """How fast work has been done lately, and so how long what waits will take."""
 
     def __init__(self, workers: int) -> None:
@@ -156,20 +163,20 @@ class Pace:
         self._tokens = 0.0
         self._seconds = 0.0
 
-    def note(self, tokens: int, seconds: float) -> None:
+    def record(self, tokens: int, seconds: float) -> None:
         """Note a batch: its source tokens times the rows of each, and the time it took."""
-        self._tokens = _MEMORY * self._tokens + tokens
-        self._seconds = _MEMORY * self._seconds + seconds
+        self._tokens = _DECAY * self._tokens + tokens
+        self._seconds = _DECAY * self._seconds + seconds
 
     def seconds(self, tokens: int) -> int:
         """Return in how many whole seconds so much will be done, from 1 to a minute."""
         if not self._tokens:
             return 1
         expected = tokens * self._seconds / self._tokens / self._workers
-        return min(LONGEST_RETRY, max(1, math.ceil(expected)))
+        return min(MAX_RETRY_SECONDS, max(1, math.ceil(expected)))
 
 
-SENTENCES_A_TURN = 16
+SENTENCES_PER_TURN = 16
 # Sentences up to this many times as long as the first one join it, or this many tokens longer:
 # who asks for a short sentence does not wait until a long one is done.
 SIMILAR_RATIO = 2.0
@@ -177,14 +184,14 @@ SIMILAR_TOKENS = 16
 
 
 @dataclass(frozen=True)
-class Budget:
+class BatchLimits:
     """How large a batch may be: sentences, and sentences × longest room × rows of each."""
 
     sentences: int
     tokens: int
 
 
-class Gathering:
+class PendingResults:
     """The results of the tasks of one request, as they come in, each at its place."""
 
     def __init__(self, count: int) -> None:
@@ -201,21 +208,21 @@ class Gathering:
 
 
 @dataclass(frozen=True, eq=False)
-class Waiting:
+class QueuedTask:
     """A task in the line: whose it is, its rank, and where its result belongs."""
 
     task: Task
     ticket: Ticket
     rank: tuple[int, int]
-    gathering: Gathering
+    pending: PendingResults
     place: int
 
 
-class Line:
+class TaskQueue:
     """Tasks that wait, of all requests."""
 
     def __init__(self) -> None:
-        self._waiting: dict[Waiting, None] = {}
+        self._waiting: dict[QueuedTask, None] = {}
         self._numbers = itertools.count()
 
     def __len__(self) -> int:
@@ -226,30 +233,30 @@ class Line:
         """Source tokens of all that wait, times the rows of each."""
         return sum(one.task.length * one.task.copies for one in self._waiting)
 
-    def add(self, ticket: Ticket, tasks: Sequence[Task]) -> Gathering:
+    def add(self, ticket: Ticket, tasks: Sequence[Task]) -> PendingResults:
         """Let the tasks of a request wait; return where their results will be."""
-        gathering = Gathering(len(tasks))
+        pending = PendingResults(len(tasks))
         for place, task in enumerate(tasks):
-            rank = (ticket.number + place // SENTENCES_A_TURN, next(self._numbers))
-            self._waiting[Waiting(task, ticket, rank, gathering, place)] = None
-        return gathering
+            rank = (ticket.number + place // SENTENCES_PER_TURN, next(self._numbers))
+            self._waiting[QueuedTask(task, ticket, rank, pending, place)] = None
+        return pending
 
     def drop(self, ticket: Ticket) -> None:
         """Take out what nobody waits for any more."""
         self._take(one for one in tuple(self._waiting) if one.ticket is ticket)
 
-    def take(self, budget: Budget) -> list[Waiting]:
+    def take(self, limits: BatchLimits) -> list[QueuedTask]:
         """Take out the first one, and those that are done together with it."""
-        return self._take(together(tuple(self._waiting), budget))
+        return self._take(select_batch(tuple(self._waiting), limits))
 
-    def _take(self, chosen: Iterable[Waiting]) -> list[Waiting]:
+    def _take(self, chosen: Iterable[QueuedTask]) -> list[QueuedTask]:
         taken = list(chosen)
         for one in taken:
             del self._waiting[one]
         return taken
 
 
-def together(waiting: Sequence[Waiting], budget: Budget) -> list[Waiting]:
+def select_batch(waiting: Sequence[QueuedTask], limits: BatchLimits) -> list[QueuedTask]:
     """Return the one whose turn it is, and those that join it, the most similar lengths first."""
     first = min(waiting, key=lambda one: one.rank)
     longest_allowed = max(SIMILAR_RATIO * first.task.length, first.task.length + SIMILAR_TOKENS)
@@ -264,27 +271,27 @@ def together(waiting: Sequence[Waiting], budget: Budget) -> list[Waiting]:
         key=lambda one: (abs(one.task.length - first.task.length), one.rank),
     )
     batch = [first]
-    size = (first.task.room, first.task.copies)
+    size = (first.task.budgeted_length, first.task.copies)
     for one in others:
-        larger = (max(size[0], one.task.room), max(size[1], one.task.copies))
-        if len(batch) == budget.sentences:
+        larger = (max(size[0], one.task.budgeted_length), max(size[1], one.task.copies))
+        if len(batch) == limits.sentences:
             break
-        if (len(batch) + 1) * larger[0] * larger[1] <= budget.tokens:
+        if (len(batch) + 1) * larger[0] * larger[1] <= limits.tokens:
             batch.append(one)
             size = larger
     return batch
 
 
-def padding(batch: Sequence[Waiting]) -> float:
+def padding_ratio(batch: Sequence[QueuedTask]) -> float:
     """Return the share of a batch's cells that hold no token of a source."""
     lengths = [one.task.length for one in batch]
     return 1 - sum(lengths) / (len(lengths) * max(lengths))
 
 
-Tell: TypeAlias = Callable[[Waiting, Any], None]
+Report: TypeAlias = Callable[[QueuedTask, Any], None]
 
 
-def work_on(batch: Sequence[Waiting], tell: Tell) -> tuple[list[Result], BatchDone]:
+def run_batch(batch: Sequence[QueuedTask], report: Report) -> tuple[list[Result], BatchDone]:
     """Return the result of each task of a batch, and what to note of the whole.
 
     Results that are certain before the batch is done are told at once.
@@ -292,30 +299,32 @@ def work_on(batch: Sequence[Waiting], tell: Tell) -> tuple[list[Result], BatchDo
     begin = time.perf_counter()
     work = batch[0].task.work
     try:
-        with working_for([one.ticket for one in batch]):
-            results = _results(batch, tell)
-    except Abandoned as abandoned:
-        results = [Failed(abandoned)] * len(batch)
+        with cancellable_by([one.ticket for one in batch]):
+            results = _run_tasks(batch, report)
+    except WorkCancelled as cancelled:
+        results = [Failed(cancelled)] * len(batch)
     told = BatchDone(
         kind=work.kind,
         rows=len(batch),
         tokens=sum(one.task.length for one in batch),
-        padding=padding(batch),
+        padding=padding_ratio(batch),
         written=sum(work.written(r) for r in results if not isinstance(r, Failed)),
         seconds=time.perf_counter() - begin,
-        abandoned=all(one.ticket.gone for one in batch),
+        cancelled=all(one.ticket.is_cancelled for one in batch),
     )
     return results, told
 
 
-def _results(batch: Sequence[Waiting], tell: Tell) -> list[Result]:
-    check_wanted()
+def _run_tasks(batch: Sequence[QueuedTask], report: Report) -> list[Result]:
+    check_cancelled()
     inputs = [one.task.input for one in batch]
     try:
-        return list(batch[0].task.work.do(inputs, lambda place, result: tell(batch[place], result)))
-    except Abandoned:
+        return list(
+            batch[0].task.work.run(inputs, lambda place, result: report(batch[place], result))
+        )
+    except WorkCancelled:
         raise
     except Exception as error:  # whatever it is: it belongs to one sentence, not to its neighbours
         if len(batch) == 1:
             return [Failed(error)]
-    return [result for one in batch for result in _results([one], tell)]
+    return [result for one in batch for result in _run_tasks([one], report)]

@@ -18,7 +18,7 @@ from torch import Tensor
 from translucid.decoding.stepper import Stepper
 
 
-class Abandoned(Exception):  # noqa: N818 - nothing is wrong: nobody waits any more
+class WorkCancelled(Exception):  # noqa: N818 - nothing is wrong: nobody waits any more
     """Ends work that nobody waits for; who works must let it pass."""
 
 
@@ -27,18 +27,18 @@ class Ticket:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.gone = False
+        self.is_cancelled = False
 
-    def leave(self) -> None:
+    def cancel(self) -> None:
         """Note that nobody waits for the answer any more."""
-        self.gone = True
+        self.is_cancelled = True
 
 
 _working_for = threading.local()
 
 
 @contextmanager
-def working_for(tickets: Sequence[Ticket]) -> Iterator[None]:
+def cancellable_by(tickets: Sequence[Ticket]) -> Iterator[None]:
     """Note for whom this thread works, until the block is left."""
     _working_for.tickets = tickets
     try:
@@ -47,17 +47,17 @@ def working_for(tickets: Sequence[Ticket]) -> Iterator[None]:
         _working_for.tickets = ()
 
 
-def check_wanted() -> None:
+def check_cancelled() -> None:
     """Raise :class:`Abandoned` if nobody waits any more for what this thread works on.
 
     In a thread that works for nobody in particular it does nothing.
     """
     tickets: Sequence[Ticket] = getattr(_working_for, "tickets", ())
-    if tickets and all(ticket.gone for ticket in tickets):
-        raise Abandoned
+    if tickets and all(ticket.is_cancelled for ticket in tickets):
+        raise WorkCancelled
 
 
-class CheckedStepper:
+class CancellableStepper:
     """A stepper that asks before each step whether anybody still waits."""
 
     def __init__(self, stepper: Stepper) -> None:
@@ -65,7 +65,7 @@ class CheckedStepper:
 
     def step(self, last_ids_N: Tensor) -> Tensor:
         """Take a step if it is still wanted."""
-        check_wanted()
+        check_cancelled()
         return self._stepper.step(last_ids_N)
 
     def reorder(self, rows_N: Tensor) -> None:

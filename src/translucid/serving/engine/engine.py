@@ -25,10 +25,10 @@ import torch
 from translucid.errors import InputError
 from translucid.serving.config import EngineSettings
 from translucid.serving.engine.admission import Admission, EmitEngineEvent, Full, Request, TimedOut
-from translucid.serving.engine.batching import Batcher, Budget
-from translucid.serving.engine.cancellation import Ticket, check_wanted, working_for
+from translucid.serving.engine.batching import Batcher, BatchLimits
+from translucid.serving.engine.cancellation import Ticket, cancellable_by, check_cancelled
 from translucid.serving.engine.tasks import align_tasks, score_tasks, search_tasks
-from translucid.serving.served_models import Served
+from translucid.serving.served_models import ServedModel
 from translucid.translator import Partial, Scored, Translation, TranslationRequest
 from translucid.translator.assembly import TranslationBatch
 from translucid.translator.scoring import scored
@@ -45,15 +45,15 @@ class Engine:
 
     def __init__(self, settings: EngineSettings, emit: EmitEngineEvent) -> None:
         """Start without any thread; each is started when it is first needed."""
-        budget = Budget(settings.batch_sentences, settings.batch_tokens)
+        limits = BatchLimits(settings.batch_sentences, settings.batch_tokens)
         self._settings = settings
         self._admission = Admission(emit)
         # A thread a batch: threads that share the small matrices of a step wait for each other.
         workers = settings.workers or torch.get_num_threads()
-        self._batcher = Batcher(workers, budget, settings.queue_size, emit)
-        self._streams = SideThreads("streams", settings.streams, settings.queued_streams)
-        self._jobs = SideThreads("jobs", settings.jobs, settings.queued_jobs)
-        self._readers = SideThreads("texts", READERS, settings.queue_size)
+        self._batcher = Batcher(workers, limits, settings.queue_size, emit)
+        self._streams = BoundedThreadPool("streams", settings.streams, settings.queued_streams)
+        self._jobs = BoundedThreadPool("jobs", settings.jobs, settings.queued_jobs)
+        self._readers = BoundedThreadPool("texts", READERS, settings.queue_size)
 
     @property
     def waiting(self) -> int:
@@ -72,31 +72,31 @@ class Engine:
 
     async def translate(
         self,
-        served: Served,
+        served: ServedModel,
         texts: Sequence[str],
         request: TranslationRequest | None = None,
         **options: Any,
     ) -> list[Translation]:
         """Translate texts, together with those of other clients; see `Translator.translate`."""
-        async with self._in_time("translate", self._batcher.refuse) as ticket:
+        async with self._admit("translate", self._batcher.refuse) as ticket:
             request = served.translator.complete(request, **options)
             read = partial(served.translator.encode, texts, request)
             at_once = _is_short(texts) and not (request.forbidden or request.keep or request.terms)
             batch: TranslationBatch = await self._read(ticket, read, at_once)
             self._check(batch)
             self._batcher.refuse()  # while it was read, others may have filled the queue
-            found = await self._batcher.do(ticket, search_tasks(batch.searcher, batch.inputs))
+            found = await self._batcher.run(ticket, search_tasks(batch.searcher, batch.inputs))
             choices = batch.choose(found)
             weights = None
             if request.alignment:
                 tasks = align_tasks(served.translator.members, batch.pairs(choices))
-                weights = await self._batcher.do(ticket, tasks)
+                weights = await self._batcher.run(ticket, tasks)
             write = partial(batch.assemble, choices, weights)
             return await self._read(ticket, write, _is_short(texts) and not request.alignment)
 
     async def score(
         self,
-        served: Served,
+        served: ServedModel,
         sources: Sequence[str],
         targets: Sequence[str],
         *,
@@ -105,17 +105,17 @@ class Engine:
         """Score given translations, together with those of other clients."""
         translator = served.translator
         read = partial(translator.pairs, sources, targets, target=target)
-        async with self._in_time("score", self._batcher.refuse) as ticket:
+        async with self._admit("score", self._batcher.refuse) as ticket:
             pairs = await self._read(ticket, read, _is_short([*sources, *targets]))
             flat = [pair for one in pairs for pair in one]
             self._check_count(len(flat))
             self._batcher.refuse()
-            found = await self._batcher.do(ticket, score_tasks(translator.members, flat))
+            found = await self._batcher.run(ticket, score_tasks(translator.members, flat))
             return scored(pairs, found, translator.tokenizer)
 
     async def stream(
         self,
-        served: Served,
+        served: ServedModel,
         text: str,
         request: TranslationRequest | None = None,
         **options: Any,
@@ -125,16 +125,16 @@ class Engine:
         What is wrong with the request is raised before anything is yielded. Where partials come
         faster than they are taken, the newest takes the place of those before it.
         """
-        newest: Newest[Partial] = Newest()
+        latest: LatestItem[Partial] = LatestItem()
 
         def work() -> Partial:
             wanted = served.translator.complete(request, **options)
             batch = served.translator.encode([text], wanted)
             self._check(batch)
-            return served.translator.follow(batch, newest.tell, wanted.alignment)
+            return served.translator.follow(batch, latest.put, wanted.alignment)
 
-        with self._admission.admitted("stream", self._streams.refuse) as ticket:
-            async for item in self._follow(ticket, newest, work):
+        with self._admission.admit("stream", self._streams.refuse) as ticket:
+            async for item in self._follow(ticket, latest, work):
                 yield item
 
     async def run(self, work: Callable[..., Result], *args: object) -> Result:
@@ -142,18 +142,18 @@ class Engine:
 
         Work that takes long calls `abandoning.check_wanted` now and then.
         """
-        async with self._in_time("job", self._jobs.refuse) as ticket:
-            return await self._jobs.do(ticket, partial(work, *args))
+        async with self._admit("job", self._jobs.refuse) as ticket:
+            return await self._jobs.run(ticket, partial(work, *args))
 
     async def drain(self) -> None:
         """Refuse new requests, finish those that were accepted, then stop all threads."""
-        await self._admission.answered()
+        await self._admission.drain()
         for threads in (self._batcher, self._streams, self._jobs, self._readers):
             await threads.close()
 
     async def _read(self, ticket: Ticket, work: Callable[[], Result], at_once: bool) -> Result:
         """Turn texts into tokens or back, on the event loop where that takes next to no time."""
-        return work() if at_once else await self._readers.do(ticket, work)
+        return work() if at_once else await self._readers.run(ticket, work)
 
     def _check(self, batch: TranslationBatch) -> None:
         """Refuse what characters do not bound: many short lines, and terms that take many rows."""
@@ -175,27 +175,27 @@ class Engine:
             )
 
     @asynccontextmanager
-    async def _in_time(
+    async def _admit(
         self, request: Request, refuse: Callable[[], None]
     ) -> AsyncGenerator[Ticket, None]:
         """Admit a request, and give it up when its time is over."""
-        with self._admission.admitted(request, refuse) as ticket:
-            async with self._until(self._deadline()):
+        with self._admission.admit(request, refuse) as ticket:
+            async with self._timeout_at(self._deadline()):
                 yield ticket
 
     async def _follow(
-        self, ticket: Ticket, newest: Newest[Partial], work: Callable[[], Partial]
+        self, ticket: Ticket, latest: LatestItem[Partial], work: Callable[[], Partial]
     ) -> AsyncGenerator[Partial, None]:
         """Yield what a thread tells, and last what it returns."""
         deadline = self._deadline()
-        working = asyncio.ensure_future(self._streams.do(ticket, work))
-        working.add_done_callback(lambda _: newest.end())
+        working = asyncio.ensure_future(self._streams.run(ticket, work))
+        working.add_done_callback(lambda _: latest.end())
         # What it ends with after the client has gone is nobody's, and is not for the log.
         working.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             while True:
-                async with self._until(deadline):
-                    item = await newest.take()
+                async with self._timeout_at(deadline):
+                    item = await latest.take()
                 if item is None:
                     break
                 yield item
@@ -207,7 +207,7 @@ class Engine:
         return asyncio.get_running_loop().time() + self._settings.request_seconds
 
     @asynccontextmanager
-    async def _until(self, deadline: float) -> AsyncGenerator[None, None]:
+    async def _timeout_at(self, deadline: float) -> AsyncGenerator[None, None]:
         """Give the block up at a time of the event loop's clock."""
         try:
             async with asyncio.timeout_at(deadline) as limit:
@@ -226,7 +226,7 @@ def _is_short(texts: Sequence[str]) -> bool:
 RETRY_AFTER = 2  # seconds; how long a single job takes is anybody's guess
 
 
-class SideThreads:
+class BoundedThreadPool:
     """A bounded number of threads, and of jobs that wait for one."""
 
     def __init__(self, what: str, threads: int, queue_size: int) -> None:
@@ -247,21 +247,21 @@ class SideThreads:
         if self._under_way >= self._count + self._queue_size:
             raise Full(self._what, self.waiting, self._queue_size, RETRY_AFTER)
 
-    async def do(self, ticket: Ticket, work: Callable[[], Result]) -> Result:
+    async def run(self, ticket: Ticket, work: Callable[[], Result]) -> Result:
         """Return what some work returns.
 
         When it is cancelled while it waits, it is never begun; when it is under way, its thread is
         free again once the work has asked whether it is still wanted, or has ended.
         """
         self._under_way += 1
-        future = self._threads.submit(_do, ticket, work)
-        future.add_done_callback(self._tell_done)
+        future = self._threads.submit(_run_job, ticket, work)
+        future.add_done_callback(self._report_done)
         return await asyncio.wrap_future(future)
 
-    def _tell_done(self, _: Future[Result]) -> None:
-        self._loop.call_soon_threadsafe(self._done)
+    def _report_done(self, _: Future[Result]) -> None:
+        self._loop.call_soon_threadsafe(self._finish)
 
-    def _done(self) -> None:
+    def _finish(self) -> None:
         self._under_way -= 1
 
     async def close(self) -> None:
@@ -269,16 +269,16 @@ class SideThreads:
         await asyncio.to_thread(self._threads.shutdown)
 
 
-def _do(ticket: Ticket, work: Callable[[], Result]) -> Result:
-    with working_for([ticket]):
-        check_wanted()
+def _run_job(ticket: Ticket, work: Callable[[], Result]) -> Result:
+    with cancellable_by([ticket]):
+        check_cancelled()
         return work()
 
 
 Item = TypeVar("Item")
 
 
-class Newest(Generic[Item]):
+class LatestItem(Generic[Item]):
     """A place for one item, put there by a thread and taken by the event loop."""
 
     def __init__(self) -> None:
@@ -287,10 +287,10 @@ class Newest(Generic[Item]):
         self._ended = False
         self._news = asyncio.Event()
 
-    def tell(self, item: Item) -> None:
+    def put(self, item: Item) -> None:
         """Put an item there, from a thread; it ends here if nobody waits any more."""
-        check_wanted()
-        self._loop.call_soon_threadsafe(self._put, item)
+        check_cancelled()
+        self._loop.call_soon_threadsafe(self._set, item)
 
     def end(self) -> None:
         """Note, on the event loop, that no item will follow."""
@@ -305,6 +305,6 @@ class Newest(Generic[Item]):
         item, self._item = self._item, None
         return item
 
-    def _put(self, item: Item) -> None:
+    def _set(self, item: Item) -> None:
         self._item = item
         self._news.set()

@@ -13,13 +13,13 @@ from translucid.decoding.job import Tokens
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import Hypothesis
 from translucid.serving.engine.admission import Kind
-from translucid.serving.engine.cancellation import CheckedStepper
+from translucid.serving.engine.cancellation import CancellableStepper
 from translucid.translator.alignment import soft_alignments
 from translucid.translator.member import Member
 from translucid.translator.scoring import Pair, score_pairs
 from translucid.translator.searching import DecoderInput, Searcher
 
-Tell: TypeAlias = Callable[[int, Any], None]
+Report: TypeAlias = Callable[[int, Any], None]
 """Given the place of an input in its batch, and its result."""
 
 
@@ -30,7 +30,7 @@ class Work(Protocol):
     def kind(self) -> Kind:
         """What this work is called in metrics."""
 
-    def do(self, inputs: Sequence[Any], tell: Tell) -> Sequence[Any]:
+    def run(self, inputs: Sequence[Any], report: Report) -> Sequence[Any]:
         """Return the result of each input; tell those that are certain before the rest is."""
 
     def written(self, result: Any) -> int:
@@ -48,16 +48,16 @@ class Task:
     input: Any
     length: int
     copies: int
-    reach: int = 0
+    max_output_length: int = 0
 
     @property
-    def room(self) -> int:
+    def budgeted_length(self) -> int:
         """Tokens to reckon with in each row: few go to their limit, but who asks can force it."""
-        return max(self.length, self.reach // 2)
+        return max(self.length, self.max_output_length // 2)
 
 
 @dataclass(frozen=True)
-class Searching:
+class SearchWork:
     """Searches that share networks and settings.
 
     Those with terms are apart: they take more rows than the others, and more time.
@@ -67,9 +67,9 @@ class Searching:
     with_terms: bool
     kind: Kind = "search"
 
-    def do(self, inputs: Sequence[DecoderInput], tell: Tell) -> list[list[Hypothesis]]:
+    def run(self, inputs: Sequence[DecoderInput], report: Report) -> list[list[Hypothesis]]:
         """Return the hypotheses of each sentence; stop early if nobody waits any more."""
-        return self.searcher.find(inputs, None, CheckedStepper, tell)
+        return self.searcher.find(inputs, None, CancellableStepper, report)
 
     def written(self, result: list[Hypothesis]) -> int:
         """Return the tokens of all hypotheses."""
@@ -77,15 +77,15 @@ class Searching:
 
 
 @dataclass(frozen=True)
-class Aligning:
+class AlignWork:
     """Alignments of sources with translations, each a pair of tokens, by the same networks."""
 
     members: tuple[Member, ...]
     kind: Kind = "align"
 
-    def do(self, inputs: Sequence[tuple[Tokens, Tokens]], tell: Tell) -> list[Any]:
+    def run(self, inputs: Sequence[tuple[Tokens, Tokens]], report: Report) -> list[Any]:
         """Return the weights_TS of each pair."""
-        del tell  # all are certain at once
+        del report  # all are certain at once
         sources, targets = zip(*inputs, strict=True)
         # What is a view of the whole batch would keep all of it in memory.
         return [
@@ -98,15 +98,15 @@ class Aligning:
 
 
 @dataclass(frozen=True)
-class Scoring:
+class ScoreWork:
     """Scores of given translations by the same networks."""
 
     members: tuple[Member, ...]
     kind: Kind = "score"
 
-    def do(self, inputs: Sequence[Pair], tell: Tell) -> list[list[float]]:
+    def run(self, inputs: Sequence[Pair], report: Report) -> list[list[float]]:
         """Return log P of every token of each target."""
-        del tell  # all are certain at once
+        del report  # all are certain at once
         return score_pairs(self.members, inputs)
 
     def written(self, result: list[float]) -> int:
@@ -116,7 +116,7 @@ class Scoring:
 
 def search_tasks(searcher: Searcher, requests: Sequence[DecoderInput]) -> list[Task]:
     """Return the tasks of a search for some sentences."""
-    each = {terms: Searching(searcher, terms) for terms in (False, True)}
+    each = {terms: SearchWork(searcher, terms) for terms in (False, True)}
     width = copies(searcher.settings)
     limits = searcher.job(requests).limits_B.tolist() if requests else []
     return [
@@ -125,7 +125,7 @@ def search_tasks(searcher: Searcher, requests: Sequence[DecoderInput]) -> list[T
             input=request,
             length=len(request.source),
             copies=width + sum(map(len, request.terms)),
-            reach=limit,
+            max_output_length=limit,
         )
         for request, limit in zip(requests, limits, strict=True)
     ]
@@ -133,13 +133,13 @@ def search_tasks(searcher: Searcher, requests: Sequence[DecoderInput]) -> list[T
 
 def align_tasks(members: tuple[Member, ...], pairs: Sequence[tuple[Tokens, Tokens]]) -> list[Task]:
     """Return the tasks of aligning sources with their translations."""
-    work = Aligning(members)
+    work = AlignWork(members)
     return [Task(work, pair, length=max(map(len, pair)) + 1, copies=1) for pair in pairs]
 
 
 def score_tasks(members: tuple[Member, ...], pairs: Sequence[Pair]) -> list[Task]:
     """Return the tasks of scoring translations."""
-    work = Scoring(members)
+    work = ScoreWork(members)
     return [Task(work, pair, length=pair.length, copies=1) for pair in pairs]
 
 

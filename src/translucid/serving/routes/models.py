@@ -8,13 +8,13 @@ from fastapi import APIRouter, Header, Response
 
 from translucid import __version__
 from translucid.serving.config import LIMITS
-from translucid.serving.problems import KINDS, Problem, json_answer
+from translucid.serving.problems import PROBLEM_TYPES, Problem, json_response
 from translucid.serving.schemas import (
     LiveAnswer,
     ModelsAnswer,
     ReadyAnswer,
     VocabularyAnswer,
-    told,
+    problem_responses,
 )
 from translucid.serving.served_models import UnknownModelError
 from translucid.serving.state import ServerState
@@ -43,7 +43,7 @@ def _add_models(routes: APIRouter, state: ServerState) -> None:
     @routes.get("/v1/models", response_model=ModelsAnswer, tags=["models"])
     async def models() -> Response:
         """List the models that are served, and the limits of this server."""
-        return json_answer(
+        return json_response(
             {
                 "version": __version__,
                 "models": state.models.describe(),
@@ -55,7 +55,10 @@ def _add_models(routes: APIRouter, state: ServerState) -> None:
     @routes.get(
         "/v1/models/{name:path}/vocabulary",
         response_model=VocabularyAnswer,
-        responses={304: {"description": "what the client has is the newest"}, **told(404)},
+        responses={
+            304: {"description": "what the client has is the newest"},
+            **problem_responses(404),
+        },
         tags=["models"],
     )
     async def vocabulary(
@@ -70,13 +73,13 @@ def _add_models(routes: APIRouter, state: ServerState) -> None:
         headers = {"ETag": tag, "Cache-Control": "no-cache"}
         if if_none_match is not None and tag in if_none_match:
             return Response(status_code=304, headers=headers)
-        return json_answer({"pieces": served.pieces}, headers=headers)
+        return json_response({"pieces": served.pieces}, headers=headers)
 
 
 def _add_health(routes: APIRouter, state: ServerState) -> None:
     async def live() -> Response:
         """Tell that the server runs."""
-        return json_answer({"status": "alive"})
+        return json_response({"status": "alive"})
 
     async def ready() -> Response:
         """Tell whether a translation with every model has passed, and the server takes requests."""
@@ -84,11 +87,11 @@ def _add_health(routes: APIRouter, state: ServerState) -> None:
             raise Problem("not-ready", state.readiness.fault)
         if not state.readiness.ready:
             raise Problem("not-ready", "the models are being warmed up", headers=_SOON)
-        return json_answer({"status": "ready", "models": [one.name for one in state.models]})
+        return json_response({"status": "ready", "models": [one.name for one in state.models]})
 
     for path, endpoint, model, more in (
         ("/health/live", live, LiveAnswer, {}),
-        ("/health/ready", ready, ReadyAnswer, told(503)),
+        ("/health/ready", ready, ReadyAnswer, problem_responses(503)),
     ):
         routes.get(path, response_model=model, responses=more, tags=["server"])(endpoint)
         routes.head(path, include_in_schema=False)(endpoint)
@@ -97,9 +100,9 @@ def _add_health(routes: APIRouter, state: ServerState) -> None:
 _SOON = {"Retry-After": "1"}
 
 
-def explained(name: str) -> dict[str, object]:
+def describe_problem(name: str) -> dict[str, object]:
     """Return what a kind of problem means, or a Problem where there is none of that name."""
-    kind = KINDS.get(name)
+    kind = PROBLEM_TYPES.get(name)
     if kind is None:
         raise Problem("not-found", f"no problem is called {name[:60]!r}; /docs lists all of them")
     return {

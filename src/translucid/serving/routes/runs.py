@@ -10,13 +10,13 @@ from pydantic import Field
 from translucid.config import Count, ModelConfig
 from translucid.interpret.network import AttentionHead, check_heads
 from translucid.interpret.trace import Side
-from translucid.serving.problems import json_answer
-from translucid.serving.request_bodies import json_body, takes
-from translucid.serving.runs import FilmWish, State, film_json, read_events
-from translucid.serving.schemas import Answer, AtMost, Body, Language, Text, told
+from translucid.serving.problems import json_response
+from translucid.serving.request_bodies import json_body, request_body_schema
+from translucid.serving.runs import FilmRequest, State, film_json, read_events
+from translucid.serving.schemas import Answer, AtMost, Body, Language, Text, problem_responses
 from translucid.serving.state import ServerState
 from translucid.serving.trace_schemas import Index
-from translucid.serving.traces import large_ones_told
+from translucid.serving.traces import report_too_large
 
 FRAMES = 12  # checkpoints of a film that says nothing of their number
 
@@ -87,7 +87,7 @@ class FilmAnswer(Answer):
     frames: list[FrameFields]
 
 
-AskedFilm = Annotated[FilmBody, Depends(json_body(FilmBody))]
+FilmInput = Annotated[FilmBody, Depends(json_body(FilmBody))]
 After = Annotated[
     int, Query(ge=0, le=2**53, description="`next` of the answer before; 0: from the beginning")
 ]
@@ -100,16 +100,18 @@ def router(state: ServerState) -> APIRouter:
     @routes.get("/v1/runs", response_model=RunsAnswer)
     def list_runs() -> Response:
         """List the training runs that this server shows."""
-        told = [run.describe() for run in state.runs if run.is_there()]
-        return json_answer({"runs": told}, headers=_NEWEST)
+        runs = [run.describe() for run in state.runs if run.exists()]
+        return json_response({"runs": runs}, headers=_NEWEST)
 
-    @routes.get("/v1/runs/{name}/events", response_model=EventsAnswer, responses=told(404))
+    @routes.get(
+        "/v1/runs/{name}/events", response_model=EventsAnswer, responses=problem_responses(404)
+    )
     def read_course(name: str, after: After = 0) -> Response:
         """Read what a run has told of itself since the last time."""
         run = state.runs.find(name)
         now = run.state()  # before the events: when it has finished, none can be missing
         chunk = read_events(run.metrics, after)
-        return json_answer(
+        return json_response(
             {
                 "events": chunk.events,
                 "next": chunk.next,
@@ -124,20 +126,20 @@ def router(state: ServerState) -> APIRouter:
     @routes.post(
         "/v1/runs/{name}/film",
         response_model=FilmAnswer,
-        openapi_extra=takes(FilmBody),
-        responses=told(404),
+        openapi_extra=request_body_schema(FilmBody),
+        responses=problem_responses(404),
     )
-    async def make_film(name: str, asked: AskedFilm) -> Response:
+    async def make_film(name: str, body: FilmInput) -> Response:
         """Follow one head and one translation over the checkpoints of a run."""
         run = state.runs.find(name)
         config = ModelConfig(**run.record()["model"])
-        (head,) = check_heads([AttentionHead(asked.side, asked.layer, asked.head)], config)
-        count = asked.frames or min(FRAMES, state.settings.max_film_frames)
-        wish = FilmWish(asked.text, asked.target, count)
-        with large_ones_told():
-            frames = await state.engine.run(state.films.frames, run, wish)
-        state.log_texts([asked.text], [frames[-1].trace.translation])
-        return json_answer(film_json(frames, head))
+        (head,) = check_heads([AttentionHead(body.side, body.layer, body.head)], config)
+        count = body.frames or min(FRAMES, state.settings.max_film_frames)
+        request = FilmRequest(body.text, body.target, count)
+        with report_too_large():
+            frames = await state.engine.run(state.films.frames, run, request)
+        state.log_texts([body.text], [frames[-1].trace.translation])
+        return json_response(film_json(frames, head))
 
     return routes
 

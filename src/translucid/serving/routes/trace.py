@@ -20,11 +20,11 @@ from translucid.interpret.next_tokens import NextTokens, next_tokens
 from translucid.interpret.page import lens_json, saved_page
 from translucid.interpret.trace_file import file_bytes, file_parts
 from translucid.interpret.trace_json import trace_json
-from translucid.serving.engine.cancellation import check_wanted
-from translucid.serving.problems import JSON, Fault, invalid, json_answer
-from translucid.serving.request_bodies import json_body, takes
-from translucid.serving.schemas import build_search, told
-from translucid.serving.served_models import Served
+from translucid.serving.engine.cancellation import check_cancelled
+from translucid.serving.problems import JSON, Fault, invalid_fields, json_response
+from translucid.serving.request_bodies import json_body, request_body_schema
+from translucid.serving.schemas import build_search, problem_responses
+from translucid.serving.served_models import ServedModel
 from translucid.serving.state import ServerState
 from translucid.serving.trace_schemas import (
     LensAnswer,
@@ -33,7 +33,7 @@ from translucid.serving.trace_schemas import (
     TraceAnswer,
     TraceBody,
 )
-from translucid.serving.traces import StoredTrace, large_ones_told, new_id, tensor_bytes
+from translucid.serving.traces import StoredTrace, encode_tensor, new_id, report_too_large
 from translucid.translator import Translator
 
 OCTETS = "application/octet-stream"
@@ -66,7 +66,7 @@ _NOT_KEPT: dict[int | str, dict[str, Any]] = {
     200: {"model": TraceAnswer, "description": "The trace was made and is not kept (keep: false)"}
 }
 
-Asked = Annotated[TraceBody, Depends(json_body(TraceBody))]
+TraceInput = Annotated[TraceBody, Depends(json_body(TraceBody))]
 At = Annotated[
     str | None,
     Query(max_length=100, description="leading indices, such as 3 or 1,0", examples=["0"]),
@@ -90,50 +90,64 @@ def router(state: ServerState) -> APIRouter:
         "/v1/trace",
         status_code=201,
         response_model=TraceAnswer,
-        openapi_extra=takes(TraceBody),
+        openapi_extra=request_body_schema(TraceBody),
         responses=_NOT_KEPT,
     )
-    async def make_trace(asked: Asked) -> Response:
+    async def make_trace(body: TraceInput) -> Response:
         """Translate one sentence and keep everything that the network did."""
-        served = state.models.choose(asked.model, asked.source, asked.target)
-        search = build_search(served.translator.default_search, asked.search, state.settings)
+        served = state.models.choose(body.model, body.source, body.target)
+        search = build_search(served.translator.default_search, body.search, state.settings)
         limit = state.settings.max_trace_bytes
-        with large_ones_told():
-            stored = await state.engine.run(_made, served, asked, search, limit)
-        state.log_texts([asked.text], [stored.trace.translation])
-        if not asked.keep:
+        with report_too_large():
+            stored = await state.engine.run(_make_trace, served, body, search, limit)
+        state.log_texts([body.text], [stored.trace.translation])
+        if not body.keep:
             return Response(stored.body, 200, media_type=JSON)
         state.traces.add(stored)
         place = {"Location": f"/v1/trace/{stored.id}"}
         return Response(stored.body, 201, place, JSON)
 
-    @routes.get("/v1/trace/{id}", response_model=TraceAnswer, responses={**_SAME, **told(404)})
+    @routes.get(
+        "/v1/trace/{id}", response_model=TraceAnswer, responses={**_SAME, **problem_responses(404)}
+    )
     async def read_trace(id: str, request: Request) -> Response:  # noqa: A002
         """Read a trace that was made before."""
         stored = state.traces.find(id)
-        return unchanged(request, id) or Response(stored.body, 200, kept(id), JSON)
+        return not_modified(request, id) or Response(stored.body, 200, cache_headers(id), JSON)
 
     @routes.get(
         "/v1/trace/{id}/tensors/{name}",
         response_class=Response,
-        responses={**_BYTES, **_SAME, **told(404)},
+        responses={**_BYTES, **_SAME, **problem_responses(404)},
     )
     def read_tensor(id: str, name: str, request: Request, at: At = None) -> Response:  # noqa: A002
         """Read one tensor of a trace, or a part of it."""
-        found = tensor_bytes(state.traces.find(id).trace, name, at)
+        found = encode_tensor(state.traces.find(id).trace, name, at)
         tag = f"{id}.{name}" if at is None else f"{id}.{name}.{at}"
         shape = {"X-Shape": ",".join(map(str, found.shape))}
-        return unchanged(request, tag) or Response(found.data, 200, {**kept(tag), **shape}, OCTETS)
+        return not_modified(request, tag) or Response(
+            found.data, 200, {**cache_headers(tag), **shape}, OCTETS
+        )
 
-    @routes.get("/v1/trace/{id}/lens", response_model=LensAnswer, responses={**_SAME, **told(404)})
+    @routes.get(
+        "/v1/trace/{id}/lens",
+        response_model=LensAnswer,
+        responses={**_SAME, **problem_responses(404)},
+    )
     async def read_lens(id: str, request: Request) -> Response:  # noqa: A002
         """Read what every layer would have said; of a trace of the level "full"."""
         stored, tag = state.traces.find(id), f"{id}.lens"
-        if same := unchanged(request, tag):
+        if same := not_modified(request, tag):
             return same
-        return json_answer(await state.engine.run(_lenses, stored), headers=kept(tag))
+        return json_response(
+            await state.engine.run(_read_lenses, stored), headers=cache_headers(tag)
+        )
 
-    @routes.get("/v1/trace/{id}/file", response_class=Response, responses={**_FILE, **told(404)})
+    @routes.get(
+        "/v1/trace/{id}/file",
+        response_class=Response,
+        responses={**_FILE, **problem_responses(404)},
+    )
     def read_file(id: str) -> Response:  # noqa: A002
         """Download a trace as the file that `translucid explain --trace` reads."""
         trace = state.traces.find(id).trace
@@ -145,11 +159,15 @@ def router(state: ServerState) -> APIRouter:
         parts = (bytes(part) for part in file_parts(trace))
         return StreamingResponse(parts, headers=headers, media_type=OCTETS)
 
-    @routes.get("/v1/trace/{id}/page", response_class=Response, responses={**_PAGE, **told(404)})
+    @routes.get(
+        "/v1/trace/{id}/page",
+        response_class=Response,
+        responses={**_PAGE, **problem_responses(404)},
+    )
     async def read_page(id: str, address: Address = "") -> Response:  # noqa: A002
         """Download the explorer with a trace inside: one HTML file that needs no server."""
         stored = state.traces.find(id)
-        saved = await state.engine.run(_saved, stored, address)
+        saved = await state.engine.run(_render_page, stored, address)
         name = file_name(stored.trace.source, ".html")
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(saved, 200, headers, "text/html; charset=utf-8")
@@ -158,9 +176,9 @@ def router(state: ServerState) -> APIRouter:
     return routes
 
 
-def _saved(stored: StoredTrace, address: str) -> bytes:
+def _render_page(stored: StoredTrace, address: str) -> bytes:
     """Return the page of a trace, by the network that made it."""
-    translator = _without(stored.served, stored.without)
+    translator = _disable_heads(stored.served, stored.without)
     target = str(json.loads(stored.body)["target"])
     page = saved_page(
         stored.trace,
@@ -168,51 +186,53 @@ def _saved(stored: StoredTrace, address: str) -> bytes:
         target=target,
         without=stored.without,
         address=address,
-        emit=lambda _: check_wanted(),
+        emit=lambda _: check_cancelled(),
     )
     return page.html.encode()
 
 
-def _made(served: Served, asked: TraceBody, search: SearchConfig, max_bytes: int) -> StoredTrace:
+def _make_trace(
+    served: ServedModel, body: TraceBody, search: SearchConfig, max_bytes: int
+) -> StoredTrace:
     """Make a trace, and all that is told of it."""
-    heads = tuple(AttentionHead(head.side, head.layer, head.head) for head in asked.without)
-    target = served.target(asked.source, asked.target, [asked.text])
+    heads = tuple(AttentionHead(head.side, head.layer, head.head) for head in body.without)
+    target = served.target(body.source, body.target, [body.text])
     trace = explain(
-        _without(served, heads),
-        asked.text,
+        _disable_heads(served, heads),
+        body.text,
         target=target,
         search=search,
-        level=asked.level,
-        given=asked.given,
-        prefix=asked.prefix,
+        level=body.level,
+        given=body.given,
+        prefix=body.prefix,
         max_bytes=max_bytes,
-        emit=lambda _: check_wanted(),
+        emit=lambda _: check_cancelled(),
     )
     key = new_id()
-    told = trace_json(trace, key=key if asked.keep else None, target=target, without=heads)
-    return StoredTrace(key, trace, served, heads, to_json(told))
+    summary = trace_json(trace, key=key if body.keep else None, target=target, without=heads)
+    return StoredTrace(key, trace, served, heads, to_json(summary))
 
 
-def _without(served: Served, heads: tuple[AttentionHead, ...]) -> Translator:
+def _disable_heads(served: ServedModel, heads: tuple[AttentionHead, ...]) -> Translator:
     return disable_heads(served.translator, heads) if heads else served.translator
 
 
-def _lenses(stored: StoredTrace) -> dict[str, Any]:
+def _read_lenses(stored: StoredTrace) -> dict[str, Any]:
     """Read a trace through both lenses, by the network that made it."""
-    translator = _without(stored.served, stored.without)
-    return lens_json(translator, stored.trace, emit=lambda _: check_wanted())
+    translator = _disable_heads(stored.served, stored.without)
+    return lens_json(translator, stored.trace, emit=lambda _: check_cancelled())
 
 
-def kept(tag: str) -> dict[str, str]:
+def cache_headers(tag: str) -> dict[str, str]:
     """Return the headers of what never changes."""
     return {"ETag": f'"{tag}"', "Cache-Control": _IMMUTABLE}
 
 
-def unchanged(request: Request, tag: str) -> Response | None:
+def not_modified(request: Request, tag: str) -> Response | None:
     """Return the answer to a client that has this already, or None."""
     known = request.headers.get("if-none-match", "")
     tags = {one.strip().removeprefix("W/") for one in known.split(",")}
-    return Response(None, 304, kept(tag)) if f'"{tag}"' in tags or "*" in tags else None
+    return Response(None, 304, cache_headers(tag)) if f'"{tag}"' in tags or "*" in tags else None
 
 
 def file_name(source: str, suffix: str = ".safetensors") -> str:
@@ -226,36 +246,36 @@ def file_name(source: str, suffix: str = ".safetensors") -> str:
     return f"{words or 'trace'}{suffix}"
 
 
-AskedNext = Annotated[NextBody, Depends(json_body(NextBody))]
+NextInput = Annotated[NextBody, Depends(json_body(NextBody))]
 
 
 def _add_next(routes: APIRouter, state: ServerState) -> None:
-    @routes.post("/v1/next", response_model=NextAnswer, openapi_extra=takes(NextBody))
-    async def read_next(asked: AskedNext) -> Response:
+    @routes.post("/v1/next", response_model=NextAnswer, openapi_extra=request_body_schema(NextBody))
+    async def read_next(body: NextInput) -> Response:
         """Read the distribution of the next token, with temperature and cuts as in sampling."""
-        if asked.prefix is not None and asked.prefix_text is not None:
+        if body.prefix is not None and body.prefix_text is not None:
             problem = "give the beginning as token ids (prefix) or as text, not both"
-            raise invalid([Fault("prefix_text", problem)])
-        served = state.models.choose(asked.model, asked.source, asked.target)
-        return json_answer(await state.engine.run(_next, served, asked))
+            raise invalid_fields([Fault("prefix_text", problem)])
+        served = state.models.choose(body.model, body.source, body.target)
+        return json_response(await state.engine.run(_predict_next, served, body))
 
 
-def _next(served: Served, asked: NextBody) -> NextTokens:
+def _predict_next(served: ServedModel, body: NextBody) -> NextTokens:
     translator = served.translator
-    prefix: Sequence[int] = asked.prefix or ()
-    if asked.prefix_text is not None:
-        prefix = encode_prefix(translator, asked.prefix_text)
+    prefix: Sequence[int] = body.prefix or ()
+    if body.prefix_text is not None:
+        prefix = encode_prefix(translator, body.prefix_text)
     return next_tokens(
         translator,
-        asked.text,
+        body.text,
         prefix=prefix,
-        target=served.target(asked.source, asked.target, [asked.text]),
+        target=served.target(body.source, body.target, [body.text]),
         sampling=SearchConfig(
             method="sampling",
-            temperature=asked.temperature,
-            top_k=asked.top_k,
-            top_p=asked.top_p,
-            min_p=asked.min_p,
+            temperature=body.temperature,
+            top_k=body.top_k,
+            top_p=body.top_p,
+            min_p=body.min_p,
         ),
-        count=asked.count,
+        count=body.count,
     )

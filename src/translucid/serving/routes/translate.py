@@ -12,8 +12,13 @@ from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
 
 from translucid.errors import InputError
-from translucid.serving.problems import TOLD, json_answer, of_error, unexpected
-from translucid.serving.request_bodies import json_body, takes
+from translucid.serving.problems import (
+    REQUEST_ERRORS,
+    internal_problem,
+    json_response,
+    problem_from_error,
+)
+from translucid.serving.request_bodies import json_body, request_body_schema
 from translucid.serving.schemas import (
     RequestBody,
     ScoreAnswer,
@@ -23,17 +28,17 @@ from translucid.serving.schemas import (
     TranslateBody,
     build_search,
 )
-from translucid.serving.served_models import Served
+from translucid.serving.served_models import ServedModel
 from translucid.serving.state import ServerState
 from translucid.translator import Alignment, Partial, Translation, TranslationRequest
 
-MEDIA_TYPE = "text/event-stream"
+EVENT_STREAM = "text/event-stream"
 _SSE: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Server-sent events: `partial` {stable, tail, beams}; at the end `done` "
         "{model, target, translation} or `problem`",
         "content": {
-            MEDIA_TYPE: {
+            EVENT_STREAM: {
                 "schema": {
                     "type": "object",
                     "properties": {
@@ -47,9 +52,9 @@ _SSE: dict[int | str, dict[str, Any]] = {
     }
 }
 
-Asked = Annotated[TranslateBody, Depends(json_body(TranslateBody))]
-AskedStream = Annotated[StreamBody, Depends(json_body(StreamBody))]
-AskedScore = Annotated[ScoreBody, Depends(json_body(ScoreBody))]
+TranslateInput = Annotated[TranslateBody, Depends(json_body(TranslateBody))]
+StreamInput = Annotated[StreamBody, Depends(json_body(StreamBody))]
+ScoreInput = Annotated[ScoreBody, Depends(json_body(ScoreBody))]
 
 
 def router(state: ServerState) -> APIRouter:
@@ -58,35 +63,39 @@ def router(state: ServerState) -> APIRouter:
     _add_translate(routes, state)
     _add_stream(routes, state)
 
-    @routes.post("/v1/score", response_model=ScoreAnswer, openapi_extra=takes(ScoreBody))
-    async def score(asked: AskedScore) -> Response:
+    @routes.post(
+        "/v1/score", response_model=ScoreAnswer, openapi_extra=request_body_schema(ScoreBody)
+    )
+    async def score(body: ScoreInput) -> Response:
         """Score given translations: log P of each token and of the whole."""
-        served = state.models.choose(asked.model, asked.source, asked.target)
-        target = served.target(asked.source, asked.target, asked.sources)
-        scores = await state.engine.score(served, asked.sources, asked.targets, target=target)
-        state.log_texts(asked.sources, asked.targets)
-        return json_answer({"model": served.name, "scores": scores})
+        served = state.models.choose(body.model, body.source, body.target)
+        target = served.target(body.source, body.target, body.sources)
+        scores = await state.engine.score(served, body.sources, body.targets, target=target)
+        state.log_texts(body.sources, body.targets)
+        return json_response({"model": served.name, "scores": scores})
 
     return routes
 
 
 def _add_translate(routes: APIRouter, state: ServerState) -> None:
     @routes.post(
-        "/v1/translate", response_model=TranslateAnswer, openapi_extra=takes(TranslateBody)
+        "/v1/translate",
+        response_model=TranslateAnswer,
+        openapi_extra=request_body_schema(TranslateBody),
     )
-    async def translate(asked: Asked) -> Response:
+    async def translate(body: TranslateInput) -> Response:
         """Translate texts: a list in, a list out, in the same order."""
-        served = state.models.choose(asked.model, asked.source, asked.target)
-        target = served.target(asked.source, asked.target, asked.texts)
-        prefixes = "" if asked.prefixes is None else tuple(asked.prefixes)
-        request = _build_request(state, asked, served, target, prefixes)
-        translations = await state.engine.translate(served, asked.texts, request)
-        state.log_texts(asked.texts, [one.text for one in translations])
+        served = state.models.choose(body.model, body.source, body.target)
+        target = served.target(body.source, body.target, body.texts)
+        prefixes = "" if body.prefixes is None else tuple(body.prefixes)
+        request = _build_request(state, body, served, target, prefixes)
+        translations = await state.engine.translate(served, body.texts, request)
+        state.log_texts(body.texts, [one.text for one in translations])
         check_alignments(translations, state.settings.max_alignment)
-        return json_answer(
+        return json_response(
             {
                 "model": served.name,
-                "source": source_of(served, asked.source, target),
+                "source": source_language(served, body.source, target),
                 "target": target,
                 "translations": [translation_json(one) for one in translations],
             }
@@ -97,15 +106,15 @@ def _add_stream(routes: APIRouter, state: ServerState) -> None:
     @routes.post(
         "/v1/translate/stream",
         response_class=Response,
-        openapi_extra=takes(StreamBody),
+        openapi_extra=request_body_schema(StreamBody),
         responses=_SSE,
     )
-    async def stream(asked: AskedStream, request: Request) -> Response:
+    async def stream(body: StreamInput, request: Request) -> Response:
         """Translate one text and tell what there is as it grows, as server-sent events."""
-        served = state.models.choose(asked.model, asked.source, asked.target)
-        target = served.target(asked.source, asked.target, [asked.text])
-        wanted = _build_request(state, asked, served, target, asked.prefix)
-        partials = state.engine.stream(served, asked.text, wanted)
+        served = state.models.choose(body.model, body.source, body.target)
+        target = served.target(body.source, body.target, [body.text])
+        wanted = _build_request(state, body, served, target, body.prefix)
+        partials = state.engine.stream(served, body.text, wanted)
         first = await anext(partials)  # what is wrong with the request is raised here
         return event_stream(
             _events(state, served, target, first, partials, request.scope["request_id"]),
@@ -115,25 +124,25 @@ def _add_stream(routes: APIRouter, state: ServerState) -> None:
 
 def _build_request(
     state: ServerState,
-    asked: RequestBody,
-    served: Served,
+    body: RequestBody,
+    served: ServedModel,
     target: str,
     prefix: str | tuple[str, ...],
 ) -> TranslationRequest:
     return TranslationRequest(
         target=target,
-        search=build_search(served.translator.default_search, asked.search, state.settings),
-        terms=asked.terms or {},
-        forbidden=asked.forbidden,
-        keep=asked.keep,
+        search=build_search(served.translator.default_search, body.search, state.settings),
+        terms=body.terms or {},
+        forbidden=body.forbidden,
+        keep=body.keep,
         prefix=prefix,
-        alignment=asked.alignment,
+        alignment=body.alignment,
     )
 
 
 async def _events(
     state: ServerState,
-    served: Served,
+    served: ServedModel,
     target: str,
     first: Partial,
     partials: AsyncGenerator[Partial, None],
@@ -144,16 +153,16 @@ async def _events(
         yield _event(state, served, target, first)
         async for partial in partials:
             yield _event(state, served, target, partial)
-    except TOLD as error:
-        yield ServerEvent("problem", of_error(error).to_json())
+    except REQUEST_ERRORS as error:
+        yield ServerEvent("problem", problem_from_error(error).to_json())
     except Exception:
-        yield ServerEvent("problem", unexpected(request_id).to_json())
+        yield ServerEvent("problem", internal_problem(request_id).to_json())
         raise  # to the log
     finally:
         await partials.aclose()
 
 
-def _event(state: ServerState, served: Served, target: str, partial: Partial) -> ServerEvent:
+def _event(state: ServerState, served: ServedModel, target: str, partial: Partial) -> ServerEvent:
     if partial.translation is None:
         return ServerEvent("partial", partial_json(partial))
     state.log_texts([partial.translation.source], [partial.translation.text])
@@ -162,10 +171,10 @@ def _event(state: ServerState, served: Served, target: str, partial: Partial) ->
     return ServerEvent("done", {**told, "translation": translation_json(partial.translation)})
 
 
-def source_of(served: Served, asked: str | None, target: str) -> str | None:
+def source_language(served: ServedModel, body: str | None, target: str) -> str | None:
     """Return the language of the texts: the one named, or the only one that it can be."""
     sources = [one for one, other in served.translator.directions if other == target]
-    return asked or (sources[0] if len(sources) == 1 else None)
+    return body or (sources[0] if len(sources) == 1 else None)
 
 
 def check_alignments(translations: Sequence[Translation], most: int) -> None:
@@ -210,7 +219,7 @@ def partial_json(partial: Partial) -> dict[str, Any]:
     return {"stable": partial.stable, "tail": partial.tail, "beams": partial.beams}
 
 
-_SIGN_OF_LIFE = b": still at work\n\n"
+_HEARTBEAT = b": still at work\n\n"
 # A proxy that collects an answer before it passes it on would make a stream of no use.
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -222,7 +231,7 @@ class ServerEvent:
     name: str
     data: Any
 
-    def encoded(self) -> bytes:
+    def encode(self) -> bytes:
         """Return the event as it is sent."""
         return b"event: %s\ndata: %s\n\n" % (self.name.encode(), to_json(self.data))
 
@@ -232,10 +241,10 @@ def event_stream(events: AsyncGenerator[ServerEvent, None], heartbeat: float) ->
 
     When the client goes away, the generator of the events is closed.
     """
-    return StreamingResponse(_encoded(events, heartbeat), 200, _HEADERS, MEDIA_TYPE)
+    return StreamingResponse(_encode(events, heartbeat), 200, _HEADERS, EVENT_STREAM)
 
 
-async def _encoded(
+async def _encode(
     events: AsyncGenerator[ServerEvent, None], heartbeat: float
 ) -> AsyncIterator[bytes]:
     coming: asyncio.Future[ServerEvent] | None = None
@@ -244,12 +253,12 @@ async def _encoded(
             coming = coming or asyncio.ensure_future(anext(events))
             done, _ = await asyncio.wait((coming,), timeout=heartbeat)
             if not done:
-                yield _SIGN_OF_LIFE
+                yield _HEARTBEAT
                 continue
-            event, coming = await _taken(coming), None
+            event, coming = await _next_event(coming), None
             if event is None:
                 return
-            yield event.encoded()
+            yield event.encode()
     finally:
         if coming is not None:
             coming.cancel()
@@ -257,7 +266,7 @@ async def _encoded(
         await events.aclose()
 
 
-async def _taken(coming: asyncio.Future[ServerEvent]) -> ServerEvent | None:
+async def _next_event(coming: asyncio.Future[ServerEvent]) -> ServerEvent | None:
     """Return an event that has come, or None at the end of all."""
     try:
         return await coming

@@ -10,7 +10,7 @@ import pytest
 
 from served import Running, serving
 from translucid.errors import DataError, InputError
-from translucid.serving.auth import Access, Keys, host_name, is_loopback, names_of, read_keys
+from translucid.serving.auth import Access, Keys, allowed_hosts, host_name, is_loopback, read_keys
 from translucid.serving.middleware import CONTENT_SECURITY_POLICY
 
 KEY, OTHER = "a-key-of-enough-length", "another-key-of-some-length"
@@ -21,7 +21,7 @@ ORIGIN = "https://example.org"
 def server() -> Iterator[Running]:
     access = Access(
         keys=Keys([KEY, OTHER]),
-        hosts=names_of("127.0.0.1", ["translate.example.org"]),
+        hosts=allowed_hosts("127.0.0.1", ["translate.example.org"]),
         origins=(ORIGIN,),
         log_text=True,
     )
@@ -88,18 +88,18 @@ def test_a_wrong_key_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None
 def test_an_own_address_has_own_names(host: str) -> None:
     assert is_loopback(host)
     more = {host} if host == "127.8.9.1" else set()
-    assert names_of(host, []) == {"localhost", "127.0.0.1", "[::1]", *more}
+    assert allowed_hosts(host, []) == {"localhost", "127.0.0.1", "[::1]", *more}
 
 
 def test_an_open_address_has_any_name_until_names_are_given() -> None:
     assert not is_loopback("0.0.0.0")
     assert not is_loopback("example.org")
-    assert names_of("0.0.0.0", []) is None
+    assert allowed_hosts("0.0.0.0", []) is None
     own = {"localhost", "127.0.0.1", "[::1]"}
     for open_to_all in ("0.0.0.0", "::"):
-        assert names_of(open_to_all, ["Box.local:8443"]) == {*own, "box.local"}
-    assert names_of("192.168.1.5", ["box.local"]) == {*own, "192.168.1.5", "box.local"}
-    assert names_of("fe80::1", ["box.local"]) == {*own, "[fe80::1]", "box.local"}
+        assert allowed_hosts(open_to_all, ["Box.local:8443"]) == {*own, "box.local"}
+    assert allowed_hosts("192.168.1.5", ["box.local"]) == {*own, "192.168.1.5", "box.local"}
+    assert allowed_hosts("fe80::1", ["box.local"]) == {*own, "[fe80::1]", "box.local"}
 
 
 @pytest.mark.parametrize(

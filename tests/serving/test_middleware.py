@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from served import LIMIT, Running, serving
 from translucid.serving.engine.admission import Draining, Full, TimedOut
-from translucid.serving.problems import Problem, of_error
+from translucid.serving.problems import Problem, problem_from_error
 from translucid.serving.routes import translate as translate_routes
 from translucid.serving.routes.translate import ServerEvent, event_stream
 from translucid.serving.state import InFlight
@@ -175,7 +175,7 @@ def test_an_answer_that_takes_too_long_is_504() -> None:
 def test_refusals_of_the_engine_are_problems(
     error: Full | TimedOut | Draining, name: str, after: str | None
 ) -> None:
-    problem = of_error(error)
+    problem = problem_from_error(error)
     assert problem.kind.name == name
     assert problem.detail == str(error)
     assert problem.headers.get("Retry-After") == after

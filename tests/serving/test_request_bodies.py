@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from translucid.serving.config import ServingConfig
-from translucid.serving.libretranslate import multipart_fields
+from translucid.serving.libretranslate import parse_multipart
 from translucid.serving.problems import Problem
-from translucid.serving.request_bodies import _object, fault_of, parsed_json, validated
+from translucid.serving.request_bodies import _object, describe_fault, parse_json, validate_body
 from translucid.serving.schemas import TranslateBody
 
 LIMITS = ServingConfig()
@@ -35,17 +35,17 @@ def depth(value: Any) -> int:
 
 @given(values, st.booleans())
 def test_a_sound_value_comes_through_unchanged(value: Any, plain: bool) -> None:
-    assert parsed_json(json.dumps(value, ensure_ascii=plain).encode(), 64) == value
+    assert parse_json(json.dumps(value, ensure_ascii=plain).encode(), 64) == value
 
 
 @given(st.integers(0, 40), st.integers(1, 20))
 def test_depth_is_counted_in_brackets(deep: int, limit: int) -> None:
     body = b"[" * deep + b"1" + b"]" * deep
     if deep <= limit:
-        assert depth(parsed_json(body, limit)) == deep
+        assert depth(parse_json(body, limit)) == deep
     else:
         with pytest.raises(Problem, match=f"deeper than {limit}"):
-            parsed_json(body, limit)
+            parse_json(body, limit)
 
 
 @given(st.binary(max_size=200))
@@ -55,9 +55,9 @@ def test_depth_is_counted_in_brackets(deep: int, limit: int) -> None:
 def test_any_bytes_are_a_value_or_a_problem(raw: bytes) -> None:
     status = 400
     try:
-        value = parsed_json(raw, 8)
+        value = parse_json(raw, 8)
         status = 422
-        validated(TranslateBody, value, ServingConfig())
+        validate_body(TranslateBody, value, ServingConfig())
     except Problem as problem:
         found = problem
     else:
@@ -72,14 +72,14 @@ def test_any_bytes_are_a_value_or_a_problem(raw: bytes) -> None:
 def test_parts_are_what_a_client_sent(fields: dict[str, str]) -> None:
     parts = {name: (None, text.encode()) for name, text in fields.items()}
     sent = httpx.Request("POST", "http://localhost", files=parts)
-    assert multipart_fields(sent.read(), sent.headers) == fields
+    assert parse_multipart(sent.read(), sent.headers) == fields
 
 
 def test_only_a_whole_line_divides_parts() -> None:
     part = b'--b\r\nContent-Disposition: form-data; filename="f"; name="q"\r\n\r\n'
     raw = b"before\r\n" + part + b"x\r\n--bc\r\n--b \t\r\n\r\nno name\r\n--b--\r\n" + part
     headers = {"content-type": 'Multipart/Form-Data; charset=x; Boundary="b"'}
-    assert multipart_fields(raw, headers) == {"q": "x\r\n--bc"}
+    assert parse_multipart(raw, headers) == {"q": "x\r\n--bc"}
 
 
 @pytest.mark.parametrize(
@@ -90,23 +90,23 @@ def test_only_a_whole_line_divides_parts() -> None:
     ],
 )
 def test_parts_are_not_looked_into(raw: bytes) -> None:
-    found = multipart_fields(raw, {"content-type": "multipart/form-data; boundary=b"})
+    found = parse_multipart(raw, {"content-type": "multipart/form-data; boundary=b"})
     assert set(found.values()) <= {"x"}
 
 
 def test_a_form_has_a_number_of_parts_at_most() -> None:
     part = b"--b\r\nContent-Disposition: form-data; name=q\r\n\r\nx\r\n"
     headers = {"content-type": "multipart/form-data; boundary=b"}
-    assert multipart_fields(part * 100 + b"--b--", headers) == {"q": "x"}
+    assert parse_multipart(part * 100 + b"--b--", headers) == {"q": "x"}
     with pytest.raises(Problem, match="more than 100 fields: send fewer"):
-        multipart_fields(part * 101 + b"--b--", headers)
+        parse_multipart(part * 101 + b"--b--", headers)
 
 
 @given(st.binary(max_size=200), st.text("ab\"';= -", max_size=20))
 def test_any_parts_are_fields_or_a_problem(raw: bytes, boundary: str) -> None:
     headers = {"content-type": f"multipart/form-data; boundary={boundary}"}
     try:
-        fields = multipart_fields(b"--a\r\n" + raw + b"\r\n--a--\r\n", headers)
+        fields = parse_multipart(b"--a\r\n" + raw + b"\r\n--a--\r\n", headers)
     except Problem:
         return
     assert all(isinstance(text, str) for text in fields.values())
@@ -114,16 +114,18 @@ def test_any_parts_are_fields_or_a_problem(raw: bytes, boundary: str) -> None:
 
 def test_a_long_value_is_not_repeated_in_full() -> None:
     with pytest.raises(Problem) as caught:
-        validated(TranslateBody, {"texts": ["a"], "alignment": "x" * 900_000}, ServingConfig())
+        validate_body(TranslateBody, {"texts": ["a"], "alignment": "x" * 900_000}, ServingConfig())
     assert len(caught.value.detail) < 300
     with pytest.raises(Problem) as caught:
-        validated(TranslateBody, {"texts": ["a"], "y" * 900_000: 1}, ServingConfig())
+        validate_body(TranslateBody, {"texts": ["a"], "y" * 900_000: 1}, ServingConfig())
     assert len(caught.value.detail) < 900
 
 
 def test_many_faults_are_told_but_not_without_end() -> None:
     with pytest.raises(Problem) as caught:
-        validated(TranslateBody, {"texts": [], **dict.fromkeys(map(str, range(50_000)))}, LIMITS)
+        validate_body(
+            TranslateBody, {"texts": [], **dict.fromkeys(map(str, range(50_000)))}, LIMITS
+        )
     assert len(caught.value.faults) == 20
     assert "49,980 more" in caught.value.detail
 
@@ -131,7 +133,7 @@ def test_many_faults_are_told_but_not_without_end() -> None:
 @pytest.mark.parametrize("name", ["texts", "prefixes", "forbidden"])
 def test_entries_of_a_list_that_is_too_long_are_not_looked_at(name: str) -> None:
     with pytest.raises(Problem) as caught:
-        validated(TranslateBody, {"texts": ["a"], name: [1] * 50_000}, LIMITS)
+        validate_body(TranslateBody, {"texts": ["a"], name: [1] * 50_000}, LIMITS)
     (fault,) = caught.value.faults
     assert fault.problem.startswith("50000 entries are above")
 
@@ -158,4 +160,4 @@ def test_a_fault_of_a_parameter_has_no_body_to_look_into() -> None:
     with pytest.raises(ValidationError) as caught:
         TranslateBody.model_validate({"texts": [], "x": 1}, context=ServingConfig())
     (detail,) = caught.value.errors()
-    assert fault_of(None, detail).problem == "unknown field; leave it out"
+    assert describe_fault(None, detail).problem == "unknown field; leave it out"
