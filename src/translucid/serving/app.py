@@ -1,4 +1,4 @@
-"""The application: routes, what surrounds them, and the engine's life."""
+"""The application: routes, middleware, error handlers, and the lifespan of the engine."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _routers(state: ServerState) -> list[APIRouter]:
 
 
 def _describe(app: FastAPI, state: ServerState) -> None:
-    made: list[dict[str, Any]] = []  # made when it is first asked for, and kept
+    made: list[dict[str, Any]] = []  # built at the first request, then cached
 
     def openapi() -> dict[str, Any]:
         if not made:
@@ -123,7 +123,7 @@ def _lifespan(state: ServerState) -> Any:
 
 
 async def _expire_stores(state: ServerState) -> None:
-    """Let go of traces and films whose time is over, also where nobody asks for any."""
+    """Drop expired traces and films regularly, even if nobody requests any."""
     while True:
         await asyncio.sleep(min(_SECONDS_BETWEEN_LOOKS, state.settings.trace_seconds))
         state.traces.expire()
@@ -147,7 +147,7 @@ async def _warm_up(state: ServerState) -> None:
 
 
 async def _warm(state: ServerState, served: ServedModel, target: str) -> None:
-    """Translate until it works: the first one may take too long, or others may be in the way."""
+    """Translate until it works: the first try may time out, or the queue may be full."""
     while True:
         try:
             request = TranslationRequest(target=target, alignment=True)
@@ -158,13 +158,13 @@ async def _warm(state: ServerState, served: ServedModel, target: str) -> None:
 
 
 def _add_problems(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
-    """Make a problem of everything that goes wrong in a route."""
+    """Convert every error in a route into a problem."""
 
     async def problem(request: Request, error: Exception) -> Response:
         assert isinstance(error, Problem)
         return problem_response(request.scope, error)
 
-    async def told(request: Request, error: Exception) -> Response:
+    async def request_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, REQUEST_ERRORS)
         return problem_response(request.scope, problem_from_error(error))
 
@@ -179,7 +179,7 @@ def _add_problems(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
 
     app.add_exception_handler(Problem, problem)
     for kind in REQUEST_ERRORS:
-        app.add_exception_handler(kind, told)
+        app.add_exception_handler(kind, request_error)
     app.add_exception_handler(HTTPException, framework)
     app.add_exception_handler(RequestValidationError, parameters)
 
@@ -199,14 +199,14 @@ def _problem_from_http(
 
 
 def _methods_at(request: Request, routes: Sequence[BaseRoute]) -> list[str]:
-    """Return the methods of all routes of a path; the framework names those of one alone."""
+    """Return the methods of all routes of a path; the framework names those of one only."""
     here = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
     each = [route.methods or () for route in here if isinstance(route, Route)]
     return sorted({method for methods in each for method in methods})
 
 
 def _add_middleware(app: FastAPI, state: ServerState) -> None:
-    """Put around the routes what every request passes; what is added last is passed first."""
+    """Add the middleware; requests pass first through what is added last."""
     access = state.access
     app.add_middleware(RequestReader, settings=state.settings)
     app.add_middleware(KeyCheck, access=access)
@@ -225,7 +225,7 @@ def _add_middleware(app: FastAPI, state: ServerState) -> None:
 
 
 def _add_gauges(state: ServerState) -> None:
-    """Show what can be read at any time among the measurements."""
+    """Add gauges, whose values are read whenever the metrics are."""
     metrics, in_flight = state.metrics, state.in_flight
     for served in state.models:
         metrics.add_model(served.name, served.hash)

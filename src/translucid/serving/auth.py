@@ -26,7 +26,7 @@ _ANY_ADDRESS = {"", "0.0.0.0", "[::]"}  # noqa: S104 - what a server may listen 
 class Keys:
     """API keys. Only their hashes are kept, and all are compared, each in constant time.
 
-    So neither the time of an answer nor a memory dump tells a key.
+    So neither response times nor a memory dump reveal a key.
     """
 
     def __init__(self, keys: Iterable[str]) -> None:
@@ -36,7 +36,7 @@ class Keys:
         return len(self._hashes)
 
     def accepts(self, key: str) -> bool:
-        """Tell whether this is one of the keys."""
+        """Return whether this is one of the keys."""
         given = _hash(key)
         matches = [hmac.compare_digest(given, known) for known in self._hashes]
         return any(matches)
@@ -47,7 +47,7 @@ def _hash(key: str) -> bytes:
 
 
 def read_keys(path: Path | None) -> Keys:
-    """Return the keys of a file, one a line, and of the environment, with commas between them."""
+    """Return the keys of a file, one per line, and of the environment, separated by commas."""
     named = [("line", n, line) for n, line in _lines(path)]
     from_environment = os.environ.get(KEYS_VARIABLE, "").split(",")
     named += [("key", n, key) for n, key in enumerate(from_environment, 1) if key.strip()]
@@ -73,7 +73,7 @@ def _lines(path: Path | None) -> list[tuple[int, str]]:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise DataError(
-            path, "is not UTF-8 text", remedy="Write one key a line; '#' begins a comment."
+            path, "is not UTF-8 text", remedy="Write one key per line; '#' begins a comment."
         ) from error
     lines = [(n, line) for n, line in enumerate(text.splitlines(), 1)]
     found = [(n, line) for n, line in lines if line.strip() and not line.lstrip().startswith("#")]
@@ -84,7 +84,7 @@ def _lines(path: Path | None) -> list[tuple[int, str]]:
 
 @dataclass(frozen=True)
 class Access:
-    """Keys; names of the server (None: any); other sites whose pages may call it; what is logged.
+    """Keys; host names of the server (None: any); allowed origins; whether texts are logged.
 
     Without keys, everybody who reaches the server may use it.
     """
@@ -96,10 +96,10 @@ class Access:
 
 
 def allowed_hosts(host: str, more: Sequence[str]) -> frozenset[str] | None:
-    """Return the names that a server at this address answers to; None: any.
+    """Return the host names that a server at this address answers to; None: any.
 
-    One that listens to its own machine alone has only the names of that machine, so that no page
-    whose name was pointed at 127.0.0.1 (DNS rebinding) can talk to it.
+    A server on a loopback address answers only to the names of its machine, so that no page whose
+    name was pointed at 127.0.0.1 (DNS rebinding) can talk to it.
     """
     if not is_loopback(host) and not more:
         return None
@@ -108,7 +108,7 @@ def allowed_hosts(host: str, more: Sequence[str]) -> frozenset[str] | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only programs of this machine can reach an address."""
+    """Return whether only programs on this machine can reach an address."""
     if host.lower() == "localhost":
         return True
     try:
@@ -136,7 +136,7 @@ def header(scope: Scope, name: bytes) -> str | None:
 
 
 class HostCheck:
-    """Refuses requests to another name than the server's, and those that other sites' pages send.
+    """Refuse requests to other host names, and requests from pages of other sites.
 
     A page of any site can make a browser send requests to this machine. It cannot read the answers,
     unless its own name was pointed here (DNS rebinding), but it could keep the server busy.
@@ -174,7 +174,7 @@ class HostCheck:
 
 
 def _is_cross_site(scope: Scope, host: str, origin: str | None) -> bool:
-    """Tell whether a page of another site sent a request, as browsers mark it.
+    """Return whether a page of another site sent a request, as browsers mark it.
 
     Following a link to this server is no such request. Over plain HTTP, browsers leave out
     Sec-Fetch-Site unless the server is on their own machine; then Origin tells.
@@ -188,17 +188,17 @@ def _is_cross_site(scope: Scope, host: str, origin: str | None) -> bool:
 
 
 class KeyCheck:
-    """Refuses requests without a key, if the server has keys.
+    """Refuse requests without a key, if the server has keys.
 
-    Health checks, the page, its files and the reference stay open: they tell nothing. The
-    LibreTranslate endpoints check the key themselves, for it may be a field of the body.
+    Health checks, the page, its files and the reference stay open: they reveal nothing. The
+    LibreTranslate endpoints check the key themselves, because it may be a field of the body.
     """
 
     def __init__(self, app: ASGIApp, *, access: Access) -> None:
         self._app, self._access = app, access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request that may use what it asks for."""
+        """Pass on a request that has a key or needs none."""
         if scope["type"] == "http" and needs_key(scope["path"]):
             try:
                 check_key(self._access, bearer_key(scope))
@@ -209,18 +209,18 @@ class KeyCheck:
 
 
 def needs_key(path: str) -> bool:
-    """Tell whether a path is for holders of a key, where there are keys."""
+    """Return whether a path needs a key, if the server has keys."""
     return path == "/metrics" or path == "/v1" or path.startswith("/v1/")
 
 
 def bearer_key(scope: Scope) -> str | None:
-    """Return the key that a request brings in its headers."""
+    """Return the key in a request's Authorization header."""
     scheme, _, key = (header(scope, b"authorization") or "").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else None
 
 
 def check_key(access: Access, key: str | None) -> None:
-    """Refuse a request that has not one of the keys, if there are any."""
+    """Raise a Problem unless the key is valid or the server has no keys."""
     if not len(access.keys) or (key is not None and access.keys.accepts(key)):
         return
     sent = "no API key was sent" if key is None else "the API key is not one of this server's"

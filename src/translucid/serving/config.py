@@ -16,8 +16,8 @@ Whole = Annotated[int, Field(ge=0)]
 class EngineSettings(Config):
     """Threads, batches, queues and timeouts of an `engine.Engine`."""
 
-    # A thread a batch: on two free cores faster than both threads on one batch, and three times so
-    # with one client (docs/results.md).
+    # One thread per batch: on two free cores this is faster than both threads on one batch, three
+    # times faster with one client (docs/results.md).
     workers: Whole = Field(
         default=0,
         description="batches decoded at a time; 0: as many as there are processor threads",

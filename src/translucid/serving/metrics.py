@@ -1,4 +1,4 @@
-"""What the server measures, in Prometheus's text format; no label ever holds text of a request."""
+"""Metrics in Prometheus's text format; no label ever contains text of a request."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ class Metrics:
         )
 
     def add_gauge(self, name: str, description: str, read: Callable[[], float]) -> None:
-        """Show a number that is read whenever the metrics are."""
+        """Add a number that is read whenever the metrics are."""
         Gauge(f"translucid_{name}", description, registry=self.registry).set_function(read)
 
     def add_model(self, name: str, model_hash: str) -> None:
-        """Show which model is served."""
+        """Add a served model."""
         self._models.labels(name, model_hash).set(1)
 
     def count_request(self, method: str, path: str, status: int, seconds: float) -> None:
@@ -87,7 +87,7 @@ class Metrics:
         self._response_bytes.observe(sent)
 
     def count_event(self, event: EngineEvent) -> None:
-        """Count what the engine tells of itself."""
+        """Count an event of the engine."""
         if isinstance(event, BatchDone):
             self._batch_rows.labels(event.kind).observe(event.rows)
             self._batch_tokens.labels(event.kind).observe(event.tokens)

@@ -1,17 +1,17 @@
-"""From a connection to a route and back: what surrounds every request, the outermost first.
+"""The middleware around every request, the outermost first.
 
 ::
 
-    Headers        security headers (headers.py)
-    Journal        one line a request, one measurement; what nobody expected becomes a 500
-    Names          Host and Origin are those of this server (gates.py)
-    Drain          a server that shuts down takes nothing new (gates.py)
-    (CORS)         where pages of other sites may call
-    KeyCheck       API keys (gates.py)
-    WholeRequest   the body, within its limits; the end of the work when the client goes away
+    SecurityHeaders   headers that restrict what a browser may do
+    AccessLog         one log line and one measurement per request; unexpected errors become a 500
+    HostCheck         Host and Origin are those of this server (auth.py)
+    DrainCheck        a server that shuts down refuses new requests
+    (CORS)            where pages of other sites may call
+    KeyCheck          API keys (auth.py)
+    RequestReader     read the body within its limits; cancel the work when the client disconnects
     routes
 
-All are plain ASGI: a refusal costs no more than its own few lines.
+All are plain ASGI, so that a refusal costs next to nothing.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from translucid.serving.problems import Problem, internal_problem, problem_respo
 from translucid.serving.state import InFlight, ServerState
 
 LOG = logging.getLogger("translucid.serving")
-GONE = 499  # as others write it: the client closed the connection before there was an answer
-_LINGER_SECONDS = 5.0  # how long a body that is refused goes on being read, and thrown away
+GONE = 499  # nginx's status: the client closed the connection before there was an answer
+_LINGER_SECONDS = 5.0  # how long to keep reading (and discarding) a refused body
 
 
 class AccessLog:
-    """Writes one line a request, never its text; counts it; answers 500 where all else failed."""
+    """Log one line per request, never its text; count it; answer 500 to unexpected errors."""
 
     def __init__(self, app: ASGIApp, *, state: ServerState) -> None:
         self._app, self._state = app, state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and note what became of it."""
+        """Pass a request on, and log its outcome."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -66,7 +66,7 @@ class AccessLog:
                 )
 
     def _note(self, entry: _Entry, error: Exception) -> None:
-        """Log where something failed; its message may hold text, so it is left out."""
+        """Log the place of an error, without its message, which may contain text."""
         if self._state.access.log_text:
             LOG.error("request %s failed", entry.id, exc_info=error)
             return
@@ -97,7 +97,7 @@ class AccessLog:
 
 
 class _Entry:
-    """What is noted of one request while it passes."""
+    """What the log says about one request."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
@@ -121,25 +121,25 @@ class _Entry:
 
 
 def template(scope: Scope) -> str:
-    """Return the path of the route that took a request; ids and names stay out of the log."""
+    """Return the path template of a request's route; ids and names stay out of the log."""
     path = getattr(scope.get("route"), "path", None)
     return path if isinstance(path, str) else "(no route)"
 
 
 def _known_method(method: str) -> str:
-    """Return the method, or a word for what no client of good faith sends: it is a label."""
+    """Return the method, or OTHER for unknown ones: it is a label of metrics."""
     known = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT")
     return method if method in known else "OTHER"
 
 
 class RequestReader:
-    """Reads the body within its limits, then answers, unless the client goes away before that."""
+    """Read the body within its limits; cancel the work when the client disconnects."""
 
     def __init__(self, app: ASGIApp, *, settings: ServingConfig) -> None:
         self._app, self._settings = app, settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request whose body is there as a whole."""
+        """Pass a request on once its whole body has arrived."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -153,12 +153,12 @@ class RequestReader:
                 await answer(scope, receive, send)
             return
         if body is not None:
-            await _while_wanted(self._app, scope, body, receive, send)
+            await _run_until_disconnect(self._app, scope, body, receive, send)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
-        """Return the body; None: the client has gone."""
+        """Return the body, or None if the client has disconnected."""
         limit = self._settings.max_body_bytes
-        _check_announced(scope, limit)
+        _check_content_length(scope, limit)
         try:
             async with asyncio.timeout(self._settings.body_seconds):
                 return await _read(receive, limit)
@@ -171,8 +171,8 @@ class RequestReader:
             ) from error
 
 
-def _check_announced(scope: Scope, limit: int) -> None:
-    """Refuse a body that says of itself that it is too large, before any of it is read."""
+def _check_content_length(scope: Scope, limit: int) -> None:
+    """Refuse a body whose Content-Length is too large, before reading it."""
     for name, value in scope["headers"]:
         if name == b"content-length" and int(value) > limit:
             raise _too_large(f"{int(value)} bytes", limit)
@@ -206,7 +206,7 @@ async def _read(receive: Receive, limit: int) -> bytes | None:
 async def _refuse_while_sending(
     answer: Response, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """Send a refusal while the body is still coming.
+    """Send a refusal while the body is still arriving.
 
     To close a connection on which data waits unread makes the system throw away what was sent last:
     the client would see a broken connection and no reason. So the last, empty part of the answer
@@ -225,10 +225,10 @@ async def _refuse_while_sending(
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _while_wanted(
+async def _run_until_disconnect(
     app: ASGIApp, scope: Scope, body: bytes, receive: Receive, send: Send
 ) -> None:
-    """Run the application; when the client goes away, its work is ended too."""
+    """Run the application; cancel it when the client disconnects."""
     gone = asyncio.Event()
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -283,7 +283,7 @@ _UNSTORED = ("cache-control", "no-store")
 
 
 class SecurityHeaders:
-    """Adds the security headers; what does not say how long it lasts is not kept by any cache."""
+    """Add the security headers; answers without Cache-Control are not stored by any cache."""
 
     def __init__(self, app: ASGIApp, *, shared: bool) -> None:
         """`shared`: pages of other sites may read answers, so that CORS alone decides who."""
@@ -293,7 +293,7 @@ class SecurityHeaders:
         self._unstored = tuple(part.encode() for part in _UNSTORED)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and add headers to its answer."""
+        """Pass a request on and add headers to its answer."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -307,13 +307,13 @@ class SecurityHeaders:
 
 
 class DrainCheck:
-    """Refuses new requests once the server shuts down, and closes connections behind answers."""
+    """Refuse new requests once the server shuts down, and close connections after answers."""
 
     def __init__(self, app: ASGIApp, *, in_flight: InFlight) -> None:
         self._app, self._in_flight = app, in_flight
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request that came before the end."""
+        """Pass on a request that arrived before the shutdown."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

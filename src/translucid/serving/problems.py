@@ -211,7 +211,7 @@ _PROBLEM_TYPES = (
 PROBLEM_TYPES: Mapping[str, ProblemType] = {kind.name: kind for kind in _PROBLEM_TYPES}
 
 
-# Errors that are about the request, and so are told to whoever sent it.
+# Errors about the request, whose messages are sent to the client.
 REQUEST_ERRORS = (InputError, ConfigError, Refused)
 RequestError: TypeAlias = InputError | ConfigError | Refused
 

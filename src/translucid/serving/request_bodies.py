@@ -1,11 +1,11 @@
-"""Reading the body of a request: what is not exactly what was asked for is refused, with reasons.
+"""Strict parsing of request bodies: whatever does not match its schema is refused, with reasons.
 
 ::
 
     bytes  ──►  UTF-8  ──►  JSON, whole characters, not deep  ──►  fields, limits  ──►  Body
            400         400                                    422
 
-The size of a body and the time it takes are bounded before (see `request_course`).
+`middleware.RequestReader` has limited the body's size and time before.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from translucid.serving.problems import Fault, Problem, invalid_fields
 from translucid.serving.schemas import Body
 
 BodyT = TypeVar("BodyT", bound=Body)
-# The kinds of a field that has several; they are no part of the place of a fault.
+# Tags of a union; they are not part of the path of a fault.
 TEXT_TAG, LIST_TAG = "(text)", "(list)"
-_MOST_FAULTS = 20  # told of one body; whoever sends more learns enough from these
+_MOST_FAULTS = 20  # reported per body
 _SHOWN = 60  # characters of a wrong value that a message shows
 
 
 def json_body(model: type[BodyT]) -> Callable[[Request], Awaitable[BodyT]]:
-    """Return a dependency that reads a body of this kind."""
+    """Return a FastAPI dependency that reads a body of this class."""
 
     async def read(request: Request) -> BodyT:
         settings: ServingConfig = request.app.state.settings
@@ -44,7 +44,7 @@ def json_body(model: type[BodyT]) -> Callable[[Request], Awaitable[BodyT]]:
 
 
 def request_body_schema(model: type[Body]) -> dict[str, Any]:
-    """Return the part of the OpenAPI document that says which body an operation takes."""
+    """Return the `requestBody` of an operation for the OpenAPI document."""
     schema = {"$ref": f"#/components/schemas/{model.__name__}"}
     content = {"application/json": {"schema": schema}}
     return {"requestBody": {"required": True, "content": content}}
@@ -56,7 +56,7 @@ def media_type(request: Request) -> str:
 
 
 def check_media_type(request: Request, *allowed: str) -> None:
-    """Refuse a body of another type; this also keeps forms of other sites out."""
+    """Refuse bodies of other media types; this also blocks forms of other sites."""
     found = media_type(request)
     if found not in allowed:
         received = f"Content-Type {found[:_SHOWN]!r}" if found else "no Content-Type"
@@ -79,7 +79,7 @@ def decode_utf8(raw: bytes) -> str:
 
 
 def parse_json(raw: bytes, max_depth: int) -> Any:
-    """Return the value of a JSON body that every part of the server can handle."""
+    """Parse JSON strictly: limited depth, no duplicate keys, no NaN, no lone surrogates."""
     text = decode_utf8(raw)
     try:
         value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
@@ -115,7 +115,7 @@ def _too_deep(max_depth: int) -> Problem:
 
 
 def _check(value: Any, max_depth: int) -> None:
-    """Refuse what is nested too deep, and strings that hold halves of characters."""
+    """Refuse deep nesting and strings with lone surrogates."""
     level = [value]
     for _ in range(max_depth + 1):
         below: list[Any] = []
@@ -134,7 +134,7 @@ def _check(value: Any, max_depth: int) -> None:
 
 
 def check_characters(text: str) -> None:
-    """Refuse a text with halves of surrogate pairs: no character, and not writable as UTF-8."""
+    """Refuse a text with lone surrogates, which UTF-8 cannot encode."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -147,7 +147,7 @@ def check_characters(text: str) -> None:
 
 
 def validate_body(model: type[BodyT], value: Any, settings: ServingConfig) -> BodyT:
-    """Return a body whose fields are sound and within the limits, or all of its faults."""
+    """Return a valid body within the limits; raise a Problem with all of its faults."""
     try:
         return model.model_validate(value, context=settings)
     except ValidationError as error:
@@ -157,7 +157,7 @@ def validate_body(model: type[BodyT], value: Any, settings: ServingConfig) -> Bo
 
 
 def describe_fault(model: type[BaseModel] | None, detail: Any) -> Fault:
-    """Turn one of pydantic's findings into a place and a sentence."""
+    """Convert one of pydantic's errors into a path and a sentence."""
     place = tuple(part for part in detail["loc"] if part not in (TEXT_TAG, LIST_TAG))
     value = detail["input"]
     where = ".".join(map(str, place))[:_SHOWN] or "body"

@@ -1,4 +1,4 @@
-"""Training runs that a server shows, while they train and afterwards.
+"""Training runs that the server shows, during and after training: events, state, films.
 
 A run is read from its directory, as it is at the moment (see `checkpoint.run_directory`).
 Networks of checkpoints are loaded by what the command line brings: serving knows nothing of how
@@ -46,7 +46,7 @@ class Run:
 
     @property
     def metrics(self) -> Path:
-        """The course of the run."""
+        """The file of its training events."""
         return self.directory.metrics.path
 
     @property
@@ -55,12 +55,12 @@ class Run:
         return RunDirectory(self.path)
 
     def record(self) -> dict[str, Any]:
-        """Return what the run was asked for; it is replaced as a whole when a run goes on."""
+        """Return the settings of the run; resuming replaces them as a whole."""
         content: dict[str, Any] = json.loads(self.directory.record_path.read_bytes())
         return content
 
     def exists(self) -> bool:
-        """Tell whether its folder is still what it was when the server started."""
+        """Return whether its folder is still a run."""
         return self.directory.exists()
 
     def directions(self) -> list[tuple[str, str]]:
@@ -68,17 +68,17 @@ class Run:
         return self.directory.directions()
 
     def state(self) -> State:
-        """Tell whether it trains now, has come to its end, or stands still before it."""
+        """Return whether it is training, has finished, or has stopped before the end."""
         if self.directory.is_training():
             return "training"
         return "finished" if self.directory.is_finished(self.step()) else "stopped"
 
     def step(self) -> int:
-        """Return the newest step that the run has told of; 0 before the first."""
+        """Return the newest step in its events; 0 before the first."""
         return last_step(self.metrics)
 
     def describe(self) -> dict[str, Any]:
-        """Return what a list of runs says of it; `started`: when it began or last went on."""
+        """Return its entry in a list of runs; `started`: when it began or was last resumed."""
         record = self.record()
         return {
             "name": self.name,
@@ -113,7 +113,7 @@ class Runs:
         return iter(self._runs.values())
 
     def find(self, name: str) -> Run:
-        """Return a run by its name; a Problem that names a near one where there is none."""
+        """Return a run by name; raise a Problem that names a similar one if there is none."""
         run = self._runs.get(name)
         if run is not None and run.exists():
             return run
@@ -170,7 +170,7 @@ def read_events(path: Path, after: int, most: int = CHUNK) -> EventChunk:
 
 
 def last_step(path: Path) -> int:
-    """Return the newest step that a file of metrics tells of; 0 where there is none."""
+    """Return the newest step in a metrics file; 0 if there is none."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -210,7 +210,7 @@ _Key = tuple[str, str, str | None, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class FilmRequest:
-    """What a film shows: a text, the language it is translated into, and how many checkpoints."""
+    """What a film shows: a text, its target language, and the number of checkpoints."""
 
     text: str
     target: str | None
@@ -218,7 +218,11 @@ class FilmRequest:
 
 
 class Films:
-    """Makes films of runs, and keeps the newest of them."""
+    """Make films of runs, and cache the newest.
+
+    A film shows how one head's attention, and one translation, changed over the checkpoints of a
+    run. All heads come out of the same pass, so another head of a cached film costs nothing.
+    """
 
     def __init__(self, checkpoints: Checkpoints | None, settings: ServingConfig) -> None:
         self._checkpoints = checkpoints
@@ -244,7 +248,7 @@ class Films:
         return found
 
     def expire(self) -> None:
-        """Let go of films that nobody has looked at for the time."""
+        """Drop films that were not viewed for too long."""
         self._kept.expire()
 
     def _make(

@@ -46,7 +46,7 @@ class Answer(BaseModel):
 class AtMost:
     """A limit that is a setting: the length of a text, list or mapping, or the size of a number.
 
-    The settings are the context in which a body is validated (see `bodies.validated`).
+    The settings are the context in which a body is validated (see `request_bodies.validate_body`).
     """
 
     setting: str

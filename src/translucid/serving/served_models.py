@@ -67,7 +67,7 @@ class ServedModel:
         }
 
     def describe(self, default: bool) -> dict[str, Any]:
-        """Return what clients are told of the model; `default`: it is the one nobody names."""
+        """Return the public description; `default`: requests that name no model use this one."""
         return {**self._description, "default": default}
 
 
@@ -87,7 +87,7 @@ class ServedModels:
 
     @classmethod
     def load(cls, places: Sequence[tuple[str | None, Path]]) -> ServedModels:
-        """Load models; one without a name is called like its folder, or like the run it is of."""
+        """Load models; one without a name is named after its folder or its run."""
         return cls([_load_model(name, path) for name, path in places])
 
     def __iter__(self) -> Iterator[ServedModel]:
@@ -98,7 +98,7 @@ class ServedModels:
 
     @property
     def default(self) -> ServedModel:
-        """The model that is taken where a request says nothing."""
+        """The model of requests that name none."""
         return next(iter(self))
 
     @property
@@ -135,7 +135,7 @@ class ServedModels:
         )
 
     def describe(self) -> list[dict[str, Any]]:
-        """Return what clients are told of all models."""
+        """Return the public descriptions of all models."""
         return [served.describe(served is self.default) for served in self]
 
 

@@ -49,7 +49,7 @@ class BusyPortError(TranslucidError):
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound to an address, or say why it cannot be."""
+    """Return a socket bound to an address; raise an error that says why it cannot be."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -78,7 +78,7 @@ _TAKEN = (98, 48, 10048)  # EADDRINUSE of Linux, macOS and Windows
 
 
 def server_url(bound: socket.socket) -> str:
-    """Return the address of a server as a browser takes it."""
+    """Return the URL of a server."""
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -95,21 +95,21 @@ class DrainingServer(uvicorn.Server):
         self._ending: asyncio.Task[None] | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to end at the first signal; end at once at the second."""
+        """Drain at the first signal; exit at once at the second."""
         del frame
         if self.stopped_by is not None:
             os._exit(128 + sig)  # nothing is written to disk, so nothing can be left half done
         self.stopped_by = sig
-        asyncio.get_event_loop().call_soon_threadsafe(self._begin_to_end)
+        asyncio.get_event_loop().call_soon_threadsafe(self._begin_draining)
 
-    def _begin_to_end(self) -> None:
+    def _begin_draining(self) -> None:
         self._tell(
             f"Shutting down (requests still being answered: {self._state.in_flight.count}); once "
             "more stops at once"
         )
-        self._ending = asyncio.ensure_future(self._end())
+        self._ending = asyncio.ensure_future(self._drain())
 
-    async def _end(self) -> None:
+    async def _drain(self) -> None:
         self._state.in_flight.drain()
         seconds = self._state.settings.drain_seconds
         try:
@@ -119,12 +119,12 @@ class DrainingServer(uvicorn.Server):
         self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so when requests are taken."""
+        """Start, and announce the address once requests are accepted."""
         await super().startup(sockets)
         if self.started:
-            self._tell_address(sockets or [])
+            self._announce(sockets or [])
 
-    def _tell_address(self, sockets: list[socket.socket]) -> None:
+    def _announce(self, sockets: list[socket.socket]) -> None:
         names = ", ".join(
             f"{one.name} ({', '.join('→'.join(pair) for pair in one.translator.directions)})"
             for one in self._state.models
@@ -133,7 +133,7 @@ class DrainingServer(uvicorn.Server):
 
 
 def build_server(app: FastAPI, tell: Callable[[str], None]) -> DrainingServer:
-    """Return a server of an application, with the bounds of its settings on every connection."""
+    """Return a server for an application, with its limits on every connection."""
     state: ServerState = app.state.server
     settings = state.settings
 
@@ -169,10 +169,10 @@ def run(app: FastAPI, bound: socket.socket, tell: Callable[[str], None]) -> int:
 
 
 class GuardedConnection(H11Protocol):
-    """A connection that a client must use.
+    """A connection with timeouts.
 
-    Its request line and headers must be there within `header_seconds`, and it must take some of an
-    answer that waits for it within `send_seconds`.
+    Request line and headers must arrive within `header_seconds`, and the client must read some of
+    a waiting answer within `send_seconds`.
     """
 
     header_seconds = 20.0
@@ -181,11 +181,11 @@ class GuardedConnection(H11Protocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._impatience: asyncio.TimerHandle | None = None
-        self._sending: asyncio.TimerHandle | None = None
+        self._header_timer: asyncio.TimerHandle | None = None
+        self._send_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request, unless too many others are here already."""
+        """Wait for a request, unless too many connections are open."""
         super().connection_made(transport)
         if len(self.connections) > self.most_connections:
             self._tell(
@@ -200,13 +200,13 @@ class GuardedConnection(H11Protocol):
         self._wait_for_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the client."""
+        """Stop all timers."""
         self._stop_waiting()
         self._stop_sending()
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Take what has come; with whole headers, the waiting is over."""
+        """Handle what has arrived; complete headers stop the header timer."""
         if self.transport.is_closing():
             return
         before = self.cycle
@@ -223,17 +223,17 @@ class GuardedConnection(H11Protocol):
         super().on_response_complete()
 
     def pause_writing(self) -> None:
-        """Begin to watch a client that does not read as fast as it is written to."""
+        """Watch a client that reads more slowly than the server writes."""
         super().pause_writing()
         self._watch_sending()
 
     def resume_writing(self) -> None:
-        """Go on: the client has read."""
+        """Continue: the client has read."""
         self._stop_sending()
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is not HTTP, or has too much of it."""
+        """Answer a request that is not HTTP, or whose headers are too large."""
         del msg
         error = sys.exception()
         hint = getattr(error, "error_status_hint", 400)
@@ -249,12 +249,12 @@ class GuardedConnection(H11Protocol):
 
     def _wait_for_headers(self) -> None:
         self._stop_waiting()
-        self._impatience = self.loop.call_later(self.header_seconds, self._give_up)
+        self._header_timer = self.loop.call_later(self.header_seconds, self._give_up)
 
     def _stop_waiting(self) -> None:
-        if self._impatience is not None:
-            self._impatience.cancel()
-            self._impatience = None
+        if self._header_timer is not None:
+            self._header_timer.cancel()
+            self._header_timer = None
 
     def _give_up(self) -> None:
         if not self.transport.is_closing():
@@ -262,21 +262,21 @@ class GuardedConnection(H11Protocol):
         self._watch_rest()
 
     def _watch_rest(self) -> None:
-        """A connection that is closed stays until the client has read all: see that it does."""
-        if self._sending is None and self.transport.get_write_buffer_size():
+        """Watch a closed connection, which stays until the client has read everything."""
+        if self._send_timer is None and self.transport.get_write_buffer_size():
             self._watch_sending()
 
     def _watch_sending(self) -> None:
         left = self.transport.get_write_buffer_size()
-        self._sending = self.loop.call_later(self.send_seconds, self._check_sending, left)
+        self._send_timer = self.loop.call_later(self.send_seconds, self._check_sending, left)
 
     def _stop_sending(self) -> None:
-        if self._sending is not None:
-            self._sending.cancel()
-            self._sending = None
+        if self._send_timer is not None:
+            self._send_timer.cancel()
+            self._send_timer = None
 
     def _check_sending(self, left: int) -> None:
-        """End a connection whose client has read nothing; closing it would wait for the client."""
+        """Abort a connection whose client reads nothing; closing it would wait for the client."""
         if self.transport.get_write_buffer_size() < left:
             self._watch_sending()
         else:

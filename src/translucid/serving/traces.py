@@ -1,6 +1,6 @@
-"""The traces that a server keeps for a while, by ids that nobody can guess.
+"""Stored traces, under ids that nobody can guess, within limits of memory and time.
 
-Whoever has the id of a trace may read it: it is as good as a key, and made like one.
+The id of a trace gives access to it, so it is as random as a key.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from translucid.serving.problems import Fault, Problem, invalid_fields
 from translucid.serving.served_models import ServedModel
 
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")  # 128 bits, as `token_urlsafe` writes them
-# As objects, steps and search tree take so many times the room of their JSON (measured: 2.4).
+# As objects, steps and search tree take this many times the memory of their JSON (measured: 2.4).
 _OBJECTS = 3
 _MAX_SHOWN_ID = 40  # characters of a wrong id that a message repeats
 
@@ -34,7 +34,7 @@ _MAX_SHOWN_ID = 40  # characters of a wrong id that a message repeats
 class StoredTrace:
     """A trace, and what it was made with.
 
-    `body` is the JSON that tells all but the tensors; `without` are the heads that were off.
+    `body` is its JSON without the tensors; `without` are the disabled heads.
     """
 
     id: str
@@ -50,12 +50,12 @@ def new_id() -> str:
 
 
 def measure_bytes(stored: StoredTrace) -> int:
-    """Return the bytes that a trace takes: tensors, the JSON, and what that was made of."""
+    """Return the memory of a trace: its tensors, its JSON, and the objects behind the JSON."""
     return stored.trace.bytes + (1 + _OBJECTS) * len(stored.body)
 
 
 class TraceStore:
-    """Traces by id; the least used give way to new ones (see `bounded_store`)."""
+    """Traces by id, in a :class:`BoundedStore`."""
 
     def __init__(
         self, settings: ServingConfig, clock: Callable[[], float] = time.monotonic
@@ -73,7 +73,7 @@ class TraceStore:
 
     @property
     def bytes(self) -> int:
-        """What all traces take together."""
+        """Bytes of all traces together."""
         return self._store.bytes
 
     def add(self, stored: StoredTrace) -> None:
@@ -81,11 +81,11 @@ class TraceStore:
         self._store.put(stored.id, stored, measure_bytes(stored))
 
     def expire(self) -> None:
-        """Let go of traces that nobody has looked at for the time."""
+        """Drop traces that were not read for too long."""
         self._store.expire()
 
     def find(self, key: str) -> StoredTrace:
-        """Return a trace by its id, which counts as a use of it; a Problem where it is gone."""
+        """Return a trace by its id, which counts as a use; raise a Problem if it is gone."""
         stored = self._store.get(key) if _ID.fullmatch(key) else None
         if stored is None:
             shown = key if len(key) <= _MAX_SHOWN_ID else f"{key[:_MAX_SHOWN_ID]}…"
@@ -104,7 +104,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class _Kept(Generic[Value]):
-    """A value, what it takes, and when it was last used."""
+    """A value, its bytes, and when it was last used."""
 
     value: Value
     size: int
@@ -112,9 +112,9 @@ class _Kept(Generic[Value]):
 
 
 class BoundedStore(Generic[Key, Value]):
-    """Values by key, within so many bytes and so many values, each for a time after its last use.
+    """A least-recently-used cache with limits on bytes, count and seconds since the last use.
 
-    `clock` tells seconds; tests bring their own.
+    Values never change; any thread may use it. `clock` returns seconds; tests bring their own.
     """
 
     def __init__(
@@ -138,13 +138,13 @@ class BoundedStore(Generic[Key, Value]):
 
     @property
     def bytes(self) -> int:
-        """What all values take together."""
+        """Bytes of all values together."""
         with self._lock:
             self._drop_old()
             return self._bytes
 
     def put(self, key: Key, value: Value, size: int) -> None:
-        """Keep a value of so many bytes; others give way, and it is kept even if it is alone."""
+        """Store a value of `size` bytes; others are dropped, and it is kept even if too large."""
         with self._lock:
             self._drop(key)
             self._drop_old()
@@ -156,7 +156,7 @@ class BoundedStore(Generic[Key, Value]):
             self._bytes += size
 
     def get(self, key: Key) -> Value | None:
-        """Return a value, which counts as a use of it, or None where it is not kept."""
+        """Return a value, which counts as a use, or None if it is not stored."""
         with self._lock:
             self._drop_old()
             kept = self._kept.get(key)
@@ -167,7 +167,7 @@ class BoundedStore(Generic[Key, Value]):
             return kept.value
 
     def expire(self) -> None:
-        """Let go of what was not used for the time."""
+        """Drop values that were not used for too long."""
         with self._lock:
             self._drop_old()
 
@@ -187,7 +187,7 @@ class BoundedStore(Generic[Key, Value]):
 
 @contextmanager
 def report_too_large() -> Iterator[None]:
-    """Turn the refusal of a trace into a problem that speaks of this server's limit."""
+    """Convert TraceTooLargeError into a Problem that names this server's limit."""
     try:
         yield
     except TraceTooLargeError as error:
@@ -195,7 +195,7 @@ def report_too_large() -> Iterator[None]:
 
 
 def _describe_too_large(error: TraceTooLargeError) -> str:
-    """Say how large a trace would be, what is allowed and what would do."""
+    """Say how large a trace would be, what is allowed and what would fit."""
     light = ""
     if error.level == "full" and error.light <= error.limit:
         light = f'take level "light" (about {_megabytes(error.light)}), or '
@@ -239,7 +239,7 @@ def encode_tensor(trace: Trace, name: str, at: str | None) -> TensorBytes:
 
 
 def parse_indices(at: str | None, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the leading indices that a request names, each within its dimension."""
+    """Parse leading indices such as `1,0`, each within its dimension."""
     if at is None:
         return ()
     if not _INDICES.fullmatch(at):

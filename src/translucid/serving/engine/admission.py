@@ -24,11 +24,11 @@ from translucid.serving.engine.cancellation import Ticket
 
 
 class Refused(TranslucidError):  # noqa: N818 - nothing is wrong with the request
-    """A request that is not answered although nothing is wrong with it."""
+    """A sound request that the server cannot answer now."""
 
 
 class Full(Refused):
-    """As much is waiting as may wait; try again after some seconds."""
+    """The queue is full; try again after some seconds."""
 
     def __init__(self, what: str, waiting: int, most: int, retry_after: int) -> None:
         self.retry_after = retry_after
@@ -59,7 +59,7 @@ class Draining(Refused):
 
 
 class Admission:
-    """Lets requests in until told to stop, and knows how many have not been answered yet."""
+    """Admit requests until the server drains, and count those not answered yet."""
 
     def __init__(self, emit: EmitEngineEvent) -> None:
         self.draining = False
@@ -74,9 +74,9 @@ class Admission:
 
     @contextmanager
     def admit(self, request: Request, refuse: Callable[[], None]) -> Iterator[Ticket]:
-        """Give a request its ticket, which is over when the block is left, however it is left.
+        """Give a request its ticket, which is cancelled when the block is left, however it is left.
 
-        `refuse` raises :class:`Full` where there is no room.
+        `refuse` raises :class:`Full` if the queue is full.
         """
         began = time.monotonic()
         outcome: Outcome = "failed"
@@ -100,7 +100,7 @@ class Admission:
             self._emit(RequestEnded(request, outcome, time.monotonic() - began))
 
     async def drain(self) -> None:
-        """Let nobody in any more; wait until all who are in have been answered."""
+        """Refuse new requests; wait until all admitted ones have been answered."""
         self.draining = True
         await self._empty.wait()
 
@@ -126,10 +126,10 @@ Outcome: TypeAlias = Literal["done", "failed", "rejected", "timed out", "cancell
 
 @dataclass(frozen=True)
 class BatchDone:
-    """A batch that was worked on.
+    """A batch that was computed.
 
     `tokens` are those of the sources, `padding` is the share of the batch's cells that held none,
-    `written` the tokens of all hypotheses returned. `abandoned`: everybody who had asked was gone.
+    `written` the tokens of all hypotheses returned. `cancelled`: all of its requests were.
     """
 
     kind: Kind
@@ -143,7 +143,7 @@ class BatchDone:
 
 @dataclass(frozen=True)
 class RequestEnded:
-    """A request that was answered, refused or given up, so many seconds after it had come."""
+    """A request that was answered, refused or cancelled, this many seconds after its arrival."""
 
     request: Request
     outcome: Outcome

@@ -50,7 +50,7 @@ from translucid.serving.engine.tasks import Task
 
 @dataclass(frozen=True)
 class Failed:
-    """Takes the place of a result where there is none, and says why."""
+    """The result of a task that failed."""
 
     error: Exception
 
@@ -58,12 +58,12 @@ class Failed:
 Result: TypeAlias = Any | Failed
 Done: TypeAlias = Future[tuple[list[Result], BatchDone]]
 
-MAX_RETRY_SECONDS = 60  # seconds; a longer estimate is not worth much
-_DECAY = 0.9  # weight of what was before in the running mean of the pace
+MAX_RETRY_SECONDS = 60  # longer estimates are unreliable
+_DECAY = 0.9  # weight of the past in the running mean of the throughput
 
 
 class Batcher:
-    """Does the tasks of many requests in batches, in threads of its own."""
+    """Run the tasks of many requests in batches, in a pool of threads."""
 
     def __init__(
         self, workers: int, limits: BatchLimits, queue_size: int, emit: EmitEngineEvent
@@ -82,17 +82,17 @@ class Batcher:
 
     @property
     def waiting(self) -> int:
-        """Number of sentences that wait."""
+        """Number of sentences in the queue."""
         return len(self._queue)
 
     def refuse(self) -> None:
-        """Raise :class:`Full` if as many sentences wait as may."""
+        """Raise :class:`Full` if the queue is full."""
         if len(self._queue) >= self._queue_size:
             seconds = self._throughput.seconds(self._queue.tokens)
             raise Full("sentences", len(self._queue), self._queue_size, seconds)
 
     async def run(self, ticket: Ticket, tasks: Sequence[Task]) -> list[Any]:
-        """Return the results of some tasks; when it is cancelled, those that wait are dropped."""
+        """Return the results of some tasks; on cancellation, drop those still in the queue."""
         if not tasks:
             return []
         pending = self._queue.add(ticket, tasks)
@@ -107,11 +107,11 @@ class Batcher:
                 self._queue.drop(ticket)
 
     async def close(self) -> None:
-        """Stop the threads; what they still work on ends first."""
+        """Stop the threads after the batches in progress."""
         await asyncio.to_thread(self._threads.shutdown)
 
     def _schedule_dispatch(self) -> None:
-        """Give free threads work as soon as all that has arrived with this request is in line."""
+        """Dispatch once all tasks that arrived together with this request are in the queue."""
         if not self._is_dispatch_scheduled:
             self._is_dispatch_scheduled = True
             self._loop.call_soon(self._dispatch)
@@ -125,29 +125,29 @@ class Batcher:
             future.add_done_callback(partial(self._report_done, batch))
 
     def _report_result(self, one: QueuedTask, result: Result) -> None:
-        """Hand a result over, from a thread, while the rest of its batch is under way."""
+        """Deliver a result early, from a thread, while the rest of its batch is running."""
         self._loop.call_soon_threadsafe(self._deliver, one, result)
 
     def _report_done(self, batch: list[QueuedTask], done: Done) -> None:
-        """Tell the event loop, from a thread, that a batch is done."""
+        """Report to the event loop, from a thread, that a batch is done."""
         self._loop.call_soon_threadsafe(self._finish_batch, batch, done)
 
     def _finish_batch(self, batch: list[QueuedTask], done: Done) -> None:
-        """Take the results of a batch; the thread has its next batch before they are looked at."""
+        """Give the free thread its next batch, then deliver the results of this one."""
         self._free_workers += 1
         self._dispatch()
-        results, told = done.result()
+        results, event = done.result()
         for one, result in zip(batch, results, strict=True):
             self._deliver(one, result)
         self._throughput.record(
-            sum(one.task.length * one.task.copies for one in batch), told.seconds
+            sum(one.task.length * one.task.copies for one in batch), event.seconds
         )
-        self._emit(told)
+        self._emit(event)
 
     def _deliver(self, one: QueuedTask, result: Result) -> None:
-        """Put a result at its place; the last one of a request ends its waiting."""
+        """Store a result; the last one of a request completes its future."""
         future = self._futures.get(one.pending)
-        if future is None or future.done():  # its owner has gone, or another sentence has failed
+        if future is None or future.done():  # its client has gone, or another sentence has failed
             return
         if isinstance(result, Failed):
             future.set_exception(result.error)
@@ -156,7 +156,7 @@ class Batcher:
 
 
 class Throughput:
-    """How fast work has been done lately, and so how long what waits will take."""
+    """Recent tokens per second, to estimate how long the queue will take."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
@@ -164,12 +164,12 @@ class Throughput:
         self._seconds = 0.0
 
     def record(self, tokens: int, seconds: float) -> None:
-        """Note a batch: its source tokens times the rows of each, and the time it took."""
+        """Record a batch: its source tokens times the rows of each, and its seconds."""
         self._tokens = _DECAY * self._tokens + tokens
         self._seconds = _DECAY * self._seconds + seconds
 
     def seconds(self, tokens: int) -> int:
-        """Return in how many whole seconds so much will be done, from 1 to a minute."""
+        """Return the whole seconds that this many tokens will take, from 1 to a minute."""
         if not self._tokens:
             return 1
         expected = tokens * self._seconds / self._tokens / self._workers
@@ -178,28 +178,28 @@ class Throughput:
 
 SENTENCES_PER_TURN = 16
 # Sentences up to this many times as long as the first one join it, or this many tokens longer:
-# who asks for a short sentence does not wait until a long one is done.
+# a short sentence must not wait for a long one.
 SIMILAR_RATIO = 2.0
 SIMILAR_TOKENS = 16
 
 
 @dataclass(frozen=True)
 class BatchLimits:
-    """How large a batch may be: sentences, and sentences × longest room × rows of each."""
+    """Size limits of a batch: sentences, and sentences × longest budgeted length × rows of each."""
 
     sentences: int
     tokens: int
 
 
 class PendingResults:
-    """The results of the tasks of one request, as they come in, each at its place."""
+    """The results of one request's tasks, in the order of the tasks."""
 
     def __init__(self, count: int) -> None:
         self.results: list[Any] = [None] * count
         self.missing = count
 
     def put(self, place: int, result: Any) -> bool:
-        """Put a result at its place, if it is not there yet; tell whether it was the last one."""
+        """Store a result unless it is there already; return whether it was the last one."""
         if self.results[place] is not None:
             return False
         self.results[place] = result
@@ -209,7 +209,7 @@ class PendingResults:
 
 @dataclass(frozen=True, eq=False)
 class QueuedTask:
-    """A task in the line: whose it is, its rank, and where its result belongs."""
+    """A task in the queue: its request, its rank, and where its result belongs."""
 
     task: Task
     ticket: Ticket
@@ -219,7 +219,7 @@ class QueuedTask:
 
 
 class TaskQueue:
-    """Tasks that wait, of all requests."""
+    """The waiting tasks of all requests."""
 
     def __init__(self) -> None:
         self._waiting: dict[QueuedTask, None] = {}
@@ -230,11 +230,11 @@ class TaskQueue:
 
     @property
     def tokens(self) -> int:
-        """Source tokens of all that wait, times the rows of each."""
+        """Source tokens of all waiting tasks, times the rows of each."""
         return sum(one.task.length * one.task.copies for one in self._waiting)
 
     def add(self, ticket: Ticket, tasks: Sequence[Task]) -> PendingResults:
-        """Let the tasks of a request wait; return where their results will be."""
+        """Queue the tasks of a request; return where their results will be."""
         pending = PendingResults(len(tasks))
         for place, task in enumerate(tasks):
             rank = (ticket.number + place // SENTENCES_PER_TURN, next(self._numbers))
@@ -242,11 +242,11 @@ class TaskQueue:
         return pending
 
     def drop(self, ticket: Ticket) -> None:
-        """Take out what nobody waits for any more."""
+        """Remove the tasks of a cancelled request."""
         self._take(one for one in tuple(self._waiting) if one.ticket is ticket)
 
     def take(self, limits: BatchLimits) -> list[QueuedTask]:
-        """Take out the first one, and those that are done together with it."""
+        """Remove and return the next batch."""
         return self._take(select_batch(tuple(self._waiting), limits))
 
     def _take(self, chosen: Iterable[QueuedTask]) -> list[QueuedTask]:
@@ -257,7 +257,7 @@ class TaskQueue:
 
 
 def select_batch(waiting: Sequence[QueuedTask], limits: BatchLimits) -> list[QueuedTask]:
-    """Return the one whose turn it is, and those that join it, the most similar lengths first."""
+    """Return the first task by rank and those that join it, the most similar lengths first."""
     first = min(waiting, key=lambda one: one.rank)
     longest_allowed = max(SIMILAR_RATIO * first.task.length, first.task.length + SIMILAR_TOKENS)
     others = sorted(
@@ -283,7 +283,7 @@ def select_batch(waiting: Sequence[QueuedTask], limits: BatchLimits) -> list[Que
 
 
 def padding_ratio(batch: Sequence[QueuedTask]) -> float:
-    """Return the share of a batch's cells that hold no token of a source."""
+    """Return the share of a batch's cells that are padding."""
     lengths = [one.task.length for one in batch]
     return 1 - sum(lengths) / (len(lengths) * max(lengths))
 
@@ -292,9 +292,9 @@ Report: TypeAlias = Callable[[QueuedTask, Any], None]
 
 
 def run_batch(batch: Sequence[QueuedTask], report: Report) -> tuple[list[Result], BatchDone]:
-    """Return the result of each task of a batch, and what to note of the whole.
+    """Return the result of each task of a batch, and the event that describes the batch.
 
-    Results that are certain before the batch is done are told at once.
+    Results that are final before the batch is done are reported at once.
     """
     begin = time.perf_counter()
     work = batch[0].task.work
@@ -303,7 +303,7 @@ def run_batch(batch: Sequence[QueuedTask], report: Report) -> tuple[list[Result]
             results = _run_tasks(batch, report)
     except WorkCancelled as cancelled:
         results = [Failed(cancelled)] * len(batch)
-    told = BatchDone(
+    event = BatchDone(
         kind=work.kind,
         rows=len(batch),
         tokens=sum(one.task.length for one in batch),
@@ -312,7 +312,7 @@ def run_batch(batch: Sequence[QueuedTask], report: Report) -> tuple[list[Result]
         seconds=time.perf_counter() - begin,
         cancelled=all(one.ticket.is_cancelled for one in batch),
     )
-    return results, told
+    return results, event
 
 
 def _run_tasks(batch: Sequence[QueuedTask], report: Report) -> list[Result]:
@@ -324,7 +324,7 @@ def _run_tasks(batch: Sequence[QueuedTask], report: Report) -> list[Result]:
         )
     except WorkCancelled:
         raise
-    except Exception as error:  # whatever it is: it belongs to one sentence, not to its neighbours
+    except Exception as error:  # of one sentence, not of the whole batch
         if len(batch) == 1:
             return [Failed(error)]
     return [result for one in batch for result in _run_tasks([one], report)]

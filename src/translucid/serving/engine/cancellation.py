@@ -1,10 +1,10 @@
-"""Work that nobody waits for any more is given up: how a thread finds out.
+"""Cancel work that nobody waits for any more.
 
-Each request has a :class:`Ticket`. When its client goes away, or its time is over, the ticket says
-so; the thread that works for it looks at the ticket between two steps::
+Each request has a :class:`Ticket`. When its client disconnects, or its time is over, the ticket is
+cancelled; the thread that works for it checks the ticket between two steps::
 
-    event loop      ticket.leave()
-    thread          step   step   check_wanted() → Abandoned
+    event loop      ticket.cancel()
+    thread          step   step   check_cancelled() → WorkCancelled
 """
 
 from __future__ import annotations
@@ -19,52 +19,52 @@ from translucid.decoding.stepper import Stepper
 
 
 class WorkCancelled(Exception):  # noqa: N818 - nothing is wrong: nobody waits any more
-    """Ends work that nobody waits for; who works must let it pass."""
+    """Stops work that nobody waits for; do not catch it in the work."""
 
 
 class Ticket:
-    """A request's place among all: a number that grows, and whether its owner still waits."""
+    """A request's number in order of arrival, and whether it was cancelled."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.is_cancelled = False
 
     def cancel(self) -> None:
-        """Note that nobody waits for the answer any more."""
+        """Mark the request: nobody waits for its answer any more."""
         self.is_cancelled = True
 
 
-_working_for = threading.local()
+_current = threading.local()
 
 
 @contextmanager
 def cancellable_by(tickets: Sequence[Ticket]) -> Iterator[None]:
-    """Note for whom this thread works, until the block is left."""
-    _working_for.tickets = tickets
+    """Let these requests cancel what this thread does within the block, once all are cancelled."""
+    _current.tickets = tickets
     try:
         yield
     finally:
-        _working_for.tickets = ()
+        _current.tickets = ()
 
 
 def check_cancelled() -> None:
-    """Raise :class:`Abandoned` if nobody waits any more for what this thread works on.
+    """Raise :class:`WorkCancelled` if all requests that this thread works for are cancelled.
 
-    In a thread that works for nobody in particular it does nothing.
+    Outside :func:`cancellable_by` it does nothing.
     """
-    tickets: Sequence[Ticket] = getattr(_working_for, "tickets", ())
+    tickets: Sequence[Ticket] = getattr(_current, "tickets", ())
     if tickets and all(ticket.is_cancelled for ticket in tickets):
         raise WorkCancelled
 
 
 class CancellableStepper:
-    """A stepper that asks before each step whether anybody still waits."""
+    """A stepper that checks for cancellation before each step."""
 
     def __init__(self, stepper: Stepper) -> None:
         self._stepper = stepper
 
     def step(self, last_ids_N: Tensor) -> Tensor:
-        """Take a step if it is still wanted."""
+        """Take a step unless the work is cancelled."""
         check_cancelled()
         return self._stepper.step(last_ids_N)
 
@@ -74,6 +74,6 @@ class CancellableStepper:
 
     @property
     def attention_NS(self) -> Tensor:  # noqa: N802
-        """Where the newest step looked, if the stepper within shows it."""
+        """Attention of the newest step, if the wrapped stepper has it."""
         attention_NS: Tensor = getattr(self._stepper, "attention_NS")  # noqa: B009
         return attention_NS

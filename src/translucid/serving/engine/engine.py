@@ -3,8 +3,8 @@
 ::
 
     translate, score      micro-batches shared by all requests     batching.py
-    stream                one thread per stream                    ThreadPool, LatestItem
-    run                   one thread per job, such as a trace      ThreadPool
+    stream                one thread per stream                    BoundedThreadPool, LatestItem
+    run                   one thread per job, such as a trace      BoundedThreadPool
 
 Call all of it on the event loop on which the engine was made. When a client disconnects, the task
 that awaits its answer is cancelled: its sentences leave the queue, and a computation for nobody
@@ -35,20 +35,20 @@ from translucid.translator.scoring import scored
 
 Result = TypeVar("Result")
 
-# Texts of fewer characters are read on the event loop itself: in less time than a thread is called.
+# Texts of fewer characters are tokenized on the event loop: faster than in another thread.
 READ_AT_ONCE = 500
-READERS = 2  # threads that read longer ones
+READERS = 2  # threads that tokenize longer ones
 
 
 class Engine:
-    """Translates, streams, scores and runs single jobs for many clients at once."""
+    """Translate, stream, score and run single jobs for many clients at once."""
 
     def __init__(self, settings: EngineSettings, emit: EmitEngineEvent) -> None:
-        """Start without any thread; each is started when it is first needed."""
+        """Start no thread yet: each starts when it is first needed."""
         limits = BatchLimits(settings.batch_sentences, settings.batch_tokens)
         self._settings = settings
         self._admission = Admission(emit)
-        # A thread a batch: threads that share the small matrices of a step wait for each other.
+        # One thread per batch: threads that share the small matrices of a step wait for each other.
         workers = settings.workers or torch.get_num_threads()
         self._batcher = Batcher(workers, limits, settings.queue_size, emit)
         self._streams = BoundedThreadPool("streams", settings.streams, settings.queued_streams)
@@ -84,7 +84,7 @@ class Engine:
             at_once = _is_short(texts) and not (request.forbidden or request.keep or request.terms)
             batch: TranslationBatch = await self._read(ticket, read, at_once)
             self._check(batch)
-            self._batcher.refuse()  # while it was read, others may have filled the queue
+            self._batcher.refuse()  # others may have filled the queue in the meantime
             found = await self._batcher.run(ticket, search_tasks(batch.searcher, batch.inputs))
             choices = batch.choose(found)
             weights = None
@@ -120,10 +120,10 @@ class Engine:
         request: TranslationRequest | None = None,
         **options: Any,
     ) -> AsyncGenerator[Partial, None]:
-        """Translate a text and yield what there is as it goes; the last one has everything.
+        """Translate a text and yield partial translations; the last one is complete.
 
-        What is wrong with the request is raised before anything is yielded. Where partials come
-        faster than they are taken, the newest takes the place of those before it.
+        Errors in the request are raised before the first item. Where partials arrive faster than
+        they are taken, the newest replaces those before it.
         """
         latest: LatestItem[Partial] = LatestItem()
 
@@ -138,9 +138,9 @@ class Engine:
                 yield item
 
     async def run(self, work: Callable[..., Result], *args: object) -> Result:
-        """Return what `work(*args)` returns, done in one of a few threads for single jobs.
+        """Return what `work(*args)` returns, run in one of a few threads for single jobs.
 
-        Work that takes long calls `abandoning.check_wanted` now and then.
+        Long work should call `cancellation.check_cancelled` now and then.
         """
         async with self._admit("job", self._jobs.refuse) as ticket:
             return await self._jobs.run(ticket, partial(work, *args))
@@ -152,11 +152,11 @@ class Engine:
             await threads.close()
 
     async def _read(self, ticket: Ticket, work: Callable[[], Result], at_once: bool) -> Result:
-        """Turn texts into tokens or back, on the event loop where that takes next to no time."""
+        """Tokenize or detokenize, on the event loop where that takes next to no time."""
         return work() if at_once else await self._readers.run(ticket, work)
 
     def _check(self, batch: TranslationBatch) -> None:
-        """Refuse what characters do not bound: many short lines, and terms that take many rows."""
+        """Refuse what limits on characters do not catch: many short lines, and long terms."""
         inputs, most = batch.inputs, self._settings.max_term_tokens
         self._check_count(len(inputs))
         tokens = max((sum(map(len, item.terms)) for item in inputs), default=0)
@@ -178,7 +178,7 @@ class Engine:
     async def _admit(
         self, request: Request, refuse: Callable[[], None]
     ) -> AsyncGenerator[Ticket, None]:
-        """Admit a request, and give it up when its time is over."""
+        """Admit a request, and cancel it at its deadline."""
         with self._admission.admit(request, refuse) as ticket:
             async with self._timeout_at(self._deadline()):
                 yield ticket
@@ -186,11 +186,11 @@ class Engine:
     async def _follow(
         self, ticket: Ticket, latest: LatestItem[Partial], work: Callable[[], Partial]
     ) -> AsyncGenerator[Partial, None]:
-        """Yield what a thread tells, and last what it returns."""
+        """Yield what a thread reports, and last what it returns."""
         deadline = self._deadline()
         working = asyncio.ensure_future(self._streams.run(ticket, work))
         working.add_done_callback(lambda _: latest.end())
-        # What it ends with after the client has gone is nobody's, and is not for the log.
+        # Retrieve the exception of a disconnected client's work, so that asyncio does not log it.
         working.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             while True:
@@ -208,7 +208,7 @@ class Engine:
 
     @asynccontextmanager
     async def _timeout_at(self, deadline: float) -> AsyncGenerator[None, None]:
-        """Give the block up at a time of the event loop's clock."""
+        """Cancel the block at a time of the event loop's clock."""
         try:
             async with asyncio.timeout_at(deadline) as limit:
                 yield
@@ -219,15 +219,15 @@ class Engine:
 
 
 def _is_short(texts: Sequence[str]) -> bool:
-    """Tell whether reading some texts takes next to no time."""
+    """Return whether tokenizing some texts takes next to no time."""
     return sum(map(len, texts)) < READ_AT_ONCE
 
 
-RETRY_AFTER = 2  # seconds; how long a single job takes is anybody's guess
+RETRY_AFTER = 2  # seconds; nobody can tell how long a single job takes
 
 
 class BoundedThreadPool:
-    """A bounded number of threads, and of jobs that wait for one."""
+    """A few threads, and a bounded queue of jobs that wait for one."""
 
     def __init__(self, what: str, threads: int, queue_size: int) -> None:
         self._what, self._count, self._queue_size = what, threads, queue_size
@@ -243,15 +243,15 @@ class BoundedThreadPool:
         return max(0, self._under_way - self._count)
 
     def refuse(self) -> None:
-        """Raise :class:`Full` if every thread is taken and as many jobs wait as may."""
+        """Raise :class:`Full` if every thread is busy and the queue is full."""
         if self._under_way >= self._count + self._queue_size:
             raise Full(self._what, self.waiting, self._queue_size, RETRY_AFTER)
 
     async def run(self, ticket: Ticket, work: Callable[[], Result]) -> Result:
         """Return what some work returns.
 
-        When it is cancelled while it waits, it is never begun; when it is under way, its thread is
-        free again once the work has asked whether it is still wanted, or has ended.
+        Work that is cancelled while it waits never starts; running work stops at its next
+        `check_cancelled`.
         """
         self._under_way += 1
         future = self._threads.submit(_run_job, ticket, work)
@@ -265,7 +265,7 @@ class BoundedThreadPool:
         self._under_way -= 1
 
     async def close(self) -> None:
-        """Stop the threads; what they still work on ends first."""
+        """Stop the threads after the work in progress."""
         await asyncio.to_thread(self._threads.shutdown)
 
 
@@ -279,7 +279,11 @@ Item = TypeVar("Item")
 
 
 class LatestItem(Generic[Item]):
-    """A place for one item, put there by a thread and taken by the event loop."""
+    """The newest item of a thread, for the event loop to send on.
+
+    Where the loop is slower than the thread, because a client reads slowly, a newer item replaces
+    the one not taken yet. So a stream needs no more memory than one item.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -288,17 +292,17 @@ class LatestItem(Generic[Item]):
         self._news = asyncio.Event()
 
     def put(self, item: Item) -> None:
-        """Put an item there, from a thread; it ends here if nobody waits any more."""
+        """Replace the item, from a thread; raise WorkCancelled if nobody waits any more."""
         check_cancelled()
         self._loop.call_soon_threadsafe(self._set, item)
 
     def end(self) -> None:
-        """Note, on the event loop, that no item will follow."""
+        """Mark the end, on the event loop: no item will follow."""
         self._ended = True
         self._news.set()
 
     async def take(self) -> Item | None:
-        """Wait for an item and take it; return None when there is none and none will follow."""
+        """Wait for an item and take it; return None at the end."""
         while self._item is None and not self._ended:
             self._news.clear()
             await self._news.wait()

@@ -1,6 +1,6 @@
-"""What is done in batches: searching for translations, aligning them, scoring given ones.
+"""Tasks that run in batches: search for translations, align them, score given ones.
 
-A task is one sentence. Tasks whose `work` is equal may be done together, whoever asked for them.
+A task is one sentence. Tasks of equal `work` may share a batch, whichever requests they are from.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from translucid.translator.scoring import Pair, score_pairs
 from translucid.translator.searching import DecoderInput, Searcher
 
 Report: TypeAlias = Callable[[int, Any], None]
-"""Given the place of an input in its batch, and its result."""
+"""Called with the index of an input in its batch, and its result."""
 
 
 class Work(Protocol):
-    """What is done with a batch; it can be compared and hashed."""
+    """What to compute for a batch; comparable and hashable."""
 
     @property
     def kind(self) -> Kind:
-        """What this work is called in metrics."""
+        """Its name in metrics."""
 
     def run(self, inputs: Sequence[Any], report: Report) -> Sequence[Any]:
-        """Return the result of each input; tell those that are certain before the rest is."""
+        """Return the result of each input; report early those that are final before the rest."""
 
     def written(self, result: Any) -> int:
-        """Return how many tokens of the target one result took."""
+        """Return the number of target tokens in a result."""
 
 
 @dataclass(frozen=True)
 class Task:
     """One sentence: what to do with it, its length in tokens, and the rows it takes in a batch.
 
-    `reach` is how many tokens a row may come to write, where it writes any.
+    `max_output_length` is the most tokens that a row may generate.
     """
 
     work: Work
@@ -52,7 +52,7 @@ class Task:
 
     @property
     def budgeted_length(self) -> int:
-        """Tokens to reckon with in each row: few go to their limit, but who asks can force it."""
+        """Tokens to budget per row: few outputs reach their limit, but a client can force it."""
         return max(self.length, self.max_output_length // 2)
 
 
@@ -68,7 +68,7 @@ class SearchWork:
     kind: Kind = "search"
 
     def run(self, inputs: Sequence[DecoderInput], report: Report) -> list[list[Hypothesis]]:
-        """Return the hypotheses of each sentence; stop early if nobody waits any more."""
+        """Return the hypotheses of each sentence; stop early when cancelled."""
         return self.searcher.find(inputs, None, CancellableStepper, report)
 
     def written(self, result: list[Hypothesis]) -> int:
@@ -85,9 +85,9 @@ class AlignWork:
 
     def run(self, inputs: Sequence[tuple[Tokens, Tokens]], report: Report) -> list[Any]:
         """Return the weights_TS of each pair."""
-        del report  # all are certain at once
+        del report  # all are final at once
         sources, targets = zip(*inputs, strict=True)
-        # What is a view of the whole batch would keep all of it in memory.
+        # A view would keep the whole batch in memory.
         return [
             weights_TS.clone() for weights_TS in soft_alignments(self.members, sources, targets)
         ]
@@ -106,7 +106,7 @@ class ScoreWork:
 
     def run(self, inputs: Sequence[Pair], report: Report) -> list[list[float]]:
         """Return log P of every token of each target."""
-        del report  # all are certain at once
+        del report  # all are final at once
         return score_pairs(self.members, inputs)
 
     def written(self, result: list[float]) -> int:

@@ -101,7 +101,7 @@ _SOON = {"Retry-After": "1"}
 
 
 def describe_problem(name: str) -> dict[str, object]:
-    """Return what a kind of problem means, or a Problem where there is none of that name."""
+    """Return the meaning of a type of problem; raise a Problem if there is none of that name."""
     kind = PROBLEM_TYPES.get(name)
     if kind is None:
         raise Problem("not-found", f"no problem is called {name[:60]!r}; /docs lists all of them")

@@ -1,4 +1,4 @@
-"""Endpoints that look into a translation: make a trace, read it, read its tensors, its lenses."""
+"""Endpoints that look inside a translation: traces, their tensors and lenses, the next token."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def router(state: ServerState) -> APIRouter:
 
 
 def _render_page(stored: StoredTrace, address: str) -> bytes:
-    """Return the page of a trace, by the network that made it."""
+    """Return the saved page of a trace, by the network that made it."""
     translator = _disable_heads(stored.served, stored.without)
     target = str(json.loads(stored.body)["target"])
     page = saved_page(
@@ -194,7 +194,7 @@ def _render_page(stored: StoredTrace, address: str) -> bytes:
 def _make_trace(
     served: ServedModel, body: TraceBody, search: SearchConfig, max_bytes: int
 ) -> StoredTrace:
-    """Make a trace, and all that is told of it."""
+    """Make a trace and its JSON."""
     heads = tuple(AttentionHead(head.side, head.layer, head.head) for head in body.without)
     target = served.target(body.source, body.target, [body.text])
     trace = explain(
@@ -224,12 +224,12 @@ def _read_lenses(stored: StoredTrace) -> dict[str, Any]:
 
 
 def cache_headers(tag: str) -> dict[str, str]:
-    """Return the headers of what never changes."""
+    """Return the headers of an answer that never changes."""
     return {"ETag": f'"{tag}"', "Cache-Control": _IMMUTABLE}
 
 
 def not_modified(request: Request, tag: str) -> Response | None:
-    """Return the answer to a client that has this already, or None."""
+    """Return a 304 for a client that has this already, or None."""
     known = request.headers.get("if-none-match", "")
     tags = {one.strip().removeprefix("W/") for one in known.split(",")}
     return Response(None, 304, cache_headers(tag)) if f'"{tag}"' in tags or "*" in tags else None

@@ -148,7 +148,7 @@ async def _events(
     partials: AsyncGenerator[Partial, None],
     request_id: str,
 ) -> AsyncGenerator[ServerEvent, None]:
-    """Yield what a stream tells; what goes wrong on the way is told too, for the 200 is sent."""
+    """Yield the events of a stream, errors included, because status 200 was already sent."""
     try:
         yield _event(state, served, target, first)
         async for partial in partials:
@@ -172,7 +172,7 @@ def _event(state: ServerState, served: ServedModel, target: str, partial: Partia
 
 
 def source_language(served: ServedModel, body: str | None, target: str) -> str | None:
-    """Return the language of the texts: the one named, or the only one that it can be."""
+    """Return the language of the texts: the given one, or the only possible one."""
     sources = [one for one, other in served.translator.directions if other == target]
     return body or (sources[0] if len(sources) == 1 else None)
 
@@ -189,7 +189,7 @@ def check_alignments(translations: Sequence[Translation], most: int) -> None:
 
 
 def translation_json(translation: Translation) -> dict[str, Any]:
-    """Return everything that is known of a translation."""
+    """Return a translation as JSON."""
     alignment = translation.alignment
     return {
         "source": translation.source,
@@ -215,7 +215,7 @@ def _alignment_json(alignment: Alignment) -> dict[str, Any]:
 
 
 def partial_json(partial: Partial) -> dict[str, Any]:
-    """Return what a stream tells of a translation under way."""
+    """Return a partial translation of a stream as JSON."""
     return {"stable": partial.stable, "tail": partial.tail, "beams": partial.beams}
 
 
@@ -226,20 +226,20 @@ _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 @dataclass(frozen=True)
 class ServerEvent:
-    """One event: its name, and what it tells as JSON, which has no line ends."""
+    """A server-sent event: its name, and its data as JSON, which has no line breaks."""
 
     name: str
     data: Any
 
     def encode(self) -> bytes:
-        """Return the event as it is sent."""
+        """Return the bytes to send."""
         return b"event: %s\ndata: %s\n\n" % (self.name.encode(), to_json(self.data))
 
 
 def event_stream(events: AsyncGenerator[ServerEvent, None], heartbeat: float) -> StreamingResponse:
-    """Return an answer that sends events as they come, and a comment where none comes for long.
+    """Return a response that sends events as they come, and a comment where none comes for long.
 
-    When the client goes away, the generator of the events is closed.
+    When the client disconnects, the generator of the events is closed.
     """
     return StreamingResponse(_encode(events, heartbeat), 200, _HEADERS, EVENT_STREAM)
 
@@ -267,7 +267,7 @@ async def _encode(
 
 
 async def _next_event(coming: asyncio.Future[ServerEvent]) -> ServerEvent | None:
-    """Return an event that has come, or None at the end of all."""
+    """Return the next event, or None at the end."""
     try:
         return await coming
     except StopAsyncIteration:
