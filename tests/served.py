@@ -16,12 +16,12 @@ import httpx
 from fastapi import FastAPI
 
 from small_translators import write_random_model, write_taught_model
-from translucid.serving.access import Access, names_of
 from translucid.serving.app import create_app
+from translucid.serving.auth import Access, allowed_hosts
+from translucid.serving.config import ServingConfig
 from translucid.serving.page import STATIC
-from translucid.serving.running import bound_socket, server_of
-from translucid.serving.served_models import Served, ServedModels
-from translucid.serving.settings import ServingConfig
+from translucid.serving.served_models import ServedModel, ServedModels
+from translucid.serving.server import bind_socket, build_server
 from translucid.serving.state import ServerState
 from translucid.translator import Translator, load
 
@@ -49,7 +49,7 @@ def random_network() -> Translator:
 
 def both_models() -> ServedModels:
     """Return the two models as they are served, the taught one first."""
-    return ServedModels([Served("taught", taught()), Served("random", random_network())])
+    return ServedModels([ServedModel("taught", taught()), ServedModel("random", random_network())])
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,12 @@ def serving(
         models or both_models(),
         ServingConfig(workers=1, **(settings or {})),
         runs_of([]),
-        access or Access(hosts=names_of("127.0.0.1", [])),
+        access or Access(hosts=allowed_hosts("127.0.0.1", [])),
         page,
     )
     started = threading.Event()
-    server = server_of(app, lambda line: started.set() if line.startswith("Serving") else None)
-    with bound_socket("127.0.0.1", 0) as bound:
+    server = build_server(app, lambda line: started.set() if line.startswith("Serving") else None)
+    with bind_socket("127.0.0.1", 0) as bound:
         port = bound.getsockname()[1]
         thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
         thread.start()

@@ -61,9 +61,9 @@ def main() -> None:
     """Write both files."""
     from translucid.built_in import DEFAULT
     from translucid.serving.app import create_app
+    from translucid.serving.config import ServingConfig
     from translucid.serving.runs import Runs
     from translucid.serving.served_models import ServedModels
-    from translucid.serving.settings import ServingConfig
 
     app = create_app(ServedModels.load([(None, DEFAULT)]), ServingConfig(), Runs())
     document = page_document(app.openapi())

@@ -35,7 +35,7 @@ def endpoints() -> tuple[list[str], list[str]]:
     from served import both_models
     from translucid.cli.serve_runs import runs_of
     from translucid.serving.app import create_app
-    from translucid.serving.settings import ServingConfig
+    from translucid.serving.config import ServingConfig
 
     app = create_app(both_models(), ServingConfig(), runs_of([]))
     document: dict[str, Any] = app.openapi()
@@ -57,7 +57,7 @@ def settings() -> list[str]:
     from translucid.config import ModelConfig
     from translucid.data.prepare import PrepareConfig
     from translucid.decoding.settings import SearchConfig
-    from translucid.serving.settings import ServingConfig
+    from translucid.serving.config import ServingConfig
     from translucid.training.config import TrainingConfig
 
     configs = (ModelConfig, TrainingConfig, PrepareConfig, SearchConfig, ServingConfig)

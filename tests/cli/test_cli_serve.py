@@ -28,9 +28,9 @@ from translucid.cli.serve_runs import runs_of
 from translucid.cli.serve_settings import settings_of
 from translucid.errors import ConfigError, InputError, MissingPackageError
 from translucid.serving.app import create_app
-from translucid.serving.running import address_of, bound_socket, run
+from translucid.serving.config import ServingConfig
 from translucid.serving.served_models import ServedModels
-from translucid.serving.settings import ServingConfig
+from translucid.serving.server import bind_socket, run, server_url
 
 LIMIT = 120.0
 
@@ -40,7 +40,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_random_model(tmp_path_factory.mktemp("served") / "nonsense")
 
 
-def refusal(*arguments: str) -> tuple[int, str]:
+def problem_response(*arguments: str) -> tuple[int, str]:
     """Return exit code and message of a command that fails."""
     result = CliRunner().invoke(app, ["serve", *arguments])
     if isinstance(result.exception, errors.TranslucidError):
@@ -155,7 +155,7 @@ def test_exit_codes(model: Path, number: int, code: int) -> None:
 
     application = create_app(ServedModels.load([(None, model)]), ServingConfig(), runs_of([]))
     before = signal.getsignal(number)
-    with bound_socket("127.0.0.1", 0) as bound:
+    with bind_socket("127.0.0.1", 0) as bound:
         assert run(application, bound, tell) == code
     assert told[0].startswith("Serving nonsense (fr→en) at http://127.0.0.1:")
     assert told[1].startswith("Shutting down (requests still being answered: 0)")
@@ -178,10 +178,10 @@ def test_a_second_signal_does_not_wait(model: Path) -> None:
 
 
 def test_a_port_that_is_taken(model: Path) -> None:
-    with bound_socket("127.0.0.1", 0) as taken:
+    with bind_socket("127.0.0.1", 0) as taken:
         taken.listen()
         port = taken.getsockname()[1]
-        code, message = refusal("-m", str(model), "--port", str(port))
+        code, message = problem_response("-m", str(model), "--port", str(port))
     assert code == 1
     assert f"port {port} of 127.0.0.1 is taken by another program" in message
     assert "--port (0: any that is free)" in message
@@ -209,7 +209,7 @@ def test_a_port_that_is_taken(model: Path) -> None:
 )
 def test_what_cannot_be_served(model: Path, arguments: list[str], code: int, words: str) -> None:
     filled = [str(model) if argument == "MODEL" else argument for argument in arguments]
-    found, message = refusal(*filled)
+    found, message = problem_response(*filled)
     assert words in message
     assert found == code
 
@@ -258,11 +258,11 @@ def test_origins_are_as_browsers_send_them() -> None:
 
 
 def test_addresses_are_written_as_browsers_take_them() -> None:
-    with bound_socket("127.0.0.1", 0) as bound:
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address_of(bound))
+    with bind_socket("127.0.0.1", 0) as bound:
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", server_url(bound))
     if socket.has_ipv6:
-        with bound_socket("::1", 0) as bound:
-            assert re.fullmatch(r"http://\[::1\]:\d+", address_of(bound))
+        with bind_socket("::1", 0) as bound:
+            assert re.fullmatch(r"http://\[::1\]:\d+", server_url(bound))
 
 
 def test_the_page_of_docs_and_help_have_the_defaults() -> None:

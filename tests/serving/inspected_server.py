@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 from small_traces import random_translator, taught_translator
 from translucid.cli.serve_runs import runs_of
 from translucid.serving.app import create_app
-from translucid.serving.served_models import Served, ServedModels
-from translucid.serving.settings import ServingConfig
+from translucid.serving.config import ServingConfig
+from translucid.serving.served_models import ServedModel, ServedModels
 from translucid.translator import Translator
 
 
@@ -35,9 +35,9 @@ def running(*, runs: Sequence[Path] = (), **settings: Any) -> Iterator[TestClien
         taught_translator().generation,
     )
     models = [
-        Served("taught", taught_translator()),
-        Served("tagged", tagged_translator()),
-        Served("both", both),
+        ServedModel("taught", taught_translator()),
+        ServedModel("tagged", tagged_translator()),
+        ServedModel("both", both),
     ]
     app = create_app(ServedModels(models), ServingConfig(**settings), runs_of(runs))
     with TestClient(app, base_url="http://localhost") as client:

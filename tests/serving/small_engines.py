@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from small_translators import write_random_model, write_taught_model
-from translucid.serving.abandoning import check_wanted
-from translucid.serving.engine import Engine
-from translucid.serving.engine_events import BatchDone, EngineEvent, Kind, RequestEnded
-from translucid.serving.engine_settings import EngineSettings
-from translucid.serving.served_models import Served
-from translucid.serving.tasks import Task, Tell
+from translucid.serving.config import EngineSettings
+from translucid.serving.engine.admission import BatchDone, EngineEvent, Kind, RequestEnded
+from translucid.serving.engine.cancellation import check_cancelled
+from translucid.serving.engine.engine import Engine
+from translucid.serving.engine.tasks import Report, Task
+from translucid.serving.served_models import ServedModel
 from translucid.translator import load
 
 Result = TypeVar("Result")
@@ -26,22 +26,22 @@ LIMIT = 60  # seconds after which a test that waits for something has failed
 
 
 @cache
-def taught() -> Served:
+def taught() -> ServedModel:
     """A model that says twelve French words in English, in reverse."""
     with tempfile.TemporaryDirectory() as folder:
-        return Served("taught", load(write_taught_model(Path(folder) / "taught")))
+        return ServedModel("taught", load(write_taught_model(Path(folder) / "taught")))
 
 
 @cache
-def babbling() -> Served:
+def babbling() -> ServedModel:
     """A model that was never trained, into two languages by tags: it may write anything."""
     languages = {"directions": [("fr", "en"), ("en", "fr")], "tags": {"en": 4, "fr": 5}}
     with tempfile.TemporaryDirectory() as folder:
         path = write_random_model(Path(folder) / "babbling", generation=languages)
-        return Served("babbling", load(path))
+        return ServedModel("babbling", load(path))
 
 
-class Told(list[EngineEvent]):
+class RecordedEvents(list[EngineEvent]):
     """What an engine told."""
 
     @property
@@ -54,9 +54,9 @@ class Told(list[EngineEvent]):
 
 
 @asynccontextmanager
-async def running(told: Told | None = None, **settings: Any) -> AsyncIterator[Engine]:
+async def running(told: RecordedEvents | None = None, **settings: Any) -> AsyncIterator[Engine]:
     """An engine that is drained at the end."""
-    engine = Engine(EngineSettings(**settings), (Told() if told is None else told).append)
+    engine = Engine(EngineSettings(**settings), (RecordedEvents() if told is None else told).append)
     try:
         yield engine
     finally:
@@ -96,11 +96,11 @@ class Gated:
     seen: list[list[int]] = field(default_factory=list, compare=False)
     kind: Kind = "search"
 
-    def do(self, inputs: Sequence[int], tell: Tell) -> list[int]:
-        del tell
+    def run(self, inputs: Sequence[int], report: Report) -> list[int]:
+        del report
         self.seen.append(list(inputs))
         while not self.gate.wait(0.001):
-            check_wanted()
+            check_cancelled()
         if 13 in inputs:
             raise ZeroDivisionError("13")
         return [2 * number for number in inputs]

@@ -14,11 +14,10 @@ from pydantic_core import to_json
 
 from small_traces import taught_trace, taught_translator
 from translucid.interpret.trace_json import trace_json
-from translucid.serving.bounded_store import BoundedStore
+from translucid.serving.config import ServingConfig
 from translucid.serving.problems import Problem
-from translucid.serving.served_models import Served
-from translucid.serving.settings import ServingConfig
-from translucid.serving.traces import StoredTrace, TraceStore, new_id, room
+from translucid.serving.served_models import ServedModel
+from translucid.serving.traces import BoundedStore, StoredTrace, TraceStore, measure_bytes, new_id
 
 
 @dataclass
@@ -124,12 +123,12 @@ def test_many_threads_may_use_it() -> None:
 
 def entry() -> StoredTrace:
     return StoredTrace(
-        new_id(), taught_trace("light"), Served("taught", taught_translator()), (), b"{}"
+        new_id(), taught_trace("light"), ServedModel("taught", taught_translator()), (), b"{}"
     )
 
 
 def test_traces_are_counted_with_what_is_told_of_them() -> None:
-    clock, size = Clock(), room(entry())
+    clock, size = Clock(), measure_bytes(entry())
     settings = ServingConfig(max_trace_bytes=1024, trace_store_bytes=2 * size, trace_seconds=5.0)
     traces = TraceStore(settings, clock)
     first, second, third = entry(), entry(), entry()
@@ -160,7 +159,7 @@ def test_the_room_of_a_trace_is_not_its_tensors_alone() -> None:
     stored = replace(entry(), body=to_json(told))
     objects = taken((trace.tree, trace.steps), set())
     assert objects > len(stored.body) / 2
-    assert room(stored) >= trace.bytes + len(stored.body) + objects
+    assert measure_bytes(stored) >= trace.bytes + len(stored.body) + objects
 
 
 def test_ids_are_never_the_same_and_always_well_formed() -> None:

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small_engines import Told, babbling, ended, in_loop, running, taught, until
+from small_engines import RecordedEvents, babbling, ended, in_loop, running, taught, until
 
 from small_translators import sentences
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import ConfigError, InputError
-from translucid.serving.abandoning import check_wanted
-from translucid.serving.admission import Draining, Full, TimedOut
-from translucid.serving.engine import READ_AT_ONCE
+from translucid.serving.engine.admission import Draining, Full, TimedOut
+from translucid.serving.engine.cancellation import check_cancelled
+from translucid.serving.engine.engine import READ_AT_ONCE
 from translucid.translator import Translation
 
 ENDLESS = SearchConfig(beam=4, min_length=400, max_length=400, loop_guard=False)
@@ -107,7 +107,7 @@ def test_models_and_languages_are_not_mixed_up() -> None:
 
 
 def test_sentences_of_many_clients_are_decoded_together() -> None:
-    told = Told()
+    told = RecordedEvents()
 
     async def test() -> None:
         async with running(told) as engine:
@@ -151,7 +151,7 @@ def test_a_long_text_is_read_in_a_thread_and_comes_out_the_same() -> None:
 
 
 def test_what_is_wrong_with_a_request_is_its_own_affair() -> None:
-    told = Told()
+    told = RecordedEvents()
 
     async def test() -> list[BaseException | None]:
         async with running(told) as engine:
@@ -185,7 +185,7 @@ def test_what_is_wrong_with_a_request_is_its_own_affair() -> None:
 
 def test_a_client_that_goes_away_frees_the_thread() -> None:
     """Its translation would take hundreds of steps; those behind it do not wait for them."""
-    told = Told()
+    told = RecordedEvents()
 
     async def test() -> None:
         async with running(told) as engine:
@@ -199,12 +199,12 @@ def test_a_client_that_goes_away_frees_the_thread() -> None:
             await until(lambda: bool(told.batches))
 
     in_loop(test)
-    assert told.batches[0].abandoned
+    assert told.batches[0].cancelled
     assert told.outcomes == ["cancelled"]
 
 
 def test_time_is_over_for_what_waits_and_for_what_is_decoded() -> None:
-    told = Told()
+    told = RecordedEvents()
 
     async def test() -> list[BaseException | None]:
         async with running(told, request_seconds=0.05, batch_sentences=1) as engine:
@@ -222,11 +222,11 @@ def test_time_is_over_for_what_waits_and_for_what_is_decoded() -> None:
     assert [type(error) for error in errors] == [TimedOut, TimedOut]
     assert "not ready within 0.05 seconds" in str(errors[0])
     assert told.outcomes == ["timed out", "timed out"]
-    assert told.batches[0].abandoned
+    assert told.batches[0].cancelled
 
 
 def test_a_full_queue_refuses_and_recovers() -> None:
-    told = Told()
+    told = RecordedEvents()
 
     async def test() -> None:
         async with running(told, queue_size=2, batch_sentences=1) as engine:
@@ -248,7 +248,7 @@ def test_a_full_queue_refuses_and_recovers() -> None:
 
 
 def test_who_can_force_long_translations_has_small_batches() -> None:
-    told = Told()
+    told = RecordedEvents()
     texts = [f"{word} chat" for word in ("a", "b", "c", "d")]
     forced = SearchConfig(beam=2, min_length=40, max_length=40, loop_guard=False)
 
@@ -276,7 +276,7 @@ def test_a_queue_that_fills_while_a_long_text_is_read_refuses_it() -> None:
 
 def test_draining_finishes_what_was_accepted_and_takes_nothing_new() -> None:
     before = set(threading.enumerate())
-    told = Told()
+    told = RecordedEvents()
 
     async def test() -> None:
         async with running(told, batch_sentences=2) as engine:
@@ -334,7 +334,7 @@ def test_a_job_that_asks_is_told_that_nobody_waits() -> None:
     def endless() -> None:
         while True:
             asked.set()
-            check_wanted()
+            check_cancelled()
 
     async def test() -> None:
         async with running(jobs=1) as engine:
@@ -368,7 +368,7 @@ def test_nothing_is_left_of_requests_that_ended() -> None:
             await until(lambda: not engine._jobs._under_way)
             batcher = engine._batcher
             assert not batcher._futures
-            assert not len(batcher._line)
+            assert not len(batcher._queue)
             assert (engine.running, engine.waiting) == (0, 0)
             assert not engine._readers._under_way
 

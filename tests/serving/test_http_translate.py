@@ -11,9 +11,9 @@ import pytest
 from served import Running, random_network, serving, taught
 from small_translators import reversed_translation, sentences
 from translucid.decoding.settings import SearchConfig
+from translucid.serving.config import LIMITS, ServingConfig
 from translucid.serving.problems import Problem
 from translucid.serving.schemas import SearchFields, build_search
-from translucid.serving.settings import LIMITS, ServingConfig
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,8 @@ from libretranslatepy import LibreTranslateAPI
 
 from served import LIMIT, Running, serving
 from translucid.decoding.settings import SearchConfig
-from translucid.serving.compat import _search
-from translucid.serving.compat_forms import form_fields
-from translucid.serving.detection import detect
-from translucid.serving.language_names import language_name
+from translucid.serving.languages import detect, language_name
+from translucid.serving.libretranslate import _search, parse_form
 from translucid.serving.problems import Problem
 
 
@@ -175,13 +173,13 @@ def test_a_form_is_read_as_it_was_written(fields: dict[str, str]) -> None:
         written = urlencode(fields).encode()
     except UnicodeEncodeError:
         return
-    assert form_fields(written) == fields
+    assert parse_form(written) == fields
 
 
 def test_of_several_fields_of_one_name_the_first_counts() -> None:
-    assert form_fields(b"q=a&q=b&r=") == {"q": "a", "r": ""}
+    assert parse_form(b"q=a&q=b&r=") == {"q": "a", "r": ""}
     with pytest.raises(Problem):
-        form_fields(b"\xff=1")
+        parse_form(b"\xff=1")
 
 
 def test_health_and_settings(server: Running) -> None:

@@ -5,28 +5,30 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from small_engines import Gated, Told, ended, in_loop, until
+from small_engines import Gated, RecordedEvents, ended, in_loop, until
 
-from translucid.serving.abandoning import Ticket
-from translucid.serving.admission import Full
-from translucid.serving.batching import LONGEST_RETRY, Batcher, Pace
-from translucid.serving.tasks import Task, Tell
-from translucid.serving.waiting_line import Budget
+from translucid.serving.engine.admission import Full
+from translucid.serving.engine.batching import MAX_RETRY_SECONDS, Batcher, BatchLimits, Throughput
+from translucid.serving.engine.cancellation import Ticket
+from translucid.serving.engine.tasks import Report, Task
 
 
-def batcher(told: Told | None = None, workers: int = 1, queue_size: int = 100) -> Batcher:
+def batcher(told: RecordedEvents | None = None, workers: int = 1, queue_size: int = 100) -> Batcher:
     return Batcher(
-        workers, Budget(8, 1000), queue_size, (told if told is not None else Told()).append
+        workers,
+        BatchLimits(8, 1000),
+        queue_size,
+        (told if told is not None else RecordedEvents()).append,
     )
 
 
 def test_what_arrives_while_a_thread_is_busy_is_done_together() -> None:
     async def test() -> None:
-        work, told = Gated(), Told()
+        work, told = Gated(), RecordedEvents()
         batches = batcher(told)
-        first = asyncio.create_task(batches.do(Ticket(0), work.tasks(1)))
+        first = asyncio.create_task(batches.run(Ticket(0), work.tasks(1)))
         await until(lambda: work.seen == [[1]])
-        others = [asyncio.create_task(batches.do(Ticket(n), work.tasks(n, -n))) for n in (2, 3, 4)]
+        others = [asyncio.create_task(batches.run(Ticket(n), work.tasks(n, -n))) for n in (2, 3, 4)]
         await until(lambda: batches.waiting == 6)
         work.gate.set()
         assert await first == [2]
@@ -44,7 +46,7 @@ def test_what_arrives_together_is_done_together_though_a_thread_is_free() -> Non
         work = Gated()
         work.gate.set()
         batches = batcher()
-        await asyncio.gather(*(batches.do(Ticket(n), work.tasks(n)) for n in range(5)))
+        await asyncio.gather(*(batches.run(Ticket(n), work.tasks(n)) for n in range(5)))
         assert work.seen == [[0, 1, 2, 3, 4]]
         await batches.close()
 
@@ -57,7 +59,7 @@ def test_different_work_is_never_mixed() -> None:
         for work in works:
             work.gate.set()
         batches = batcher()
-        found = await batches.do(
+        found = await batches.run(
             Ticket(0), [*works[0].tasks(1), *works[1].tasks(2), *works[0].tasks(3)]
         )
         assert found == [2, 4, 6]
@@ -74,13 +76,13 @@ def test_one_that_fails_does_not_harm_its_neighbours() -> None:
         work.gate.set()
         batches = batcher()
         good, bad, other = await asyncio.gather(
-            batches.do(Ticket(0), work.tasks(1, 2)),
-            ended(batches.do(Ticket(1), work.tasks(3, 13))),
-            batches.do(Ticket(2), work.tasks(4)),
+            batches.run(Ticket(0), work.tasks(1, 2)),
+            ended(batches.run(Ticket(1), work.tasks(3, 13))),
+            batches.run(Ticket(2), work.tasks(4)),
         )
         assert (good, other) == ([2, 4], [8])
         assert isinstance(bad, ZeroDivisionError)
-        assert await batches.do(Ticket(3), work.tasks(5)) == [10]  # and the thread goes on
+        assert await batches.run(Ticket(3), work.tasks(5)) == [10]  # and the thread goes on
         await batches.close()
 
     in_loop(test)
@@ -90,10 +92,10 @@ def test_who_goes_away_is_dropped_from_the_line_at_once() -> None:
     async def test() -> None:
         work = Gated()
         batches = batcher()
-        first = asyncio.create_task(batches.do(Ticket(0), work.tasks(1)))
+        first = asyncio.create_task(batches.run(Ticket(0), work.tasks(1)))
         await until(lambda: work.seen == [[1]])
-        leaves = asyncio.create_task(batches.do(Ticket(1), work.tasks(2, 3)))
-        stays = asyncio.create_task(batches.do(Ticket(2), work.tasks(4)))
+        leaves = asyncio.create_task(batches.run(Ticket(1), work.tasks(2, 3)))
+        stays = asyncio.create_task(batches.run(Ticket(2), work.tasks(4)))
         await until(lambda: batches.waiting == 3)
         leaves.cancel()
         assert isinstance(await ended(leaves), asyncio.CancelledError)
@@ -108,17 +110,17 @@ def test_who_goes_away_is_dropped_from_the_line_at_once() -> None:
 
 def test_a_batch_that_nobody_waits_for_stops() -> None:
     async def test() -> None:
-        work, told = Gated(), Told()
+        work, told = Gated(), RecordedEvents()
         batches = batcher(told)
         tickets = [Ticket(0), Ticket(1)]
-        both = [asyncio.create_task(batches.do(ticket, work.tasks(1))) for ticket in tickets]
+        both = [asyncio.create_task(batches.run(ticket, work.tasks(1))) for ticket in tickets]
         await until(lambda: len(work.seen) == 1)
         for task, ticket in zip(both, tickets, strict=True):
             task.cancel()
             await ended(task)
-            ticket.leave()
+            ticket.cancel()
         await until(lambda: bool(told.batches))  # the gate is still closed
-        assert told.batches[0].abandoned
+        assert told.batches[0].cancelled
         assert told.batches[0].written == 0
         await batches.close()
 
@@ -127,17 +129,19 @@ def test_a_batch_that_nobody_waits_for_stops() -> None:
 
 def test_a_batch_goes_on_while_one_owner_waits() -> None:
     async def test() -> None:
-        work, told = Gated(), Told()
+        work, told = Gated(), RecordedEvents()
         batches = batcher(told)
         gone, stays = Ticket(0), Ticket(1)
-        tasks = [asyncio.create_task(batches.do(ticket, work.tasks(1))) for ticket in (gone, stays)]
+        tasks = [
+            asyncio.create_task(batches.run(ticket, work.tasks(1))) for ticket in (gone, stays)
+        ]
         await until(lambda: work.seen == [[1, 1]])
         tasks[0].cancel()
         await ended(tasks[0])
-        gone.leave()
+        gone.cancel()
         work.gate.set()
         assert await tasks[1] == [2]
-        assert not told.batches[0].abandoned
+        assert not told.batches[0].cancelled
         await batches.close()
 
     in_loop(test)
@@ -148,9 +152,9 @@ def test_a_full_line_refuses_and_says_when_to_come_again() -> None:
         work = Gated()
         batches = batcher(queue_size=3)
         batches.refuse()
-        under_way = [asyncio.create_task(batches.do(Ticket(0), work.tasks(0)))]
+        under_way = [asyncio.create_task(batches.run(Ticket(0), work.tasks(0)))]
         await until(lambda: work.seen == [[0]])
-        under_way.append(asyncio.create_task(batches.do(Ticket(1), work.tasks(1, 2, 3))))
+        under_way.append(asyncio.create_task(batches.run(Ticket(1), work.tasks(1, 2, 3))))
         await until(lambda: batches.waiting == 3)
         with pytest.raises(
             Full, match="3 sentences are waiting, and at most 3 may: try again in 1 second"
@@ -168,16 +172,16 @@ def test_a_full_line_refuses_and_says_when_to_come_again() -> None:
 class Early(Gated):
     """Work that tells its first result before its gate opens."""
 
-    def do(self, inputs: list[int], tell: Tell) -> list[int]:  # type: ignore[override]
-        tell(0, 2 * inputs[0])
-        return super().do(inputs, tell)
+    def run(self, inputs: list[int], report: Report) -> list[int]:  # type: ignore[override]
+        report(0, 2 * inputs[0])
+        return super().run(inputs, report)
 
 
 def test_what_is_certain_early_is_delivered_early() -> None:
     async def test() -> None:
         work = Early()
         batches = batcher()
-        both = [asyncio.create_task(batches.do(Ticket(n), [Task(work, n, 5, 1)])) for n in (4, 5)]
+        both = [asyncio.create_task(batches.run(Ticket(n), [Task(work, n, 5, 1)])) for n in (4, 5)]
         assert await both[0] == [8]
         assert not both[1].done()
         work.gate.set()
@@ -191,7 +195,7 @@ def test_several_threads_work_at_a_time() -> None:
     async def test() -> None:
         works = [Gated("a"), Gated("b")]
         batches = batcher(workers=2)
-        tasks = [asyncio.create_task(batches.do(Ticket(n), works[n].tasks(n))) for n in (0, 1)]
+        tasks = [asyncio.create_task(batches.run(Ticket(n), works[n].tasks(n))) for n in (0, 1)]
         await until(lambda: all(work.seen for work in works))
         for work in works:
             work.gate.set()
@@ -202,13 +206,13 @@ def test_several_threads_work_at_a_time() -> None:
 
 
 def test_the_pace_of_late_says_how_long_the_rest_will_take() -> None:
-    pace = Pace(workers=2)
+    pace = Throughput(workers=2)
     assert pace.seconds(10_000) == 1  # nothing is known yet
     for _ in range(50):
-        pace.note(tokens=100, seconds=1.0)
+        pace.record(tokens=100, seconds=1.0)
     assert pace.seconds(990) == 5
-    assert pace.seconds(10**9) == LONGEST_RETRY
+    assert pace.seconds(10**9) == MAX_RETRY_SECONDS
     for _ in range(50):
-        pace.note(tokens=1000, seconds=1.0)
+        pace.record(tokens=1000, seconds=1.0)
     assert pace.seconds(9_000) == 5  # the slow past is forgotten
     assert pace.seconds(1) == 1

@@ -20,9 +20,9 @@ from schemathesis.checks import (
 )
 
 from served import Running, serving
-from translucid.serving.access import Access, Keys
-from translucid.serving.problems import KINDS
-from translucid.serving.settings import ServingConfig
+from translucid.serving.auth import Access, Keys
+from translucid.serving.config import ServingConfig
+from translucid.serving.problems import PROBLEM_TYPES
 
 # What is sound by its schema may still be refused (a language that no model has), so that
 # `positive_data_acceptance` is not among them.
@@ -113,10 +113,10 @@ def test_keys_are_in_the_document_where_there_are_keys() -> None:
     assert "security" not in document["paths"]["/health/live"]["get"]
 
 
-@pytest.mark.parametrize("name", sorted(KINDS))
+@pytest.mark.parametrize("name", sorted(PROBLEM_TYPES))
 def test_every_problem_explains_itself(server: Running, name: str) -> None:
     told = server.client.get(f"/problems/{name}").json()
-    kind = KINDS[name]
+    kind = PROBLEM_TYPES[name]
     assert (told["status"], told["title"]) == (kind.status, kind.title)
     assert len(told["meaning"]) > 40
     mentioned = set(re.findall(r"\b(?:max|queue|request|body)_[a-z_]+", kind.meaning))

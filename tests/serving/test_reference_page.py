@@ -12,7 +12,12 @@ from pathlib import Path
 import pytest
 
 from served import Running, serving
-from translucid.serving.reference_fields import bounds, example, kind, rows
+from translucid.serving.reference_page import (
+    describe_bounds,
+    describe_type,
+    example_body,
+    schema_rows,
+)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +75,7 @@ def test_the_page_needs_no_script_and_no_other_site(server: Running) -> None:
 
 
 def test_an_address_in_the_host_header_cannot_write_into_the_page() -> None:
-    from translucid.serving.access import Access
+    from translucid.serving.auth import Access
 
     with serving(access=Access()) as server:
         page = server.client.get("/docs", headers={"Host": "x'><script>alert(1)</script>"}).text
@@ -90,16 +95,16 @@ def test_fields_as_rows() -> None:
             "text": {"type": "string", "maxLength": 5000, "examples": ["Le chat dort."]},
         },
     }
-    found = [(row.depth, row.name, row.kind, row.bounds) for row in rows(schema, schemas)]
+    found = [(row.depth, row.name, row.kind, row.bounds) for row in schema_rows(schema, schemas)]
     assert found == [
         (0, "text", "string", "≤ 5,000 characters"),
         (0, "heads", "list of object", "≤ 3 entries"),
         (1, "layer", "integer", "≥ 0"),
         (0, "way", '"a" | "b"', ""),
     ]
-    assert example(schema, schemas) == {"text": "Le chat dort."}
-    assert bounds({"maximum": 2**63}) == ""
-    assert kind({"type": "array", "prefixItems": [{"type": "integer"}] * 2}, {}) == (
+    assert example_body(schema, schemas) == {"text": "Le chat dort."}
+    assert describe_bounds({"maximum": 2**63}) == ""
+    assert describe_type({"type": "array", "prefixItems": [{"type": "integer"}] * 2}, {}) == (
         "[integer, integer]"
     )
 

@@ -16,10 +16,10 @@ from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret.network import model_hash
 from translucid.serving.served_models import (
-    Served,
+    ServedModel,
     ServedModels,
     UnknownModelError,
-    named_path,
+    parse_model_option,
 )
 from translucid.translator import SourceLanguages, load
 
@@ -55,14 +55,14 @@ def test_names_are_unique_and_there_is_a_model(folder: Path) -> None:
 
 
 def test_names_on_the_command_line(tmp_path: Path) -> None:
-    assert named_path("a/b") == (None, Path("a/b"))
-    assert named_path("short=a/b") == ("short", Path("a/b"))
+    assert parse_model_option("a/b") == (None, Path("a/b"))
+    assert parse_model_option("short=a/b") == ("short", Path("a/b"))
     odd = tmp_path / "lr=0.1"
     odd.mkdir()
-    assert named_path(str(odd)) == (None, odd)
+    assert parse_model_option(str(odd)) == (None, odd)
     for wrong in ("=a", "a="):
         with pytest.raises(InputError, match=r"give NAME=PATH, or the path alone"):
-            named_path(wrong)
+            parse_model_option(wrong)
 
 
 def test_a_request_picks_by_name_by_languages_or_not_at_all(models: ServedModels) -> None:
@@ -123,7 +123,7 @@ def test_what_clients_are_told(models: ServedModels, folder: Path) -> None:
     assert ModelConfig(**first["config"]) == network.config
     assert SearchConfig(**first["search"]) == translator.default_search
     assert first["hash"] == model_hash(translator)
-    again = Served("again", load(folder))
-    assert again.hash == Served("other", load(folder)).hash != first["hash"]
+    again = ServedModel("again", load(folder))
+    assert again.hash == ServedModel("other", load(folder)).hash != first["hash"]
     assert len(again.pieces) == again.describe(True)["vocabulary"]
     assert again.pieces[3] == again.translator.tokenizer.piece(3)

@@ -7,12 +7,12 @@ import itertools
 from collections.abc import AsyncIterator
 
 import pytest
-from small_engines import Told, babbling, ended, in_loop, running, taught, until
+from small_engines import RecordedEvents, babbling, ended, in_loop, running, taught, until
 
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
-from translucid.serving.admission import Full, TimedOut
-from translucid.serving.streams import Newest
+from translucid.serving.engine.admission import Full, TimedOut
+from translucid.serving.engine.engine import LatestItem
 from translucid.translator import Partial
 
 ENDLESS = SearchConfig(beam=4, min_length=400, max_length=400, loop_guard=False)
@@ -25,7 +25,7 @@ async def all_of(stream: AsyncIterator[Partial]) -> list[Partial]:
 @pytest.mark.parametrize("search", [None, SearchConfig(method="greedy"), SearchConfig(n_best=2)])
 def test_a_stream_ends_with_the_translation(search: SearchConfig | None) -> None:
     text = "chat noir dort\nlivre rouge"
-    told = Told()
+    told = RecordedEvents()
 
     async def test() -> list[list[Partial]]:
         async with running(told) as engine:
@@ -70,7 +70,7 @@ def test_what_is_wrong_comes_before_anything_else() -> None:
 
 
 def test_a_stream_that_nobody_reads_any_more_frees_its_thread() -> None:
-    told = Told()
+    told = RecordedEvents()
 
     async def test() -> None:
         async with running(told, streams=1, queued_streams=1) as engine:
@@ -89,7 +89,7 @@ def test_a_stream_that_nobody_reads_any_more_frees_its_thread() -> None:
 
 
 def test_a_stream_that_takes_too_long_ends() -> None:
-    told = Told()
+    told = RecordedEvents()
 
     async def test() -> BaseException | None:
         async with running(told, request_seconds=0.05) as engine:
@@ -102,10 +102,10 @@ def test_a_stream_that_takes_too_long_ends() -> None:
 
 def test_a_slow_reader_gets_the_newest() -> None:
     async def test() -> list[int | None]:
-        newest: Newest[int] = Newest()
-        await asyncio.to_thread(lambda: [newest.tell(number) for number in range(100)])
+        newest: LatestItem[int] = LatestItem()
+        await asyncio.to_thread(lambda: [newest.put(number) for number in range(100)])
         found = [await newest.take()]
-        await asyncio.to_thread(newest.tell, 100)
+        await asyncio.to_thread(newest.put, 100)
         newest.end()
         await until(lambda: newest._item is not None)
         return [*found, await newest.take(), await newest.take()]

@@ -26,7 +26,7 @@ from translucid.interpret.lens import decoder_lens, logit_lens
 from translucid.interpret.network import AttentionHead
 from translucid.interpret.trace_json import summary_names, summary_tensor
 from translucid.interpret.word_attention import word_groups
-from translucid.serving.routes_trace import file_name
+from translucid.serving.routes.trace import file_name
 from translucid.serving.trace_schemas import LensAnswer, TraceAnswer
 from translucid.serving.traces import StoredTrace
 from translucid.text.tokenizer import EOS

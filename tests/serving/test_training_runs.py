@@ -26,10 +26,9 @@ from translucid.errors import DataError, InputError
 from translucid.events import Trained, Validated
 from translucid.folder_lock import is_locked, locked
 from translucid.interpret.film import frames_of
-from translucid.serving.films import Films, FilmWish
-from translucid.serving.routes_runs import EventsAnswer, FilmAnswer, RunsAnswer
-from translucid.serving.run_events import read_events
-from translucid.serving.settings import ServingConfig
+from translucid.serving.config import ServingConfig
+from translucid.serving.routes.runs import EventsAnswer, FilmAnswer, RunsAnswer
+from translucid.serving.runs import FilmRequest, Films, read_events
 from translucid.training.config import TrainingConfig
 
 HOLD = """
@@ -263,7 +262,7 @@ def test_a_checkpoint_that_training_has_deleted_meanwhile_is_left_out(folder: Pa
             return super().reader(run)
 
     (run,) = runs_of([folder])
-    frames = Films(Deleting(), ServingConfig()).frames(run, FilmWish(SENTENCE, None, 3))
+    frames = Films(Deleting(), ServingConfig()).frames(run, FilmRequest(SENTENCE, None, 3))
     assert [frame.step for frame in frames] == [200, 300]
 
 

@@ -74,18 +74,18 @@ def serve(
         return
 
     from translucid.cli.serve_runs import runs_of
-    from translucid.serving.access import Access, names_of, read_keys
     from translucid.serving.app import create_app
-    from translucid.serving.running import bound_socket, run
+    from translucid.serving.auth import Access, allowed_hosts, read_keys
+    from translucid.serving.server import bind_socket, run
 
     access = Access(
         read_keys(api_key_file),
-        names_of(host, allow_host or []),
+        allowed_hosts(host, allow_host or []),
         checked_origins(allow_origin or []),
         log_text,
     )
     shown = runs_of(runs or [])
-    with bound_socket(host, port) as bound:
+    with bind_socket(host, port) as bound:
         app = create_app(_loaded(models, runs, threads), settings, shown, access)
         with _log(quiet):
             code = run(app, bound, lambda line: typer.echo(line, err=True))
@@ -98,12 +98,12 @@ def _loaded(
     """Return the models named with -m, or those of the runs, or the one of the package."""
     import torch
 
-    from translucid.serving.served_models import ServedModels, named_path
+    from translucid.serving.served_models import ServedModels, parse_model_option
 
     places = models or [str(run) for run in runs or []] or [str(DEFAULT)]
     if threads is not None:
         torch.set_num_threads(threads)
-    return ServedModels.load([named_path(place) for place in places])
+    return ServedModels.load([parse_model_option(place) for place in places])
 
 
 def checked_origins(origins: Sequence[str]) -> tuple[str, ...]:

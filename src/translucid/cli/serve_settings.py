@@ -12,7 +12,7 @@ import typer
 from translucid.errors import InputError, nearest, optional
 
 if TYPE_CHECKING:
-    from translucid.serving.settings import ServingConfig
+    from translucid.serving.config import ServingConfig
 
 PACKAGES = ("fastapi", "uvicorn", "prometheus_client", "py3langid")
 
@@ -27,7 +27,7 @@ def settings_of(
     file: Path | None, assignments: Sequence[str], given: Mapping[str, Any]
 ) -> ServingConfig:
     """Return limits and times: a file's, over them those of --set, over them single options."""
-    from translucid.serving.settings import ServingConfig
+    from translucid.serving.config import ServingConfig
 
     if file is not None and not file.is_file():
         raise InputError(f"--config {file}: there is no such file")

@@ -2,24 +2,19 @@
 
 ::
 
-    running, connection   a process and its connections: signals, bounds on headers
-    app, state            the application, and what its routes share
-    request_course,       what every request passes: log and measurements, names, keys, the body
-    gates, headers        within its limits, the end of the work when a client goes away
-    access, settings      keys and names of a server; every limit and time
-    bodies, schemas       strict bodies; fields whose limits are settings
-    answers, problems     JSON and problem+json
-    routes_translate      translate, stream, score      (translation_schemas, translation_json,
-                                                        event_stream)
-    routes_models         models, health, measurements  (model_schemas, metrics)
-    routes_trace,         traces and their tensors, the next token, training runs
-    routes_next,          (trace_*, traces, bounded_store, tensor_bytes; runs, run_events, films)
-    routes_runs
-    compat                LibreTranslate's endpoints    (compat_forms, detection, language_names)
-    openapi,              the OpenAPI document, the reference made of it, the explorer's files
-    reference_*, page
-    served_models         which models there are, and which one a request means
-    engine                micro-batches, streams and jobs, for many clients at once
-                          (engine_*, admission, batching, waiting_line, worker, tasks, streams,
-                          side_threads, abandoning)
+    server            the process: socket, signals, limits on every connection
+    app, state        the application, and what its routes share
+    config            every limit and timeout
+    middleware, auth  what every request passes: log, metrics, host names, API keys, its body
+    request_bodies    strict parsing of bodies
+    schemas           fields of bodies and answers (traces: trace_schemas)
+    problems          errors as problem+json
+    routes/           /v1/translate, /v1/trace, /v1/models, /v1/runs, /health, /metrics
+    libretranslate    LibreTranslate's endpoints (languages: detection and names)
+    openapi           the OpenAPI document; reference_page renders it at /docs
+    page              the files of the explorer (static/)
+    served_models     the models, and which one a request means
+    traces, runs      stored traces; training runs and the films of their checkpoints
+    metrics           measurements for Prometheus
+    engine/           micro-batches, streams and jobs, for many clients at once
 """

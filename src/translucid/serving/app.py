@@ -1,4 +1,4 @@
-"""The application: routes, what surrounds them, and the engine's life."""
+"""The application: routes, middleware, error handlers, and the lifespan of the engine."""
 
 from __future__ import annotations
 
@@ -16,31 +16,28 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Match, Route
 
 from translucid import __version__
-from translucid.serving import (
-    compat,
-    reference_page,
-    routes_models,
-    routes_next,
-    routes_runs,
-    routes_trace,
-    routes_translate,
-)
-from translucid.serving.access import Access
-from translucid.serving.admission import Full, TimedOut
-from translucid.serving.answers import refusal
-from translucid.serving.bodies import fault_of
-from translucid.serving.engine import Engine
-from translucid.serving.films import Films
-from translucid.serving.gates import Drain, KeyCheck, Names
-from translucid.serving.headers import Headers
+from translucid.serving import libretranslate, reference_page
+from translucid.serving.auth import Access, HostCheck, KeyCheck
+from translucid.serving.config import ServingConfig
+from translucid.serving.engine.admission import Full, TimedOut
+from translucid.serving.engine.engine import Engine
 from translucid.serving.metrics import Metrics
-from translucid.serving.openapi import document
+from translucid.serving.middleware import AccessLog, DrainCheck, RequestReader, SecurityHeaders
+from translucid.serving.openapi import build_openapi
 from translucid.serving.page import STATIC, page_routes
-from translucid.serving.problems import TOLD, Problem, invalid, of_error
-from translucid.serving.request_course import Journal, WholeRequest
-from translucid.serving.runs import Runs
-from translucid.serving.served_models import Served, ServedModels
-from translucid.serving.settings import ServingConfig
+from translucid.serving.problems import (
+    REQUEST_ERRORS,
+    Problem,
+    invalid_fields,
+    problem_from_error,
+    problem_response,
+)
+from translucid.serving.request_bodies import describe_fault
+from translucid.serving.routes import models as model_routes
+from translucid.serving.routes import runs as run_routes
+from translucid.serving.routes import trace, translate
+from translucid.serving.runs import Films, Runs
+from translucid.serving.served_models import ServedModel, ServedModels
 from translucid.serving.state import ServerState
 from translucid.serving.traces import TraceStore
 from translucid.translator import TranslationRequest
@@ -86,29 +83,22 @@ def create_app(
     app.router.routes.extend(files)
     _describe(app, state)
     _add_problems(app, [*(route for part in routers for route in part.routes), *files])
-    _surround(app, state)
-    _measure(state)
+    _add_middleware(app, state)
+    _add_gauges(state)
     return app
 
 
 def _routers(state: ServerState) -> list[APIRouter]:
-    parts = (
-        routes_translate,
-        routes_models,
-        routes_trace,
-        routes_next,
-        routes_runs,
-        compat,
-    )
+    parts = (translate, model_routes, trace, run_routes, libretranslate)
     return [part.router(state) for part in parts]
 
 
 def _describe(app: FastAPI, state: ServerState) -> None:
-    made: list[dict[str, Any]] = []  # made when it is first asked for, and kept
+    made: list[dict[str, Any]] = []  # built at the first request, then cached
 
     def openapi() -> dict[str, Any]:
         if not made:
-            made.append(document(app, state.settings, keys=bool(len(state.access.keys))))
+            made.append(build_openapi(app, state.settings, keys=bool(len(state.access.keys))))
         return made[0]
 
     app.openapi = openapi  # type: ignore[method-assign]
@@ -116,10 +106,10 @@ def _describe(app: FastAPI, state: ServerState) -> None:
 
 def _lifespan(state: ServerState) -> Any:
     @asynccontextmanager
-    async def living(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         del app
-        state.started = engine = Engine(state.settings, state.metrics.event)
-        beside = [asyncio.ensure_future(work(state)) for work in (_warm_up, _forget)]
+        state.started = engine = Engine(state.settings, state.metrics.count_event)
+        beside = [asyncio.ensure_future(work(state)) for work in (_warm_up, _expire_stores)]
         try:
             yield
         finally:
@@ -129,11 +119,11 @@ def _lifespan(state: ServerState) -> Any:
             await engine.drain()
             state.started = None
 
-    return living
+    return lifespan
 
 
-async def _forget(state: ServerState) -> None:
-    """Let go of traces and films whose time is over, also where nobody asks for any."""
+async def _expire_stores(state: ServerState) -> None:
+    """Drop expired traces and films regularly, even if nobody requests any."""
     while True:
         await asyncio.sleep(min(_SECONDS_BETWEEN_LOOKS, state.settings.trace_seconds))
         state.traces.expire()
@@ -156,8 +146,8 @@ async def _warm_up(state: ServerState) -> None:
     state.readiness.ready = True
 
 
-async def _warm(state: ServerState, served: Served, target: str) -> None:
-    """Translate until it works: the first one may take too long, or others may be in the way."""
+async def _warm(state: ServerState, served: ServedModel, target: str) -> None:
+    """Translate until it works: the first try may time out, or the queue may be full."""
     while True:
         try:
             request = TranslationRequest(target=target, alignment=True)
@@ -168,33 +158,35 @@ async def _warm(state: ServerState, served: Served, target: str) -> None:
 
 
 def _add_problems(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
-    """Make a problem of everything that goes wrong in a route."""
+    """Convert every error in a route into a problem."""
 
     async def problem(request: Request, error: Exception) -> Response:
         assert isinstance(error, Problem)
-        return refusal(request.scope, error)
+        return problem_response(request.scope, error)
 
-    async def told(request: Request, error: Exception) -> Response:
-        assert isinstance(error, TOLD)
-        return refusal(request.scope, of_error(error))
+    async def request_error(request: Request, error: Exception) -> Response:
+        assert isinstance(error, REQUEST_ERRORS)
+        return problem_response(request.scope, problem_from_error(error))
 
     async def framework(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return refusal(request.scope, _of_framework(request, error, routes))
+        return problem_response(request.scope, _problem_from_http(request, error, routes))
 
     async def parameters(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        faults = [fault_of(None, {**e, "loc": e["loc"][1:]}) for e in error.errors()]
-        return refusal(request.scope, invalid(faults))
+        faults = [describe_fault(None, {**e, "loc": e["loc"][1:]}) for e in error.errors()]
+        return problem_response(request.scope, invalid_fields(faults))
 
     app.add_exception_handler(Problem, problem)
-    for kind in TOLD:
-        app.add_exception_handler(kind, told)
+    for kind in REQUEST_ERRORS:
+        app.add_exception_handler(kind, request_error)
     app.add_exception_handler(HTTPException, framework)
     app.add_exception_handler(RequestValidationError, parameters)
 
 
-def _of_framework(request: Request, error: HTTPException, routes: Sequence[BaseRoute]) -> Problem:
+def _problem_from_http(
+    request: Request, error: HTTPException, routes: Sequence[BaseRoute]
+) -> Problem:
     path = request.url.path[:200]
     if error.status_code == 405:
         allowed = ", ".join(_methods_at(request, routes))
@@ -207,16 +199,16 @@ def _of_framework(request: Request, error: HTTPException, routes: Sequence[BaseR
 
 
 def _methods_at(request: Request, routes: Sequence[BaseRoute]) -> list[str]:
-    """Return the methods of all routes of a path; the framework names those of one alone."""
+    """Return the methods of all routes of a path; the framework names those of one only."""
     here = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
     each = [route.methods or () for route in here if isinstance(route, Route)]
     return sorted({method for methods in each for method in methods})
 
 
-def _surround(app: FastAPI, state: ServerState) -> None:
-    """Put around the routes what every request passes; what is added last is passed first."""
+def _add_middleware(app: FastAPI, state: ServerState) -> None:
+    """Add the middleware; requests pass first through what is added last."""
     access = state.access
-    app.add_middleware(WholeRequest, settings=state.settings)
+    app.add_middleware(RequestReader, settings=state.settings)
     app.add_middleware(KeyCheck, access=access)
     if access.origins:
         app.add_middleware(
@@ -226,30 +218,30 @@ def _surround(app: FastAPI, state: ServerState) -> None:
             allow_headers=["Authorization", "Content-Type"],
             expose_headers=["Location", "Retry-After", "X-Request-Id", "X-Shape"],
         )
-    app.add_middleware(Drain, in_flight=state.in_flight)
-    app.add_middleware(Names, access=access)
-    app.add_middleware(Journal, state=state)
-    app.add_middleware(Headers, shared=bool(access.origins))
+    app.add_middleware(DrainCheck, in_flight=state.in_flight)
+    app.add_middleware(HostCheck, access=access)
+    app.add_middleware(AccessLog, state=state)
+    app.add_middleware(SecurityHeaders, shared=bool(access.origins))
 
 
-def _measure(state: ServerState) -> None:
-    """Show what can be read at any time among the measurements."""
+def _add_gauges(state: ServerState) -> None:
+    """Add gauges, whose values are read whenever the metrics are."""
     metrics, in_flight = state.metrics, state.in_flight
     for served in state.models:
-        metrics.model(served.name, served.hash)
-    metrics.gauge("ready", "1 when all models are warm", lambda: float(state.readiness.ready))
-    metrics.gauge(
+        metrics.add_model(served.name, served.hash)
+    metrics.add_gauge("ready", "1 when all models are warm", lambda: float(state.readiness.ready))
+    metrics.add_gauge(
         "http_requests_in_flight", "HTTP requests under way", lambda: float(in_flight.count)
     )
-    metrics.gauge(
+    metrics.add_gauge(
         "waiting",
         "Sentences, streams and jobs that wait",
         lambda: float(state.started.waiting if state.started else 0),
     )
-    metrics.gauge(
+    metrics.add_gauge(
         "running",
         "Requests that the engine has accepted and not answered",
         lambda: float(state.started.running if state.started else 0),
     )
-    metrics.gauge("traces", "Traces kept", lambda: float(len(state.traces)))
-    metrics.gauge("trace_bytes", "Bytes of the traces kept", lambda: float(state.traces.bytes))
+    metrics.add_gauge("traces", "Traces kept", lambda: float(len(state.traces)))
+    metrics.add_gauge("trace_bytes", "Bytes of the traces kept", lambda: float(state.traces.bytes))

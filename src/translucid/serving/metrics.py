@@ -1,4 +1,4 @@
-"""What the server measures, in Prometheus's text format; no label ever holds text of a request."""
+"""Metrics in Prometheus's text format; no label ever contains text of a request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from prometheus_client import (
     generate_latest,
 )
 
-from translucid.serving.engine_events import BatchDone, EngineEvent
+from translucid.serving.engine.admission import BatchDone, EngineEvent
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -68,26 +68,26 @@ class Metrics:
             f"translucid_{name}", description, labels, buckets=buckets, registry=self.registry
         )
 
-    def gauge(self, name: str, description: str, read: Callable[[], float]) -> None:
-        """Show a number that is read whenever the metrics are."""
+    def add_gauge(self, name: str, description: str, read: Callable[[], float]) -> None:
+        """Add a number that is read whenever the metrics are."""
         Gauge(f"translucid_{name}", description, registry=self.registry).set_function(read)
 
-    def model(self, name: str, model_hash: str) -> None:
-        """Show which model is served."""
+    def add_model(self, name: str, model_hash: str) -> None:
+        """Add a served model."""
         self._models.labels(name, model_hash).set(1)
 
-    def answered(self, method: str, path: str, status: int, seconds: float) -> None:
+    def count_request(self, method: str, path: str, status: int, seconds: float) -> None:
         """Count an HTTP request; `path` is the template of its route."""
         self._requests.labels(method, path, str(status)).inc()
         self._request_seconds.labels(path).observe(seconds)
 
-    def sizes(self, received: int, sent: int) -> None:
+    def count_bytes(self, received: int, sent: int) -> None:
         """Count the bytes of a request and of its answer."""
         self._request_bytes.observe(received)
         self._response_bytes.observe(sent)
 
-    def event(self, event: EngineEvent) -> None:
-        """Count what the engine tells of itself."""
+    def count_event(self, event: EngineEvent) -> None:
+        """Count an event of the engine."""
         if isinstance(event, BatchDone):
             self._batch_rows.labels(event.kind).observe(event.rows)
             self._batch_tokens.labels(event.kind).observe(event.tokens)

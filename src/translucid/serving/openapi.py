@@ -9,11 +9,10 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from translucid import __version__
-from translucid.serving.answers import LIBRETRANSLATE, PROBLEM
-from translucid.serving.gates import needs_key
-from translucid.serving.problems import KINDS
+from translucid.serving.auth import needs_key
+from translucid.serving.config import ServingConfig
+from translucid.serving.problems import LIBRETRANSLATE, PROBLEM, PROBLEM_TYPES
 from translucid.serving.schemas import LIMIT, Body, ProblemFields
-from translucid.serving.settings import ServingConfig
 
 _REF = "#/components/schemas/{model}"
 _ANYWHERE = (400, 403, 421, 429, 431, 500, 503, 504)
@@ -29,7 +28,7 @@ TAGS = (
 )
 
 
-def document(app: FastAPI, settings: ServingConfig, *, keys: bool) -> dict[str, Any]:
+def build_openapi(app: FastAPI, settings: ServingConfig, *, keys: bool) -> dict[str, Any]:
     """Return the OpenAPI document of a server."""
     made = get_openapi(
         title="Translucid",
@@ -48,7 +47,7 @@ def document(app: FastAPI, settings: ServingConfig, *, keys: bool) -> dict[str, 
     bodies = {model.__name__: model for model in _kinds_of(Body)}
     for name in sorted(_references(made["paths"]) - components.keys()):
         _add_model(components, bodies[name])
-    statuses = {kind.status for kind in KINDS.values()}
+    statuses = {kind.status for kind in PROBLEM_TYPES.values()}
     made["components"]["responses"] = {f"Problem{s}": _problem(s) for s in sorted(statuses)}
     if keys:
         made["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
@@ -98,7 +97,7 @@ def _add_problems(path: str, operation: dict[str, Any], *, keys: bool) -> None:
 def _problem(status: int) -> dict[str, Any]:
     """Return what the document says of all problems of one status."""
     return {
-        "description": "; or: ".join(k.title for k in KINDS.values() if k.status == status),
+        "description": "; or: ".join(k.title for k in PROBLEM_TYPES.values() if k.status == status),
         "content": {PROBLEM: {"schema": {"$ref": _REF.format(model="ProblemFields")}}},
     }
 

@@ -1,4 +1,4 @@
-"""What can go wrong with a request, and how it is told: RFC 9457, `application/problem+json`.
+"""Errors of requests as RFC 9457 problems (`application/problem+json`), and JSON answers.
 
 ::
 
@@ -15,12 +15,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from fastapi import Response
+from pydantic_core import to_json
+from starlette.types import Scope
+
 from translucid.errors import ConfigError, InputError
-from translucid.serving.admission import Draining, Full, Refused, TimedOut
+from translucid.serving.engine.admission import Draining, Full, Refused, TimedOut
 
 
 @dataclass(frozen=True)
-class Kind:
+class ProblemType:
     """One kind of problem: what `type` ends in, the status, a title and what a client can do."""
 
     name: str
@@ -37,14 +41,14 @@ class Fault:
     problem: str
 
 
-_KINDS = (
-    Kind(
+_PROBLEM_TYPES = (
+    ProblemType(
         "bad-request",
         400,
         "The request is not valid HTTP",
         "The request's line, headers or framing cannot be understood. Check the client.",
     ),
-    Kind(
+    ProblemType(
         "bad-json",
         400,
         "The body is not valid JSON",
@@ -52,13 +56,13 @@ _KINDS = (
         "characters, a key stands once in an object, and nothing is nested deeper than the limit "
         "max_json_depth.",
     ),
-    Kind(
+    ProblemType(
         "bad-encoding",
         400,
         "The body is not valid UTF-8",
         "Text must be sent in UTF-8. The detail names the first byte that is not.",
     ),
-    Kind(
+    ProblemType(
         "wrong-key",
         401,
         "An API key is needed",
@@ -66,14 +70,14 @@ _KINDS = (
         "`Authorization: Bearer KEY`, or the field `api_key` of the LibreTranslate endpoints. "
         "Health checks and the page itself need none.",
     ),
-    Kind(
+    ProblemType(
         "wrong-origin",
         403,
         "Pages of other sites may not call this server",
         "A page of another site sent this request from somebody's browser. Start the server with "
         "--allow-origin ORIGIN to let pages of one site do so.",
     ),
-    Kind(
+    ProblemType(
         "wrong-host",
         421,
         "This server does not go by that name",
@@ -81,122 +85,122 @@ _KINDS = (
         "on one's own machine from pages of other sites. Start it with --allow-host NAME to add "
         "one.",
     ),
-    Kind(
+    ProblemType(
         "not-found",
         404,
         "There is nothing here",
         "No endpoint has this path. /docs lists all of them.",
     ),
-    Kind(
+    ProblemType(
         "unknown-model",
         404,
         "No model has this name",
         "GET /v1/models lists the models that are served.",
     ),
-    Kind(
+    ProblemType(
         "unknown-trace",
         404,
         "No trace has this id",
         "Traces are kept in memory for a while, and the least used ones give way to new ones. Ask "
         "for the trace again with POST /v1/trace.",
     ),
-    Kind(
+    ProblemType(
         "unknown-tensor",
         404,
         "The trace has no such tensor",
         "The field `tensors` of a trace lists their names and shapes.",
     ),
-    Kind(
+    ProblemType(
         "unknown-run",
         404,
         "No training run has this name",
         "GET /v1/runs lists the runs that are shown. Start the server with --run RUN to show one.",
     ),
-    Kind(
+    ProblemType(
         "method-not-allowed",
         405,
         "This path does not take that method",
         "The header Allow lists the methods that the path takes.",
     ),
-    Kind(
+    ProblemType(
         "slow-body",
         408,
         "The body came too slowly",
         "The whole body must arrive within the limit body_seconds.",
     ),
-    Kind(
+    ProblemType(
         "body-too-large",
         413,
         "The body is too large",
         "The body has more bytes than the limit max_body_bytes. Send several smaller requests.",
     ),
-    Kind(
+    ProblemType(
         "trace-too-large",
         413,
         "The trace would be too large",
         "A trace of this text has more bytes than the limit max_trace_bytes. Take a shorter text, "
         "or level \"light\".",
     ),
-    Kind(
+    ProblemType(
         "unsupported-media-type",
         415,
         "The body has a type that is not read here",
         "Send `Content-Type: application/json`. The LibreTranslate endpoints read forms too.",
     ),
-    Kind(
+    ProblemType(
         "invalid-fields",
         422,
         "Some fields cannot be used",
         "`faults` lists everything that is wrong: where, and what is allowed. The limits of this "
         "server are in GET /v1/models.",
     ),
-    Kind(
+    ProblemType(
         "unusable-input",
         422,
         "This cannot be done",
         "Every field is sound by itself, but the model cannot do what they ask for together. The "
         "detail says why.",
     ),
-    Kind(
+    ProblemType(
         "headers-too-large",
         431,
         "The headers are too large",
         "The request's line and headers have more bytes than the limit max_header_bytes.",
     ),
-    Kind(
+    ProblemType(
         "queue-full",
         429,
         "The server is busy",
         "As many sentences are waiting as the limit queue_size allows. Try again after the seconds "
         "that the header Retry-After names.",
     ),
-    Kind(
+    ProblemType(
         "internal",
         500,
         "Something went wrong in the server",
         "This is a fault of the server, not of the request. Its log has the details, under the "
         "request's id.",
     ),
-    Kind(
+    ProblemType(
         "not-ready",
         503,
         "The server is not ready",
         "The models are still being warmed up. GET /health/ready answers 200 when they are.",
     ),
-    Kind(
+    ProblemType(
         "too-many-connections",
         503,
         "The server has too many connections",
         "As many connections or requests are open as the limit max_connections allows. Try again "
         "in a moment.",
     ),
-    Kind(
+    ProblemType(
         "draining",
         503,
         "The server is shutting down",
         "It finishes what it has accepted and takes nothing new.",
     ),
-    Kind(
+    ProblemType(
         "timed-out",
         504,
         "The answer took too long",
@@ -204,12 +208,12 @@ _KINDS = (
         "given up. Send fewer or shorter texts, or try again later.",
     ),
 )  # fmt: skip
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _KINDS}
+PROBLEM_TYPES: Mapping[str, ProblemType] = {kind.name: kind for kind in _PROBLEM_TYPES}
 
 
-# Errors that are about the request, and so are told to whoever sent it.
-TOLD = (InputError, ConfigError, Refused)
-Told: TypeAlias = InputError | ConfigError | Refused
+# Errors about the request, whose messages are sent to the client.
+REQUEST_ERRORS = (InputError, ConfigError, Refused)
+RequestError: TypeAlias = InputError | ConfigError | Refused
 
 
 class Problem(Exception):  # noqa: N818 - the word of RFC 9457
@@ -224,7 +228,7 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(f"{name}: {detail}")
-        self.kind = KINDS[name]
+        self.kind = PROBLEM_TYPES[name]
         self.detail = detail
         self.faults = tuple(faults)
         self.headers = dict(headers or {})
@@ -242,7 +246,7 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
         return told
 
 
-def invalid(faults: Sequence[Fault], *, left_out: int = 0) -> Problem:
+def invalid_fields(faults: Sequence[Fault], *, left_out: int = 0) -> Problem:
     """Return the problem of a request with these faults, and so many more that are not told."""
     total = len(faults) + left_out
     count = "1 field" if total == 1 else f"{total:,} fields"
@@ -251,7 +255,7 @@ def invalid(faults: Sequence[Fault], *, left_out: int = 0) -> Problem:
     return Problem("invalid-fields", f"{count} cannot be used. {each}{more}", faults=faults)
 
 
-def of_error(error: Told) -> Problem:
+def problem_from_error(error: RequestError) -> Problem:
     """Return the problem of an error that the engine or the library raised about a request."""
     if isinstance(error, Full):
         return Problem("queue-full", str(error), headers={"Retry-After": str(error.retry_after)})
@@ -266,8 +270,32 @@ def of_error(error: Told) -> Problem:
     return Problem("unusable-input", str(error))
 
 
-def unexpected(request_id: str) -> Problem:
+def internal_problem(request_id: str) -> Problem:
     """Return the problem of a request that failed as nobody expected: it tells its id alone."""
     return Problem(
         "internal", f"the server failed to answer; its log has the reason under {request_id}"
     )
+
+
+JSON = "application/json"
+PROBLEM = "application/problem+json"
+
+# Endpoints that behave as LibreTranslate's do, and the statuses that it has for our problems.
+LIBRETRANSLATE = frozenset({"/translate", "/languages", "/detect", "/health", "/frontend/settings"})
+_LIBRETRANSLATE_STATUS = {401: 403, 415: 400, 422: 400}
+
+
+def json_response(
+    value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a value (dictionaries, dataclasses, tuples, numbers, strings) as a JSON answer."""
+    return Response(to_json(value), status, headers, JSON)
+
+
+def problem_response(scope: Scope, problem: Problem) -> Response:
+    """Return a problem as the answer to a request."""
+    status = problem.kind.status
+    if scope["path"] in LIBRETRANSLATE:
+        status = _LIBRETRANSLATE_STATUS.get(status, status)
+        return Response(to_json({"error": problem.detail}), status, problem.headers, JSON)
+    return Response(to_json(problem.to_json()), status, problem.headers, PROBLEM)

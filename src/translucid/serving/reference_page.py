@@ -12,10 +12,8 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from translucid.serving.answers import json_answer
-from translucid.serving.problems import KINDS
-from translucid.serving.reference_fields import Schemas, example, kind, resolved, rows
-from translucid.serving.routes_models import explained
+from translucid.serving.problems import PROBLEM_TYPES, json_response
+from translucid.serving.routes.models import describe_problem
 
 Document = Mapping[str, Any]
 Operation = tuple[str, str, Mapping[str, Any]]  # method, path, what the document says
@@ -31,12 +29,14 @@ def router(document: Callable[[], Document], target: str) -> APIRouter:
 
     @routes.get("/openapi.json")
     async def openapi() -> Response:
-        return json_answer(document())
+        return json_response(document())
 
     @routes.get("/docs")
     async def docs(request: Request) -> Response:
         base = str(request.base_url).rstrip("/")
-        return Response(reference(document(), Calls(base, target)), media_type=_HTML)
+        return Response(
+            render_reference(document(), ExampleContext(base, target)), media_type=_HTML
+        )
 
     @routes.get("/docs/style.css")
     async def stylesheet() -> Response:
@@ -44,9 +44,9 @@ def router(document: Callable[[], Document], target: str) -> APIRouter:
 
     @routes.get("/problems/{name}")
     async def problem(request: Request, name: str) -> Response:
-        told = explained(name)
+        told = describe_problem(name)
         if _HTML not in request.headers.get("accept", ""):
-            return json_answer(told)
+            return json_response(told)
         body = (
             f"<h1>{told['status']}: {escape(str(told['title']))}</h1>"
             f"<p>{_prose(str(told['meaning']))}</p><p><a href='/docs'>All endpoints</a></p>"
@@ -57,14 +57,14 @@ def router(document: Callable[[], Document], target: str) -> APIRouter:
 
 
 @dataclass(frozen=True)
-class Calls:
+class ExampleContext:
     """What the examples need to know of this server: its address, and a language to ask for."""
 
     base: str
     target: str
 
 
-def reference(document: Document, calls: Calls) -> str:
+def render_reference(document: Document, context: ExampleContext) -> str:
     """Return the page that describes every operation of an OpenAPI document."""
     schemas = document["components"]["schemas"]
     keys = "securitySchemes" in document["components"]
@@ -80,7 +80,7 @@ def reference(document: Document, calls: Calls) -> str:
     for name, (description, operations) in used.items():
         parts.append(f"<section><h2 id='{escape(name)}'>{escape(name)}</h2>")
         parts.append(f"<p>{escape(description)}</p>")
-        parts += [_operation(one, schemas, calls, keys=keys) for one in operations]
+        parts += [_operation(one, schemas, context, keys=keys) for one in operations]
         parts.append("</section>")
     parts.append(_problems())
     return _page("Translucid: API", "\n".join(parts))
@@ -128,13 +128,13 @@ def _anchor(method: str, path: str) -> str:
     return method + path.replace("/", "-").replace("{", "").replace("}", "").replace(":path", "")
 
 
-def _operation(one: Operation, schemas: Schemas, calls: Calls, *, keys: bool) -> str:
+def _operation(one: Operation, schemas: Schemas, context: ExampleContext, *, keys: bool) -> str:
     method, path, operation = one
     parts = [
         f"<article id='{_anchor(method, path)}'>",
         f"<h3><code>{method.upper()} {escape(path)}</code></h3>",
         f"<p>{_prose(operation.get('description', operation.get('summary', '')))}</p>",
-        f"<pre>{escape(curl(one, schemas, calls, keys=keys))}</pre>",
+        f"<pre>{escape(curl_command(one, schemas, context, keys=keys))}</pre>",
     ]
     if parameters := operation.get("parameters"):
         parts.append(_parameters(parameters, schemas))
@@ -159,7 +159,7 @@ def _json_schema(holder: Mapping[str, Any]) -> Mapping[str, Any]:
 def _parameters(parameters: list[Mapping[str, Any]], schemas: Schemas) -> str:
     lines = "".join(
         f"<tr><td><code>{escape(one['name'])}</code>{_mark(one.get('required', False))}</td>"
-        f"<td>{escape(kind(one['schema'], schemas))}</td><td>{escape(one['in'])}</td>"
+        f"<td>{escape(describe_type(one['schema'], schemas))}</td><td>{escape(one['in'])}</td>"
         f"<td>{_prose(one.get('description', one['schema'].get('description', '')))}</td></tr>"
         for one in parameters
     )
@@ -172,7 +172,7 @@ def _table(title: str, schema: Mapping[str, Any], schemas: Schemas) -> str:
         f"<tr><td class='depth-{row.depth}'><code>{escape(row.name)}</code>{_mark(row.required)}"
         f"</td><td>{escape(row.kind)}</td><td>{escape(row.bounds)}</td>"
         f"<td>{_prose(row.meaning)}</td></tr>"
-        for row in rows(inner, schemas)
+        for row in schema_rows(inner, schemas)
     )
     of_list = " (a list of these)" if schema.get("type") == "array" else ""
     return _wrapped(f"{title}{of_list}", ("field", "type", "bounds", "meaning"), lines)
@@ -201,7 +201,7 @@ def _prose(text: str) -> str:
     )
 
 
-def curl(one: Operation, schemas: Schemas, calls: Calls, *, keys: bool) -> str:
+def curl_command(one: Operation, schemas: Schemas, context: ExampleContext, *, keys: bool) -> str:
     """Return a command that calls an operation; names in capitals are to be filled in."""
     _, path, operation = one
     for parameter in operation.get("parameters", ()):
@@ -210,12 +210,12 @@ def curl(one: Operation, schemas: Schemas, calls: Calls, *, keys: bool) -> str:
     if keys and "security" in operation:
         words += ["-H", "Authorization: Bearer KEY"]
     if body := _json_schema(operation.get("requestBody", {})):
-        fields = example(body, schemas)
-        if "target" in resolved(body, schemas).get("properties", {}):
-            fields["target"] = calls.target
+        fields = example_body(body, schemas)
+        if "target" in resolve(body, schemas).get("properties", {}):
+            fields["target"] = context.target
         sent = json.dumps(fields, ensure_ascii=False)
         words += ["-H", "Content-Type: application/json", "-d", sent]
-    return " ".join(map(shlex.quote, [*words, calls.base + path + "".join(_query(operation))]))
+    return " ".join(map(shlex.quote, [*words, context.base + path + "".join(_query(operation))]))
 
 
 def _query(operation: Mapping[str, Any]) -> Iterator[str]:
@@ -228,7 +228,7 @@ def _problems() -> str:
     lines = "".join(
         f"<tr><td>{one.status}</td><td><a href='/problems/{one.name}'>{one.name}</a></td>"
         f"<td>{escape(one.title)}</td></tr>"
-        for one in sorted(KINDS.values(), key=lambda one: (one.status, one.name))
+        for one in sorted(PROBLEM_TYPES.values(), key=lambda one: (one.status, one.name))
     )
     return (
         "<section><h2 id='problems'>Problems</h2><p>Errors are <code>application/problem+json"
@@ -237,3 +237,115 @@ def _problems() -> str:
         + _wrapped("Problems", ("status", "type", "title"), lines)
         + "</section>"
     )
+
+
+Schemas = Mapping[str, Any]
+_BOUNDS = {
+    "minimum": "≥ {}",
+    "exclusiveMinimum": "> {}",
+    "maximum": "≤ {}",
+    "exclusiveMaximum": "< {}",
+    "minLength": "≥ {} characters",
+    "maxLength": "≤ {} characters",
+    "maxItems": "≤ {} entries",
+    "maxProperties": "≤ {} entries",
+}
+_LARGEST_SHOWN = 10**15  # a bound beyond it is there for the machine's sake
+
+
+@dataclass(frozen=True)
+class Row:
+    """A field: how deep it lies in others, its name, type, bounds, and what it means."""
+
+    depth: int
+    name: str
+    kind: str
+    bounds: str
+    meaning: str
+    required: bool
+
+
+def schema_rows(schema: Mapping[str, Any], schemas: Schemas, depth: int = 0) -> Iterator[Row]:
+    """Yield the fields of an object, needed ones first, each followed by those that it holds."""
+    schema = resolve(schema, schemas)
+    required = schema.get("required", ())
+    fields = schema.get("properties", {}).items()
+    for name, field in sorted(fields, key=lambda pair: pair[0] not in required):
+        plain = strip_null(resolve(field, schemas), schemas)
+        meaning = field.get("description") or plain.get("description", "")
+        if "default" in field and field["default"] not in (None, [], ""):
+            meaning += f" (left out: {json.dumps(field['default'])})"
+        yield Row(
+            depth,
+            name,
+            describe_type(plain, schemas),
+            describe_bounds(plain),
+            meaning,
+            name in required,
+        )
+        inner = strip_null(resolve(plain.get("items", plain), schemas), schemas)
+        if depth < 2 and "properties" in inner:
+            yield from schema_rows(inner, schemas, depth + 1)
+
+
+def resolve(schema: Mapping[str, Any], schemas: Schemas) -> Mapping[str, Any]:
+    """Return what a reference points at, or the schema itself."""
+    while "$ref" in schema:
+        schema = schemas[schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+def strip_null(schema: Mapping[str, Any], schemas: Schemas) -> Mapping[str, Any]:
+    """Return the one thing that a field is where it is not null."""
+    kinds = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    return resolve(kinds[0], schemas) if len(kinds) == 1 else schema
+
+
+def describe_type(schema: Mapping[str, Any], schemas: Schemas) -> str:
+    """Return the type of a field in a few words."""
+    schema = strip_null(resolve(schema, schemas), schemas)
+    if "enum" in schema:
+        return " | ".join(json.dumps(value) for value in schema["enum"])
+    if "const" in schema:
+        return json.dumps(schema["const"])
+    if "anyOf" in schema:
+        return " | ".join(dict.fromkeys(describe_type(one, schemas) for one in schema["anyOf"]))
+    if schema.get("type") == "array" and "prefixItems" in schema:
+        return "[" + ", ".join(describe_type(one, schemas) for one in schema["prefixItems"]) + "]"
+    if schema.get("type") == "array":
+        return f"list of {describe_type(schema.get('items', {}), schemas)}"
+    return str(schema.get("type", "any"))
+
+
+def describe_bounds(schema: Mapping[str, Any]) -> str:
+    """Return the bounds of a field in words, those of its entries too."""
+    found = [
+        words.format(f"{schema[key]:,}")
+        for key, words in _BOUNDS.items()
+        if key in schema and schema[key] < _LARGEST_SHOWN
+    ]
+    if isinstance(schema.get("items"), dict) and (inner := describe_bounds(schema["items"])):
+        found.append(f"each {inner}")
+    return ", ".join(found)
+
+
+def example_body(schema: Mapping[str, Any], schemas: Schemas) -> Any:
+    """Return an example of a body: the required fields, as their schemas give them."""
+    schema = resolve(schema, schemas)
+    fields = schema.get("properties", {})
+    return {name: example_value(fields[name], schemas) for name in schema.get("required", ())}
+
+
+def example_value(schema: Mapping[str, Any], schemas: Schemas) -> Any:
+    """Return an example value of a field."""
+    if schema.get("examples"):
+        return schema["examples"][0]
+    schema = strip_null(resolve(schema, schemas), schemas)
+    if schema.get("examples"):
+        return schema["examples"][0]
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "properties" in schema:
+        return example_body(schema, schemas)
+    by_type = {"string": "Le chat dort.", "integer": 0, "number": 0.0, "boolean": False}
+    return by_type.get(schema.get("type", ""), [])

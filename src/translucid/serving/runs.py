@@ -1,4 +1,4 @@
-"""Training runs that a server shows, while they train and afterwards.
+"""Training runs that the server shows, during and after training: events, state, films.
 
 A run is read from its directory, as it is at the moment (see `checkpoint.run_directory`).
 Networks of checkpoints are loaded by what the command line brings: serving knows nothing of how
@@ -8,15 +8,20 @@ they are stored.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, BinaryIO, Literal, Protocol
 
 from translucid.checkpoint.run_directory import RunDirectory
-from translucid.errors import nearest
+from translucid.errors import DataError, InputError, nearest
+from translucid.interpret.film import Frame, evenly_chosen, frames_of
+from translucid.interpret.network import AttentionHead
+from translucid.serving.config import ServingConfig
+from translucid.serving.engine.cancellation import check_cancelled
 from translucid.serving.problems import Problem
-from translucid.serving.run_events import last_step
+from translucid.serving.traces import BoundedStore
 from translucid.translator import Translator
 
 State = Literal["training", "finished", "stopped"]
@@ -41,7 +46,7 @@ class Run:
 
     @property
     def metrics(self) -> Path:
-        """The course of the run."""
+        """The file of its training events."""
         return self.directory.metrics.path
 
     @property
@@ -50,12 +55,12 @@ class Run:
         return RunDirectory(self.path)
 
     def record(self) -> dict[str, Any]:
-        """Return what the run was asked for; it is replaced as a whole when a run goes on."""
+        """Return the settings of the run; resuming replaces them as a whole."""
         content: dict[str, Any] = json.loads(self.directory.record_path.read_bytes())
         return content
 
-    def is_there(self) -> bool:
-        """Tell whether its folder is still what it was when the server started."""
+    def exists(self) -> bool:
+        """Return whether its folder is still a run."""
         return self.directory.exists()
 
     def directions(self) -> list[tuple[str, str]]:
@@ -63,17 +68,17 @@ class Run:
         return self.directory.directions()
 
     def state(self) -> State:
-        """Tell whether it trains now, has come to its end, or stands still before it."""
+        """Return whether it is training, has finished, or has stopped before the end."""
         if self.directory.is_training():
             return "training"
         return "finished" if self.directory.is_finished(self.step()) else "stopped"
 
     def step(self) -> int:
-        """Return the newest step that the run has told of; 0 before the first."""
+        """Return the newest step in its events; 0 before the first."""
         return last_step(self.metrics)
 
     def describe(self) -> dict[str, Any]:
-        """Return what a list of runs says of it; `started`: when it began or last went on."""
+        """Return its entry in a list of runs; `started`: when it began or was last resumed."""
         record = self.record()
         return {
             "name": self.name,
@@ -108,11 +113,186 @@ class Runs:
         return iter(self._runs.values())
 
     def find(self, name: str) -> Run:
-        """Return a run by its name; a Problem that names a near one where there is none."""
+        """Return a run by name; raise a Problem that names a similar one if there is none."""
         run = self._runs.get(name)
-        if run is not None and run.is_there():
+        if run is not None and run.exists():
             return run
         if run is not None:
             raise Problem("unknown-run", f"the folder of the run {name!r} is not there any more")
         hint = nearest(name[:80], self._runs) if self._runs else "start the server with --run RUN"
         raise Problem("unknown-run", f"no run is called {name[:80]!r}; {hint}")
+
+
+CHUNK = 1_000_000  # bytes of an answer, about
+_TAIL = 262_144  # bytes in which the newest step is looked for
+
+
+@dataclass(frozen=True)
+class EventChunk:
+    """Events of a run, as its file has them, and where the next ones will be.
+
+    `more` tells that there are more already. `restarted` that the place asked for is no end of a
+    line any more, because a resumed run has dropped what came after its checkpoint: the events are
+    those from the beginning. `unreadable` lines are no JSON objects and were left out.
+    """
+
+    events: tuple[dict[str, Any], ...]
+    next: int
+    more: bool
+    restarted: bool
+    unreadable: int
+
+
+def read_events(path: Path, after: int, most: int = CHUNK) -> EventChunk:
+    """Return the whole lines of a file after a place, about `most` bytes of them."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return EventChunk((), 0, more=False, restarted=after > 0, unreadable=0)
+    with file:
+        size = os.fstat(file.fileno()).st_size
+        begin = after if _is_end_of_line(file, after, size) else 0
+        file.seek(begin)
+        data = file.read(most)
+        if b"\n" not in data:
+            data += file.readline()
+        data = data[: data.rfind(b"\n") + 1]
+        events = [_event(line) for line in data.splitlines()]
+        end = begin + len(data)
+        file.seek(end)
+        return EventChunk(
+            events=tuple(event for event in events if event is not None),
+            next=end,
+            more=file.readline().endswith(b"\n"),
+            restarted=begin != after,
+            unreadable=events.count(None),
+        )
+
+
+def last_step(path: Path) -> int:
+    """Return the newest step in a metrics file; 0 if there is none."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return 0
+    with file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(0, size - _TAIL))
+        lines = file.read().split(b"\n")[:-1]  # after the last end of a line: being written
+    for line in reversed(lines):
+        step = (_event(line) or {}).get("step")
+        if isinstance(step, int):
+            return step
+    return 0
+
+
+def _is_end_of_line(file: BinaryIO, place: int, size: int) -> bool:
+    if place == 0:
+        return True
+    if place > size:
+        return False
+    file.seek(place - 1)
+    return file.read(1) == b"\n"
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    """Return the object of a line; numbers that JSON does not have (NaN) become null."""
+    try:
+        event = json.loads(line, parse_constant=lambda _: None)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) else None
+
+
+_FILMS = 16  # kept at a time
+_Key = tuple[str, str, str | None, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class FilmRequest:
+    """What a film shows: a text, its target language, and the number of checkpoints."""
+
+    text: str
+    target: str | None
+    frames: int
+
+
+class Films:
+    """Make films of runs, and cache the newest.
+
+    A film shows how one head's attention, and one translation, changed over the checkpoints of a
+    run. All heads come out of the same pass, so another head of a cached film costs nothing.
+    """
+
+    def __init__(self, checkpoints: Checkpoints | None, settings: ServingConfig) -> None:
+        self._checkpoints = checkpoints
+        self._max_bytes = settings.max_trace_bytes
+        self._kept: BoundedStore[_Key, tuple[Frame, ...]] = BoundedStore(
+            max_bytes=settings.max_trace_bytes, max_count=_FILMS, seconds=settings.trace_seconds
+        )
+
+    def frames(self, run: Run, request: FilmRequest) -> tuple[Frame, ...]:
+        """Return a frame for each of some checkpoints, evenly chosen, oldest first."""
+        steps = [] if self._checkpoints is None else self._checkpoints.steps(run.path)
+        steps = evenly_chosen(steps, request.frames)
+        if self._checkpoints is None or not steps:
+            raise InputError(
+                f"the run {run.name} has no checkpoints yet: training writes one every "
+                "training.checkpoint_every steps"
+            )
+        key = (run.name, request.text, request.target, tuple(steps))
+        found = self._kept.get(key)
+        if found is None:
+            found = self._make(self._checkpoints, run, request, steps)
+            self._kept.put(key, found, sum(frame.trace.bytes for frame in found))
+        return found
+
+    def expire(self) -> None:
+        """Drop films that were not viewed for too long."""
+        self._kept.expire()
+
+    def _make(
+        self, checkpoints: Checkpoints, run: Run, request: FilmRequest, steps: list[int]
+    ) -> tuple[Frame, ...]:
+        load = checkpoints.reader(run.path)
+        newest_first = frames_of(
+            _load_networks(checkpoints, run, load, steps),
+            request.text,
+            target=request.target,
+            max_bytes=self._max_bytes // len(steps),
+            emit=lambda _: check_cancelled(),
+        )
+        return tuple(newest_first)[::-1]
+
+
+def _load_networks(
+    checkpoints: Checkpoints, run: Run, load: Callable[[int], Translator], steps: list[int]
+) -> Iterator[tuple[int, Translator]]:
+    """Yield the networks of steps, newest first, leaving out what training has deleted since."""
+    for step in reversed(steps):
+        check_cancelled()
+        try:
+            yield step, load(step)
+        except DataError as error:
+            if step in checkpoints.steps(run.path):
+                raise InputError(
+                    f"the checkpoint of step {step} of the run {run.name} is damaged"
+                ) from error
+
+
+def film_json(frames: tuple[Frame, ...], head: AttentionHead) -> dict[str, Any]:
+    """Return one head of a film as the page reads it; all frames read the same tokens."""
+    trace = frames[-1].trace
+    return {
+        "source_tokens": [token.piece for token in trace.source_tokens],
+        "target_tokens": [token.piece for token in trace.target_tokens],
+        "frames": [
+            {
+                "step": frame.step,
+                "translation": frame.translation,
+                "log_prob": frame.log_prob,
+                "weights": frame.trace.attention(head.side, head.layer)[head.head].tolist(),
+            }
+            for frame in frames
+        ],
+    }

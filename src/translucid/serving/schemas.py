@@ -1,4 +1,7 @@
-"""What every body has in common: strict fields, limits that are settings, problems as a schema."""
+"""Bodies of requests and answers: strict fields, and limits that are settings of the server.
+
+The schemas of traces are in `trace_schemas`, those of runs beside their endpoints.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,10 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from translucid.config import Config
 from translucid.decoding.settings import SearchConfig
+from translucid.decoding.stepper import Ending
 from translucid.errors import ConfigError
-from translucid.serving.problems import KINDS, Fault, invalid
-from translucid.serving.settings import ServingConfig
+from translucid.serving.config import ServingConfig
+from translucid.serving.problems import PROBLEM_TYPES, Fault, invalid_fields
 
 LIMIT = "x-limit"  # the setting that bounds a field, until the OpenAPI document is made
 
@@ -42,7 +46,7 @@ class Answer(BaseModel):
 class AtMost:
     """A limit that is a setting: the length of a text, list or mapping, or the size of a number.
 
-    The settings are the context in which a body is validated (see `bodies.validated`).
+    The settings are the context in which a body is validated (see `request_bodies.validate_body`).
     """
 
     setting: str
@@ -162,18 +166,18 @@ else:
 
 
 def build_search(
-    default: SearchConfig, asked: SearchFields | None, limits: ServingConfig
+    default: SearchConfig, overrides: SearchFields | None, limits: ServingConfig
 ) -> SearchConfig:
     """Return the model's own search with the settings of a request in their place."""
-    if asked is None:
+    if overrides is None:
         return default
-    given = asked.model_dump(exclude_none=True)
+    given = overrides.model_dump(exclude_none=True)
     try:
         search = default.override(given)
         if "samples" not in given and search.samples > limits.max_samples:
             search = search.replace(samples=limits.max_samples)
     except ConfigError as error:
-        raise invalid([Fault("search", fault) for fault in error.faults]) from error
+        raise invalid_fields([Fault("search", fault) for fault in error.faults]) from error
     return search
 
 
@@ -199,12 +203,206 @@ class ProblemFields(Answer):
 _PROBLEM = f"#/components/schemas/{ProblemFields.__name__}"
 
 
-def told(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return what the OpenAPI document says of these statuses: each is a problem."""
     return {
         status: {
-            "description": " or ".join(k.title for k in KINDS.values() if k.status == status),
+            "description": " or ".join(
+                k.title for k in PROBLEM_TYPES.values() if k.status == status
+            ),
             "content": {"application/problem+json": {"schema": {"$ref": _PROBLEM}}},
         }
         for status in statuses
     }
+
+
+Name = Annotated[str, Field(max_length=200)]
+Language = Annotated[str, Field(max_length=35)]  # the longest tag that RFC 5646 asks to allow for
+
+
+class RequestBody(Body):
+    """What is wanted of a translation, beside the text."""
+
+    model: Name | None = Field(
+        None, description="name of a model; left out: the first one that has the languages"
+    )
+    source: Language | None = Field(
+        None, description="language of the text, where models have several", examples=["fr"]
+    )
+    target: Language | None = Field(
+        None,
+        description="language to translate into; left out: the only one that there is, or the one "
+        "for the language that the texts together are in",
+        examples=["en"],
+    )
+    search: SearchFields | None = Field(
+        None, description="how to search; left out: the model's own way"
+    )
+    terms: Terms | None = Field(
+        None,
+        description="words of the source, and what they must become (beam search only)",
+        examples=[None],
+    )
+    forbidden: Words = Field([], description="words that no translation may have")
+    keep: Words = Field(
+        [], description="words and phrases that are not translated", examples=[["Translucid"]]
+    )
+    alignment: bool = Field(False, description="also return what each word looked at")
+
+
+class TranslateBody(RequestBody):
+    """Texts to translate, and how."""
+
+    texts: Texts = Field(description="what to translate", examples=[["Le chat dort."]])
+    prefixes: Annotated[list[Prefix], AtMost("max_texts")] | None = Field(
+        None, description="for each text what its translation must begin with, '' for nothing"
+    )
+
+
+class StreamBody(RequestBody):
+    """One text to translate while the client watches, and how."""
+
+    text: Text = Field(description="what to translate", examples=["Le chat dort."])
+    prefix: Prefix = Field("", description="what the translation must begin with")
+
+
+class ScoreBody(Body):
+    """Texts and their translations, to be scored."""
+
+    sources: Texts = Field(description="texts", examples=[["Le chat dort."]])
+    targets: Annotated[list[Text], AtMost("max_texts"), TogetherAtMost("max_total_characters")] = (
+        Field(description="a translation for each text", examples=[["The cat is asleep."]])
+    )
+    model: Name | None = Field(None, description="name of a model")
+    source: Language | None = Field(None, description="language of the texts", examples=["fr"])
+    target: Language | None = Field(
+        None,
+        description="language of the translations; left out: as for /v1/translate",
+        examples=["en"],
+    )
+
+
+class FlagFields(Answer):
+    """What a reader of a translation should be warned of."""
+
+    truncated: bool = Field(description="the limit of length ended it where it would have gone on")
+    unknown: bool = Field(description="the text has characters that the vocabulary cannot spell")
+    looped: bool = Field(description="it went in circles, and was ended")
+    split: bool = Field(description="a line was too long, and was translated in parts")
+    between_spans: bool = Field(
+        description="it has tags, addresses or the like, for which the model has no placeholders: "
+        "what is between them was translated piece by piece"
+    )
+    forced_spans: bool = Field(
+        description="a tag, an address or the like stands where the model would not have put it"
+    )
+
+
+class CandidateFields(Answer):
+    """One of the n best translations."""
+
+    text: str
+    tokens: list[str]
+    log_probs: list[float] = Field(description="log P of each token, and last of the end symbol")
+    log_prob: float = Field(description="log P of the whole translation")
+    score: float = Field(description="what the search ranked by")
+    ending: Ending = Field(description="by itself, at the limit of length, or in circles")
+
+
+class AlignmentFields(Answer):
+    """Which source tokens each target token looked at."""
+
+    source_tokens: list[str]
+    target_tokens: list[str]
+    weights: list[list[float]] = Field(description="[target token][source token]; a row sums to 1")
+    links: list[tuple[int, int]] = Field(description="[source word, target word], from 0")
+
+
+class TranslationFields(Answer):
+    """The translation of one text."""
+
+    source: str = Field(description="the text as it was sent")
+    text: str = Field(description="its best translation")
+    score: float = Field(description="what the search ranked by")
+    log_prob: float = Field(description="log P of the best translation")
+    tokens: list[str] = Field(description="tokens of the best translation")
+    log_probs: list[float] = Field(description="log P of each token, and last of the end symbol")
+    confidence: float | None = Field(
+        description="probability that the translation is acceptable (chrF 50 or more with a "
+        "reference); null where the model cannot tell"
+    )
+    flags: FlagFields
+    n_best: list[CandidateFields] = Field(description="the n best translations, best first")
+    alignment: AlignmentFields | None = Field(description="null unless it was asked for")
+
+
+class TranslateAnswer(Answer):
+    """Translations in the order of the texts."""
+
+    model: str = Field(description="the model that translated")
+    source: str | None = Field(description="language of the texts, if the model tells")
+    target: str = Field(description="language of the translations")
+    translations: list[TranslationFields]
+
+
+class ScoreFields(Answer):
+    """How probable the model holds one translation."""
+
+    log_prob: float = Field(description="log P of the whole translation, its end included")
+    log_probs: list[float] = Field(description="log P of each token, and last of the end symbol")
+    tokens: list[str]
+    perplexity: float = Field(description="exp(-mean log P of a token)")
+
+
+class ScoreAnswer(Answer):
+    """Scores in the order of the texts."""
+
+    model: str
+    scores: list[ScoreFields]
+
+
+class ModelFields(Answer):
+    """A model that is served."""
+
+    name: str
+    default: bool = Field(description="whether it is taken when a request names none")
+    directions: list[tuple[str, str]] = Field(description="[source, target] languages")
+    targets: list[str] = Field(description="languages that it translates into")
+    vocabulary: int = Field(description="number of pieces")
+    parameters: int = Field(description="number of trained numbers")
+    hash: str = Field(description="changes whenever anything that decides translations does")
+    config: dict[str, str | float | bool | None] = Field(description="settings of the network")
+    search: dict[str, str | float | bool | None] = Field(
+        description="how it searches unless told otherwise"
+    )
+    alignment_heads: list[tuple[int, int]] = Field(
+        description="[layer, head] of the decoder whose attention gives the alignment"
+    )
+
+
+class ModelsAnswer(Answer):
+    """Models, and what this server allows."""
+
+    version: str = Field(description="of Translucid")
+    models: list[ModelFields]
+    limits: dict[str, int] = Field(description="what one request may ask for")
+    runs: bool = Field(description="whether training runs are shown")
+
+
+class VocabularyAnswer(Answer):
+    """The vocabulary of a model."""
+
+    pieces: list[str] = Field(description="each at the place of its id")
+
+
+class LiveAnswer(Answer):
+    """The server runs."""
+
+    status: str = Field(examples=["alive"])
+
+
+class ReadyAnswer(Answer):
+    """The server translates."""
+
+    status: str = Field(examples=["ready"])
+    models: list[str] = Field(description="models whose warm-up translation has passed")

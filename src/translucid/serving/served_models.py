@@ -17,7 +17,7 @@ Direction = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedModel:
     """A model under the name by which clients ask for it."""
 
     name: str
@@ -67,14 +67,14 @@ class Served:
         }
 
     def describe(self, default: bool) -> dict[str, Any]:
-        """Return what clients are told of the model; `default`: it is the one nobody names."""
+        """Return the public description; `default`: requests that name no model use this one."""
         return {**self._description, "default": default}
 
 
 class ServedModels:
     """All models that are served, in the order they were given; the first is the default."""
 
-    def __init__(self, models: Sequence[Served]) -> None:
+    def __init__(self, models: Sequence[ServedModel]) -> None:
         if not models:
             raise InputError("no model to serve: give one with -m MODEL")
         self._models = {served.name: served for served in models}
@@ -87,18 +87,18 @@ class ServedModels:
 
     @classmethod
     def load(cls, places: Sequence[tuple[str | None, Path]]) -> ServedModels:
-        """Load models; one without a name is called like its folder, or like the run it is of."""
-        return cls([_served(name, path) for name, path in places])
+        """Load models; one without a name is named after its folder or its run."""
+        return cls([_load_model(name, path) for name, path in places])
 
-    def __iter__(self) -> Iterator[Served]:
+    def __iter__(self) -> Iterator[ServedModel]:
         return iter(self._models.values())
 
     def __len__(self) -> int:
         return len(self._models)
 
     @property
-    def default(self) -> Served:
-        """The model that is taken where a request says nothing."""
+    def default(self) -> ServedModel:
+        """The model of requests that name none."""
         return next(iter(self))
 
     @property
@@ -106,20 +106,20 @@ class ServedModels:
         """All pairs of languages that some model translates, each once."""
         return tuple(dict.fromkeys(pair for m in self for pair in m.translator.directions))
 
-    def named(self, name: str) -> Served:
+    def named(self, name: str) -> ServedModel:
         """Return the model of a name."""
         if name not in self._models:
             raise UnknownModelError(name, list(self._models))
         return self._models[name]
 
-    def choose(self, model: str | None, source: str | None, target: str | None) -> Served:
+    def choose(self, model: str | None, source: str | None, target: str | None) -> ServedModel:
         """Return the model that a name means, or the first that translates these languages."""
         if model is not None:
             served = self.named(model)
             if not _translates(served, source, target):
                 raise InputError(
-                    f"the model {model!r} does not translate {_in_words(source, target)} but "
-                    f"{directions_in_words(served.translator.directions)}: leave the languages "
+                    f"the model {model!r} does not translate {_describe_direction(source, target)} "
+                    f"but {directions_in_words(served.translator.directions)}: leave the languages "
                     "out, or name another model"
                 )
             return served
@@ -127,7 +127,7 @@ class ServedModels:
             if _translates(served, source, target):
                 return served
         raise InputError(
-            f"no model translates {_in_words(source, target)}. There are:\n"
+            f"no model translates {_describe_direction(source, target)}. There are:\n"
             + "\n".join(
                 f"  {served.name}: {directions_in_words(served.translator.directions)}"
                 for served in self
@@ -135,7 +135,7 @@ class ServedModels:
         )
 
     def describe(self) -> list[dict[str, Any]]:
-        """Return what clients are told of all models."""
+        """Return the public descriptions of all models."""
         return [served.describe(served is self.default) for served in self]
 
 
@@ -148,7 +148,7 @@ class UnknownModelError(InputError):
         )
 
 
-def named_path(argument: str) -> tuple[str | None, Path]:
+def parse_model_option(argument: str) -> tuple[str | None, Path]:
     """Return name and path of `NAME=PATH`, or no name and the path of `PATH`.
 
     A path that exists is a path, whatever is in its name.
@@ -161,15 +161,17 @@ def named_path(argument: str) -> tuple[str | None, Path]:
     return name, Path(path)
 
 
-def _served(name: str | None, path: Path) -> Served:
+def _load_model(name: str | None, path: Path) -> ServedModel:
     translator = load(path)
-    return Served(name or translator.name.removesuffix("/best").removesuffix("/model"), translator)
+    return ServedModel(
+        name or translator.name.removesuffix("/best").removesuffix("/model"), translator
+    )
 
 
-def _translates(served: Served, source: str | None, target: str | None) -> bool:
+def _translates(served: ServedModel, source: str | None, target: str | None) -> bool:
     return any(source in (None, a) and target in (None, b) for a, b in served.translator.directions)
 
 
-def _in_words(source: str | None, target: str | None) -> str:
+def _describe_direction(source: str | None, target: str | None) -> str:
     into = "into any language" if target is None else f"into {target!r}"
     return into if source is None else f"from {source!r} {into}"

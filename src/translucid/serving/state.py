@@ -1,58 +1,61 @@
-"""What the routes of a server share."""
+"""State shared by the routes of a server."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from translucid.serving.access import Access
-from translucid.serving.admission import Draining
-from translucid.serving.engine import Engine
-from translucid.serving.films import Films
+from translucid.serving.auth import Access
+from translucid.serving.config import ServingConfig
+from translucid.serving.engine.admission import Draining
+from translucid.serving.engine.engine import Engine
 from translucid.serving.metrics import Metrics
-from translucid.serving.runs import Runs
+from translucid.serving.runs import Films, Runs
 from translucid.serving.served_models import ServedModels
-from translucid.serving.settings import ServingConfig
 from translucid.serving.traces import TraceStore
+
+LOG = logging.getLogger("translucid.serving")
 
 
 @dataclass
 class Readiness:
-    """Whether the warm-up translation of every model has passed; the fault of one that failed."""
+    """Whether the warm-up translation of every model has passed; the error of one that failed."""
 
     ready: bool = False
     fault: str | None = None
 
 
 class InFlight:
-    """The requests under way; from `drain` on, no new ones are taken."""
+    """Counts the requests in progress; after `drain`, new ones are refused."""
 
     def __init__(self) -> None:
         self.count = 0
         self.draining = False
-        self._none_left = asyncio.Event()
+        self._idle = asyncio.Event()
 
     def enter(self) -> None:
-        """Count a request that has come."""
+        """Count an arriving request."""
         self.count += 1
 
     def leave(self) -> None:
         """Count a request as answered."""
         self.count -= 1
-        self._tell()
+        self._notify()
 
     def drain(self) -> None:
-        """Take no new requests from now on."""
+        """Refuse new requests from now on."""
         self.draining = True
-        self._tell()
+        self._notify()
 
     async def finished(self) -> None:
         """Wait until the server drains and every request has been answered."""
-        await self._none_left.wait()
+        await self._idle.wait()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         if self.draining and not self.count:
-            self._none_left.set()
+            self._idle.set()
 
 
 @dataclass
@@ -72,7 +75,13 @@ class ServerState:
 
     @property
     def engine(self) -> Engine:
-        """What translates; before the start and after the end, nothing does."""
+        """The engine; raises Draining before the start and after the end."""
         if self.started is None:
             raise Draining
         return self.started
+
+    def log_texts(self, texts: Sequence[str], translations: Sequence[str]) -> None:
+        """Write texts and their translations to the log, if it may hold any (`--log-text`)."""
+        if self.access.log_text:
+            for text, translation in zip(texts, translations, strict=True):
+                LOG.info("text %r became %r", text, translation)

@@ -14,8 +14,7 @@ from translucid.interpret.head_roles import Role, TokenKind
 from translucid.interpret.lens import EncoderReading, LensCell
 from translucid.interpret.next_tokens import NextToken, PrefixToken, Rest
 from translucid.interpret.trace import Level, Origin, Side, Step, TraceToken
-from translucid.serving.schemas import Answer, AtMost, Body, SearchFields, Text
-from translucid.serving.translation_schemas import Language, Name
+from translucid.serving.schemas import Answer, AtMost, Body, Language, Name, SearchFields, Text
 from translucid.translator import Flags
 from translucid.translator.alignment_heads import Row
 

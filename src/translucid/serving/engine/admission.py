@@ -1,0 +1,154 @@
+"""Admission of requests to the engine: refusals, and the events the engine reports about its work.
+
+::
+
+    TranslucidError
+    └── Refused
+        ├── Full         the queue is full; `retry_after` says when to try again
+        ├── TimedOut     the answer was not ready in time, and its work was cancelled
+        └── Draining     the server is shutting down: it finishes what it has accepted, no more
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from translucid.errors import TranslucidError
+from translucid.serving.engine.cancellation import Ticket
+
+
+class Refused(TranslucidError):  # noqa: N818 - nothing is wrong with the request
+    """A sound request that the server cannot answer now."""
+
+
+class Full(Refused):
+    """The queue is full; try again after some seconds."""
+
+    def __init__(self, what: str, waiting: int, most: int, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__(
+            f"{waiting} {what} are waiting, and at most {most} may: try again in {retry_after} "
+            f"second{'' if retry_after == 1 else 's'}"
+        )
+
+
+class TimedOut(Refused):
+    """The answer was not ready in time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"the answer was not ready within {seconds:g} seconds, waiting included, and was given "
+            "up: send fewer or shorter texts, or try again when the server is less busy"
+        )
+
+
+class Draining(Refused):
+    """The server is stopping."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the server is stopping: it finishes what it has accepted, and takes nothing new; try "
+            "another server, or this one when it is back"
+        )
+
+
+class Admission:
+    """Admit requests until the server drains, and count those not answered yet."""
+
+    def __init__(self, emit: EmitEngineEvent) -> None:
+        self.draining = False
+        self._emit = emit
+        self._numbers = itertools.count()
+        self._under_way: set[Ticket] = set()
+        self._empty = asyncio.Event()
+        self._empty.set()
+
+    def __len__(self) -> int:
+        return len(self._under_way)
+
+    @contextmanager
+    def admit(self, request: Request, refuse: Callable[[], None]) -> Iterator[Ticket]:
+        """Give a request its ticket, which is cancelled when the block is left, however it is left.
+
+        `refuse` raises :class:`Full` if the queue is full.
+        """
+        began = time.monotonic()
+        outcome: Outcome = "failed"
+        ticket = Ticket(next(self._numbers))
+        try:
+            if self.draining:
+                raise Draining
+            refuse()
+            self._under_way.add(ticket)
+            self._empty.clear()
+            yield ticket
+            outcome = "done"
+        except BaseException as error:
+            outcome = _outcome(error)
+            raise
+        finally:
+            ticket.cancel()
+            self._under_way.discard(ticket)
+            if not self._under_way:
+                self._empty.set()
+            self._emit(RequestEnded(request, outcome, time.monotonic() - began))
+
+    async def drain(self) -> None:
+        """Refuse new requests; wait until all admitted ones have been answered."""
+        self.draining = True
+        await self._empty.wait()
+
+
+def _outcome(error: BaseException) -> Outcome:
+    match error:
+        case Full():
+            return "rejected"
+        case Draining():
+            return "draining"
+        case TimedOut():
+            return "timed out"
+        case asyncio.CancelledError() | GeneratorExit():
+            return "cancelled"
+        case _:
+            return "failed"
+
+
+Kind: TypeAlias = Literal["search", "align", "score"]
+Request: TypeAlias = Literal["translate", "stream", "score", "job"]
+Outcome: TypeAlias = Literal["done", "failed", "rejected", "timed out", "cancelled", "draining"]
+
+
+@dataclass(frozen=True)
+class BatchDone:
+    """A batch that was computed.
+
+    `tokens` are those of the sources, `padding` is the share of the batch's cells that held none,
+    `written` the tokens of all hypotheses returned. `cancelled`: all of its requests were.
+    """
+
+    kind: Kind
+    rows: int
+    tokens: int
+    padding: float
+    written: int
+    seconds: float
+    cancelled: bool
+
+
+@dataclass(frozen=True)
+class RequestEnded:
+    """A request that was answered, refused or cancelled, this many seconds after its arrival."""
+
+    request: Request
+    outcome: Outcome
+    seconds: float
+
+
+EngineEvent: TypeAlias = BatchDone | RequestEnded
+EmitEngineEvent: TypeAlias = Callable[[EngineEvent], None]

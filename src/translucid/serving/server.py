@@ -1,0 +1,303 @@
+"""Run the server process: its socket, its signals, and limits on every connection.
+
+::
+
+    serving  ──signal──►  draining: 503 for new requests  ──all answered, or timeout──►  exit
+
+The first signal lets the server finish, the second stops it at once.
+
+uvicorn bounds the size of headers and the time between two requests, but a client that opens a
+connection and sends nothing, or half a header, could keep it forever, and so could one that never
+reads its answer, which then stays in memory. :class:`GuardedConnection` closes both gaps.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from http import HTTPStatus
+from types import FrameType
+from typing import Any
+
+import h11
+import uvicorn
+from fastapi import FastAPI
+from pydantic_core import to_json
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from translucid.errors import InputError, TranslucidError
+from translucid.serving.middleware import SECURITY_HEADERS
+from translucid.serving.problems import PROBLEM, Problem
+from translucid.serving.state import ServerState
+
+BACKLOG = 2048
+_LAST_SECONDS = 5  # for tasks that are cancelled when the time to finish is over
+
+
+class BusyPortError(TranslucidError):
+    """A port that another program listens on."""
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(
+            f"port {port} of {host} is taken by another program: stop it, or choose another port "
+            "with --port (0: any that is free)"
+        )
+
+
+def bind_socket(host: str, port: int) -> socket.socket:
+    """Return a socket bound to an address; raise an error that says why it cannot be."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except socket.gaierror as error:
+        raise InputError(f"--host {host}: there is no such address ({error.strerror})") from error
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind(address)
+    except PermissionError as error:
+        made.close()
+        raise InputError(
+            f"port {port} is for the system's administrator: choose one above 1023 with --port"
+        ) from error
+    except OSError as error:
+        made.close()
+        if error.errno in _TAKEN:
+            raise BusyPortError(host, port) from error
+        raise InputError(f"cannot listen on {host}, port {port}: {error.strerror}") from error
+    made.set_inheritable(False)
+    return made
+
+
+_TAKEN = (98, 48, 10048)  # EADDRINUSE of Linux, macOS and Windows
+
+
+def server_url(bound: socket.socket) -> str:
+    """Return the URL of a server."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class DrainingServer(uvicorn.Server):
+    """A server that finishes what it has accepted before it ends."""
+
+    def __init__(
+        self, config: uvicorn.Config, state: ServerState, tell: Callable[[str], None]
+    ) -> None:
+        super().__init__(config)
+        self._state, self._tell = state, tell
+        self.stopped_by: int | None = None
+        self._ending: asyncio.Task[None] | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Drain at the first signal; exit at once at the second."""
+        del frame
+        if self.stopped_by is not None:
+            os._exit(128 + sig)  # nothing is written to disk, so nothing can be left half done
+        self.stopped_by = sig
+        asyncio.get_event_loop().call_soon_threadsafe(self._begin_draining)
+
+    def _begin_draining(self) -> None:
+        self._tell(
+            f"Shutting down (requests still being answered: {self._state.in_flight.count}); once "
+            "more stops at once"
+        )
+        self._ending = asyncio.ensure_future(self._drain())
+
+    async def _drain(self) -> None:
+        self._state.in_flight.drain()
+        seconds = self._state.settings.drain_seconds
+        try:
+            await asyncio.wait_for(self._state.in_flight.finished(), seconds)
+        except TimeoutError:
+            self._tell(f"Not all was answered within {seconds:g} seconds (drain_seconds)")
+        self.should_exit = True
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and announce the address once requests are accepted."""
+        await super().startup(sockets)
+        if self.started:
+            self._announce(sockets or [])
+
+    def _announce(self, sockets: list[socket.socket]) -> None:
+        names = ", ".join(
+            f"{one.name} ({', '.join('→'.join(pair) for pair in one.translator.directions)})"
+            for one in self._state.models
+        )
+        self._tell(f"Serving {names} at {server_url(sockets[0])}")
+
+
+def build_server(app: FastAPI, tell: Callable[[str], None]) -> DrainingServer:
+    """Return a server for an application, with its limits on every connection."""
+    state: ServerState = app.state.server
+    settings = state.settings
+
+    class Connection(GuardedConnection):
+        header_seconds = settings.body_seconds
+        send_seconds = settings.send_seconds
+        most_connections = settings.max_connections
+
+    config = uvicorn.Config(
+        app,
+        http=Connection,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        h11_max_incomplete_event_size=settings.max_header_bytes,
+        timeout_keep_alive=max(1, round(settings.keep_alive_seconds)),
+        timeout_graceful_shutdown=_LAST_SECONDS,
+    )
+    return DrainingServer(config, state, tell)
+
+
+def run(app: FastAPI, bound: socket.socket, tell: Callable[[str], None]) -> int:
+    """Serve until a signal comes; return the exit code: 0, or 130 after Ctrl-C."""
+    server = build_server(app, tell)
+    server.run(sockets=[bound])
+    if not server.started:
+        return 1
+    return 130 if server.stopped_by == signal.SIGINT else 0
+
+
+class GuardedConnection(H11Protocol):
+    """A connection with timeouts.
+
+    Request line and headers must arrive within `header_seconds`, and the client must read some of
+    a waiting answer within `send_seconds`.
+    """
+
+    header_seconds = 20.0
+    send_seconds = 30.0
+    most_connections = 512
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._header_timer: asyncio.TimerHandle | None = None
+        self._send_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for a request, unless too many connections are open."""
+        super().connection_made(transport)
+        if len(self.connections) > self.most_connections:
+            self._tell(
+                Problem(
+                    "too-many-connections",
+                    f"{self.most_connections} connections are open (max_connections): try again "
+                    "in a moment",
+                    headers={"Retry-After": "1"},
+                )
+            )
+            return
+        self._wait_for_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop all timers."""
+        self._stop_waiting()
+        self._stop_sending()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        """Handle what has arrived; complete headers stop the header timer."""
+        if self.transport.is_closing():
+            return
+        before = self.cycle
+        super().handle_events()
+        if self.cycle is not before:
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request on the same connection."""
+        if self.transport.is_closing():
+            self._watch_rest()
+        else:
+            self._wait_for_headers()
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        """Watch a client that reads more slowly than the server writes."""
+        super().pause_writing()
+        self._watch_sending()
+
+    def resume_writing(self) -> None:
+        """Continue: the client has read."""
+        self._stop_sending()
+        super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer a request that is not HTTP, or whose headers are too large."""
+        del msg
+        error = sys.exception()
+        hint = getattr(error, "error_status_hint", 400)
+        if hint == 431:
+            limit = self.config.h11_max_incomplete_event_size
+            problem = Problem(
+                "headers-too-large",
+                f"the request's line and headers have more than {limit} bytes (max_header_bytes)",
+            )
+        else:
+            problem = Problem("bad-request", f"this is not HTTP/1.1: {error}")
+        self._tell(problem)
+
+    def _wait_for_headers(self) -> None:
+        self._stop_waiting()
+        self._header_timer = self.loop.call_later(self.header_seconds, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._header_timer is not None:
+            self._header_timer.cancel()
+            self._header_timer = None
+
+    def _give_up(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.close()
+        self._watch_rest()
+
+    def _watch_rest(self) -> None:
+        """Watch a closed connection, which stays until the client has read everything."""
+        if self._send_timer is None and self.transport.get_write_buffer_size():
+            self._watch_sending()
+
+    def _watch_sending(self) -> None:
+        left = self.transport.get_write_buffer_size()
+        self._send_timer = self.loop.call_later(self.send_seconds, self._check_sending, left)
+
+    def _stop_sending(self) -> None:
+        if self._send_timer is not None:
+            self._send_timer.cancel()
+            self._send_timer = None
+
+    def _check_sending(self, left: int) -> None:
+        """Abort a connection whose client reads nothing; closing it would wait for the client."""
+        if self.transport.get_write_buffer_size() < left:
+            self._watch_sending()
+        else:
+            self.transport.abort()
+
+    def _tell(self, problem: Problem) -> None:
+        """Write a problem to the client and close the connection."""
+        self._stop_waiting()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            body = to_json(problem.to_json())
+            headers = {
+                **SECURITY_HEADERS,
+                **problem.headers,
+                "content-type": PROBLEM,
+                "content-length": str(len(body)),
+                "connection": "close",
+            }
+            status = HTTPStatus(problem.kind.status)
+            response = h11.Response(
+                status_code=status, headers=list(headers.items()), reason=status.phrase
+            )
+            events = (response, h11.Data(data=body), h11.EndOfMessage())
+            self.transport.write(b"".join(self.conn.send(event) or b"" for event in events))
+        self.transport.close()
