@@ -18,9 +18,8 @@ from typer.testing import CliRunner
 
 from translucid.checkpoint.run_directory import RunDirectory
 from translucid.cli.main import app
-from translucid.cli.recipe import run_to_its_end
+from translucid.cli.recipe import Stage, directions_of, models_of, run_to_its_end, stages
 from translucid.cli.recipe_file import read_recipe
-from translucid.cli.recipe_stages import Stage, directions_of, models_of, stages
 from translucid.data.shards import open_data
 from translucid.errors import ConfigError, InputError
 

@@ -23,9 +23,7 @@ from typer.testing import CliRunner
 from small_translators import write_random_model
 from translucid import errors
 from translucid.cli.main import app
-from translucid.cli.serve import checked_origins
-from translucid.cli.serve_runs import runs_of
-from translucid.cli.serve_settings import settings_of
+from translucid.cli.serve import checked_origins, runs_of, settings_of
 from translucid.errors import ConfigError, InputError, MissingPackageError
 from translucid.serving.app import create_app
 from translucid.serving.running import address_of, bound_socket, run

@@ -260,7 +260,7 @@ def test_a_signal_saves_and_the_run_goes_on(
 def test_a_second_signal_stops_at_once() -> None:
     script = """
 import os, signal
-from translucid.cli.interruption import stopped_by_signals
+from translucid.cli.display import stopped_by_signals
 asked = []
 before = signal.getsignal(signal.SIGTERM)
 with stopped_by_signals(lambda: asked.append(1), once=True):

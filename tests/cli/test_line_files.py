@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from translucid.cli.line_files import (
     Line,
     LineSplitter,
+    LiveLines,
     all_decoded,
     decoded,
     existing_file,
     lines_of_file,
     survey,
 )
-from translucid.cli.live_lines import LiveLines
 from translucid.errors import DataError, InputError
 
 HERE = Path("here.txt")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translucid.cli.line_files import Line, ReadyLines
-from translucid.cli.line_translation import Way, translate_lines, windows, windows_after
+from translucid.cli.translate import Way, translate_lines, windows, windows_after
 from translucid.cli.translation_output import Form
 from translucid.errors import InputError
 from translucid.events import Emit, Event, Progress, silent

@@ -12,8 +12,8 @@ import typer
 from pydantic import Field
 from typer.testing import CliRunner
 
+from translucid.cli.line_files import read_terms
 from translucid.cli.options import RENAMED, Command, Given, add_settings, choose, with_sample
-from translucid.cli.terms_file import read_terms
 from translucid.config import Config, Flag
 from translucid.errors import DataError, InputError, RenamedWarning
 

@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from translucid.cli.progress import SECONDS_BETWEEN_LINES, _Lines, describe, shown, stderr_console
+from translucid.cli.display import SECONDS_BETWEEN_LINES, _Lines, describe, shown, stderr_console
 from translucid.events import Event, Notice, Progress, silent
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from translucid.cli.info import settings_of
 from translucid.cli.main import app
-from translucid.cli.settings_list import settings_of
 from translucid.config import ModelConfig
 from translucid.presets import find_preset
 from translucid.training.config import TrainingConfig

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from small_tokenizers import ALL_KINDS, small_tokenizer
 from translucid.cli.line_files import Line
-from translucid.cli.translation_output import Form, one_field, rendered
-from translucid.cli.translation_summary import Tally
-from translucid.cli.word_scores import word_scores
+from translucid.cli.translation_output import Form, Tally, one_field, rendered, word_scores
 from translucid.errors import InputError
 from translucid.text.normalization import join_lines
 from translucid.text.tokenizer import FIRST_PIECE

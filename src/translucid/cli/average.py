@@ -62,7 +62,7 @@ def average(
     from translucid.checkpoint.averaging import average_checkpoints, round_to_half
     from translucid.checkpoint.model_directory import is_model_directory
     from translucid.checkpoint.run_directory import RunDirectory
-    from translucid.cli.progress import stderr_console
+    from translucid.cli.display import stderr_console
     from translucid.cli.training_display import in_words
     from translucid.training.model_card import ModelWriter
     from translucid.training.state import read_run_recipe

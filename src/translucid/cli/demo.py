@@ -49,7 +49,7 @@ def demo(
     The result is a French to English translator. Takes a few minutes on two cores. Stopped by
     Ctrl-C, the same command goes on where it was.
     """
-    from translucid.cli.progress import stderr_console
+    from translucid.cli.display import stderr_console
     from translucid.translator import load
 
     console = stderr_console()
@@ -90,7 +90,7 @@ def _minutes(seconds: float) -> str:
 
 def _prepared(console: Console, output: Path) -> PreparedData:
     """Write the lesson, and make of it what training reads; shards that are there are kept."""
-    from translucid.cli.progress import shown
+    from translucid.cli.display import shown
     from translucid.data.prepare import prepare
     from translucid.data.readers.built_in import write_lesson
 

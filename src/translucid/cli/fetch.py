@@ -47,7 +47,7 @@ def fetch(
     Prints the folder. A run that was cut off continues where it stopped; files that are there are
     checked and not fetched again.
     """
-    from translucid.cli.progress import shown, stderr_console
+    from translucid.cli.display import shown, stderr_console
     from translucid.data.download import RetryPolicy
     from translucid.data.fetch import (
         cache_folder,

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import typer
+from pydantic.fields import FieldInfo
+
+from translucid.config import Config
+from translucid.presets import PAPER_VOCABULARY, Preset
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,7 +86,6 @@ def _show(console: Console, table: Table) -> None:
 
 def _show_settings(console: Console, preset: str | None) -> None:
     """Print a table for the network and one for training; what they mean wraps where it must."""
-    from translucid.cli.settings_list import settings_of
     from translucid.presets import find_preset
     from translucid.training.recipe import DEFAULT_PRESET
 
@@ -181,3 +184,41 @@ def _presets_table() -> Table:
         )
         table.add_row(preset.name, preset.summary, f"{count / 1e6:.1f} M", *figures)
     return table
+
+
+class Setting(NamedTuple):
+    """A key of a settings file, its value in a preset, and what it is."""
+
+    table: str
+    key: str
+    value: str
+    in_words: str
+
+
+def settings_of(preset: Preset) -> list[Setting]:
+    """Return the settings of network and training, in the order of their tables."""
+    from translucid.training.recipe import build_recipe, preset_settings
+
+    model, training = build_recipe([preset_settings(preset)], (PAPER_VOCABULARY, PAPER_VOCABULARY))
+    return [*_settings("model", model), *_settings("training", training)]
+
+
+def _settings(table: str, config: Config) -> list[Setting]:
+    from translucid.training.recipe import FROM_DATA
+
+    return [
+        Setting(table, key, _in_toml(getattr(config, key)), _in_words(field))
+        for key, field in type(config).model_fields.items()
+        if key not in FROM_DATA
+    ]
+
+
+def _in_words(field: FieldInfo) -> str:
+    choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+    return f"{field.description}{': ' if choices else ''}{', '.join(choices)}"
+
+
+def _in_toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else f"{value}"

@@ -25,11 +25,12 @@ import typer
 from pydantic.fields import FieldInfo
 from typer.core import TyperCommand
 
+from translucid.built_in import DEFAULT
 from translucid.config import Config, Flag
 from translucid.errors import InputError, RenamedWarning
 
 if TYPE_CHECKING:
-    from translucid.translator import Reranker
+    from translucid.translator import Reranker, Translator
 
 Given: TypeAlias = dict[str, Any]  # the settings that were given, by field name
 Choice = TypeVar("Choice", bound=str)
@@ -254,3 +255,19 @@ Threads = Annotated[
     typer.Option(min=1, metavar="N", help="Processor threads.  [default: PyTorch's choice]"),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary on stderr.")]
+
+
+def choose_models(models: Sequence[Path] | None) -> tuple[Path, ...]:
+    """Return the models named with -m, or the one that comes with the package."""
+    return tuple(models or (DEFAULT,))
+
+
+def load_models(models: Sequence[Path] | None, threads: int | None) -> Translator:
+    """Return the translator of the chosen models; several are an ensemble."""
+    import torch
+
+    from translucid.translator import load
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return load(*choose_models(models))

@@ -4,42 +4,135 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from translucid.built_in import DEFAULT
-from translucid.cli import serve_options as options
-from translucid.errors import InputError
+from translucid.errors import InputError, nearest, optional
 
 if TYPE_CHECKING:
+    from translucid.serving.runs import Runs
     from translucid.serving.served_models import ServedModels
+    from translucid.serving.settings import ServingConfig
+    from translucid.translator import Translator
+
+# ---- the options, in the order in which --help shows them ---------------------------------------
+
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="[NAME=]MODEL",
+        help="Model directory, RUN of `translucid train`, or fr-en, the built-in model; "
+        "repeatable: each is served.  [default: the models of --run, or fr-en]",
+    ),
+]
+ShownRuns = Annotated[
+    list[Path] | None,
+    typer.Option("--run", metavar="RUN", help="Show this training run on the page; repeatable."),
+]
+Host = Annotated[
+    str,
+    typer.Option(metavar="ADDRESS", help="Address to listen on; 0.0.0.0: all of this machine's."),
+]
+Port = Annotated[
+    int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0: any that is free.")
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--api-key-file",
+        metavar="FILE",
+        help="Answer only requests with one of these keys, one a line. "
+        "Also: TRANSLUCID_API_KEYS, with commas.",
+    ),
+]
+AllowHosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-host", metavar="NAME", help="A further name that the server goes by; repeatable."
+    ),
+]
+AllowOrigins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-origin",
+        metavar="ORIGIN",
+        help="Let pages of this site call the server (CORS), such as https://example.org.",
+    ),
+]
+LogText = Annotated[
+    bool, typer.Option("--log-text", help="Write texts and translations to the log, too.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No line a request on stderr.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Processor threads.  [default: PyTorch's choice]"),
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", metavar="FILE", help="TOML file with limits and times."),
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="One limit or time, such as max_texts=128; repeatable."
+    ),
+]
+MaxCharacters = Annotated[
+    int | None, typer.Option(metavar="N", help="Most characters of a text.  [default: 5000]")
+]
+MaxTexts = Annotated[
+    int | None, typer.Option(metavar="N", help="Most texts of a request.  [default: 64]")
+]
+MaxBeam = Annotated[int | None, typer.Option(metavar="N", help="Widest beam.  [default: 16]")]
+MaxBodyBytes = Annotated[
+    int | None, typer.Option(metavar="N", help="Most bytes of a body.  [default: 1000000]")
+]
+QueueSize = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Sentences that may wait; then 429.  [default: 512]"),
+]
+BatchSentences = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Most sentences decoded together.  [default: 32]"),
+]
+RequestSeconds = Annotated[
+    float | None,
+    typer.Option(metavar="S", help="From request to answer; then 504.  [default: 60]"),
+]
+ListLimits = Annotated[
+    bool, typer.Option("--limits", help="List all limits and times with their values, and exit.")
+]
 
 
 def serve(
-    models: options.Models = None,
-    runs: options.Runs = None,
-    host: options.Host = "127.0.0.1",
-    port: options.Port = 8000,
-    api_key_file: options.KeyFile = None,
-    allow_host: options.AllowHosts = None,
-    allow_origin: options.AllowOrigins = None,
-    log_text: options.LogText = False,
-    quiet: options.Quiet = False,
-    threads: options.Threads = None,
-    config: options.ConfigFile = None,
-    assignments: options.Assignments = None,
-    max_characters: options.MaxCharacters = None,
-    max_texts: options.MaxTexts = None,
-    max_beam: options.MaxBeam = None,
-    max_body_bytes: options.MaxBodyBytes = None,
-    queue_size: options.QueueSize = None,
-    batch_sentences: options.BatchSentences = None,
-    request_seconds: options.RequestSeconds = None,
-    limits: options.ListLimits = False,
+    models: Models = None,
+    runs: ShownRuns = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    api_key_file: KeyFile = None,
+    allow_host: AllowHosts = None,
+    allow_origin: AllowOrigins = None,
+    log_text: LogText = False,
+    quiet: Quiet = False,
+    threads: Threads = None,
+    config: ConfigFile = None,
+    assignments: Assignments = None,
+    max_characters: MaxCharacters = None,
+    max_texts: MaxTexts = None,
+    max_beam: MaxBeam = None,
+    max_body_bytes: MaxBodyBytes = None,
+    queue_size: QueueSize = None,
+    batch_sentences: BatchSentences = None,
+    request_seconds: RequestSeconds = None,
+    limits: ListLimits = False,
 ) -> None:
     """Serve translations over HTTP, and the page that shows how they come about.
 
@@ -56,8 +149,6 @@ def serve(
       translucid serve --limits > limits.toml
       translucid serve -m model -c limits.toml --set request_seconds=10
     """
-    from translucid.cli.serve_settings import check_packages, list_limits, settings_of
-
     check_packages()
     given = {
         "max_characters": max_characters,
@@ -73,7 +164,6 @@ def serve(
         list_limits(settings)
         return
 
-    from translucid.cli.serve_runs import runs_of
     from translucid.serving.access import Access, names_of, read_keys
     from translucid.serving.app import create_app
     from translucid.serving.running import bound_socket, run
@@ -129,3 +219,86 @@ def _log(quiet: bool) -> Iterator[None]:
         yield
     finally:
         logging.getLogger().removeHandler(handler)
+
+
+def runs_of(folders: Sequence[Path]) -> Runs:
+    """Return the runs of some folders; refuse a folder that holds none."""
+    from translucid.checkpoint.run_directory import RunDirectory
+    from translucid.serving.runs import Runs
+
+    for folder in folders:
+        if not folder.is_dir():
+            raise InputError(f"--run {folder}: there is no such folder")
+        RunDirectory(folder).read_record()
+    return Runs(folders, RunCheckpoints())
+
+
+class RunCheckpoints:
+    """The networks of a run's checkpoints, with tokenizer, languages and heads of its model."""
+
+    def steps(self, run: Path) -> list[int]:
+        """Return the steps of which there is a checkpoint, oldest first."""
+        from translucid.checkpoint.run_directory import RunDirectory
+
+        return RunDirectory(run).checkpoints.steps()
+
+    def reader(self, run: Path) -> Callable[[int], Translator]:
+        """Return what loads the network of a step; a DataError where that is not sound."""
+        from translucid.checkpoint.run_directory import RunDirectory
+        from translucid.cli.explanation import load_checkpoint
+        from translucid.translator import load
+
+        if not RunDirectory(run).models:
+            raise InputError(
+                f"the run {run.resolve().name} has not saved a model yet, so its tokenizer is not "
+                "there: wait for its first validation"
+            )
+        like = load(run)
+        return lambda step: load_checkpoint(run, step, like)
+
+
+PACKAGES = ("fastapi", "uvicorn", "prometheus_client", "py3langid")
+
+
+def check_packages() -> None:
+    """Say which extra installs what serving needs, if something is missing."""
+    for package in PACKAGES:
+        optional(package, extra="serve", job="Serving")
+
+
+def settings_of(
+    file: Path | None, assignments: Sequence[str], given: Mapping[str, Any]
+) -> ServingConfig:
+    """Return limits and times: a file's, over them those of --set, over them single"""
+    from translucid.serving.settings import ServingConfig
+
+    if file is not None and not file.is_file():
+        raise InputError(f"--config {file}: there is no such file")
+    below = ServingConfig() if file is None else ServingConfig.from_file(file)
+    changes = dict(_assigned(one, ServingConfig.model_fields) for one in assignments)
+    changes |= {name: value for name, value in given.items() if value is not None}
+    return below.replace(**changes) if changes else below
+
+
+def _assigned(assignment: str, known: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return name and value of KEY=VALUE; a value is written as in TOML."""
+    name, equals, text = assignment.partition("=")
+    name = name.strip()
+    if not equals:
+        raise InputError(f"--set {assignment}: give KEY=VALUE, such as max_texts=128")
+    if name not in known:
+        raise InputError(f"--set {assignment}: no limit is called {name!r}; {nearest(name, known)}")
+    try:
+        value = tomllib.loads(f"value = {text.strip()}")["value"]
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"--set {assignment}: {text.strip()!r} is not a number") from error
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return name, float(value) if whole and name.endswith("_seconds") else value
+
+
+def list_limits(settings: ServingConfig) -> None:
+    """Print all limits and times, as -c FILE takes them."""
+    for name, field in type(settings).model_fields.items():
+        value = getattr(settings, name)
+        line = f"# {name} =" if value is None else f"{name} = {value}"
+        typer.echo(f"{line:<36}# {field.description}")

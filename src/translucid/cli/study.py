@@ -53,8 +53,7 @@ def study(
       translucid study table-3 --data data -o study --row "1 layer" --seeds 1,2,3
       translucid study dropout.toml --data data -o study
     """
-    from translucid.cli.interruption import stopped_by_signals
-    from translucid.cli.progress import shown, stderr_console
+    from translucid.cli.display import shown, stderr_console, stopped_by_signals
     from translucid.data.shards import open_data
     from translucid.training.recipe import Settings, parse_assignments
     from translucid.training.study import build_trials, run_trials

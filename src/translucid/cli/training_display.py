@@ -24,8 +24,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from translucid.cli.interruption import stopped_by_signals
-from translucid.cli.progress import stderr_console
+from translucid.cli.display import stderr_console, stopped_by_signals
 from translucid.events import (
     Notice,
     Resumed,

@@ -1,4 +1,4 @@
-"""Show the events of a long job on stderr.
+"""Consoles, tables, progress on stderr, signals and closed pipes.
 
 On a terminal a stage is a bar with speed and time left. Anywhere else (a pipe, a log file, CI) a
 stage is a plain line at its start, one every few seconds, and one at its end. Standard output is
@@ -7,20 +7,27 @@ never touched, because it belongs to results. ``NO_COLOR`` is honoured by rich i
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Protocol
+from types import FrameType, TracebackType
+from typing import IO, Any, Protocol
 
+import typer
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
+from rich.table import Table
 from rich.text import Text
 
 from translucid.events import Emit, Event, Notice, Progress
 
 SECONDS_BETWEEN_LINES = 5.0
+_PLAIN_WIDTH = 120
 
 
 def stderr_console() -> Console:
@@ -29,6 +36,21 @@ def stderr_console() -> Console:
     if not console.is_terminal:
         console = Console(stderr=True, highlight=False, markup=False, width=200, no_color=True)
     return console
+
+
+def stdout_console() -> Console:
+    """Return a console on stdout that is plain when stdout is not a terminal."""
+    if sys.stdout.isatty():
+        return Console(highlight=False, markup=False)
+    return Console(highlight=False, markup=False, width=_PLAIN_WIDTH, no_color=True)
+
+
+def build_table(*columns: str) -> Table:
+    """Make a table of names at the left and numbers at the right."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left", overflow="fold")
+    return table
 
 
 @contextmanager
@@ -204,3 +226,49 @@ class _SpeedColumn(ProgressColumn):
         """Return the speed of one stage."""
         speed = task.finished_speed or task.speed
         return Text("" if speed is None else f"{speed:,.0f}/s", style="dim")
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def stopped_by_signals(stop: Callable[[], None], *, once: bool) -> Iterator[None]:
+    """Call `stop` at the first signal; a second one interrupts at once.
+
+    With `once` a second one does nothing: under torchrun a Ctrl-C reaches a process twice, from the
+    terminal and from torchrun, which itself ends processes that take too long.
+    """
+
+    def first(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        signal.signal(signal.SIGINT, signal.SIG_IGN if once else signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN if once else signal.SIG_DFL)
+        stop()
+
+    before = {number: signal.signal(number, first) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+CLOSED_PIPE = 141  # 128 + SIGPIPE: what a shell says of other programs that end so
+
+
+@contextmanager
+def ended_quietly() -> Iterator[None]:
+    """End without a word, by the usual exit code, where the block writes to a closed pipe."""
+    try:
+        yield
+    except BrokenPipeError:
+        for stream in (sys.stdout, sys.stderr):
+            into_nowhere(stream)
+        raise typer.Exit(CLOSED_PIPE) from None
+
+
+def into_nowhere(stream: IO[Any]) -> None:
+    """Let what is still in a buffer go nowhere, or closing it would fail once more."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
