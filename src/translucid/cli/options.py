@@ -103,11 +103,12 @@ def add_settings(
 def _option(field: FieldInfo, name: str, text: str | None) -> inspect.Parameter:
     """Return the parameter of a command that is an option for a setting."""
     kind, choices = _value_type(field.annotation)
-    flag = next((one.spelling for one in field.metadata if isinstance(one, Flag)), None)
+    flags = (one.spelling for one in field.metadata if isinstance(one, Flag))
+    spelling = next(flags, _spell(name, kind))
     option = typer.Option(
-        flag or _spell(name, kind),
+        spelling,
         metavar=None if kind is bool else "|".join(choices) or _METAVARS[kind],
-        help=text or _describe(field),
+        help=text or _describe(field, show_default=kind is not bool or "/" in spelling),
         show_default=False,
     )
     return inspect.Parameter(
@@ -140,11 +141,11 @@ def _value_type(annotation: Any) -> tuple[type, tuple[str, ...]]:
     return annotation, ()
 
 
-def _describe(field: FieldInfo) -> str:
+def _describe(field: FieldInfo, *, show_default: bool) -> str:
     """Return a field's description as a sentence, with its default."""
     text = str(field.description)
     sentence = f"{text[0].upper()}{text[1:]}."
-    if field.default is None:
+    if field.default is None or not show_default:
         return sentence
     default = field.default
     if isinstance(default, bool):
