@@ -13,126 +13,92 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from translucid.built_in import DEFAULT
+from translucid.cli import options
 from translucid.errors import InputError, nearest, optional
+from translucid.serving.settings import ServingConfig
 
 if TYPE_CHECKING:
     from translucid.serving.runs import Runs
     from translucid.serving.served_models import ServedModels
-    from translucid.serving.settings import ServingConfig
     from translucid.translator import Translator
 
-# ---- the options, in the order in which --help shows them ---------------------------------------
-
-Models = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="[NAME=]MODEL",
-        help="Model directory, RUN of `translucid train`, or fr-en, the built-in model; "
-        "repeatable: each is served.  [default: the models of --run, or fr-en]",
-    ),
-]
-ShownRuns = Annotated[
-    list[Path] | None,
-    typer.Option("--run", metavar="RUN", help="Show this training run on the page; repeatable."),
-]
-Host = Annotated[
-    str,
-    typer.Option(metavar="ADDRESS", help="Address to listen on; 0.0.0.0: all of this machine's."),
-]
-Port = Annotated[
-    int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0: any that is free.")
-]
-KeyFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--api-key-file",
-        metavar="FILE",
-        help="Answer only requests with one of these keys, one a line. "
-        "Also: TRANSLUCID_API_KEYS, with commas.",
-    ),
-]
-AllowHosts = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allow-host", metavar="NAME", help="A further name that the server goes by; repeatable."
-    ),
-]
-AllowOrigins = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allow-origin",
-        metavar="ORIGIN",
-        help="Let pages of this site call the server (CORS), such as https://example.org.",
-    ),
-]
-LogText = Annotated[
-    bool, typer.Option("--log-text", help="Write texts and translations to the log, too.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No line a request on stderr.")]
-Threads = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", help="Processor threads.  [default: PyTorch's choice]"),
-]
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", "-c", metavar="FILE", help="TOML file with limits and times."),
-]
-Assignments = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="One limit or time, such as max_texts=128; repeatable."
-    ),
-]
-MaxCharacters = Annotated[
-    int | None, typer.Option(metavar="N", help="Most characters of a text.  [default: 5000]")
-]
-MaxTexts = Annotated[
-    int | None, typer.Option(metavar="N", help="Most texts of a request.  [default: 64]")
-]
-MaxBeam = Annotated[int | None, typer.Option(metavar="N", help="Widest beam.  [default: 16]")]
-MaxBodyBytes = Annotated[
-    int | None, typer.Option(metavar="N", help="Most bytes of a body.  [default: 1000000]")
-]
-QueueSize = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Sentences that may wait; then 429.  [default: 512]"),
-]
-BatchSentences = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Most sentences decoded together.  [default: 32]"),
-]
-RequestSeconds = Annotated[
-    float | None,
-    typer.Option(metavar="S", help="From request to answer; then 504.  [default: 60]"),
-]
-ListLimits = Annotated[
-    bool, typer.Option("--limits", help="List all limits and times with their values, and exit.")
-]
+# Limits that have an option; --set and --config set all of them.
+_OPTIONS = (
+    *("max_characters", "max_texts", "max_beam", "max_body_bytes"),
+    *("queue_size", "batch_sentences", "request_seconds"),
+)
 
 
+@options.add_settings(ServingConfig, into="given", only=_OPTIONS)
 def serve(
-    models: Models = None,
-    runs: ShownRuns = None,
-    host: Host = "127.0.0.1",
-    port: Port = 8000,
-    api_key_file: KeyFile = None,
-    allow_host: AllowHosts = None,
-    allow_origin: AllowOrigins = None,
-    log_text: LogText = False,
-    quiet: Quiet = False,
-    threads: Threads = None,
-    config: ConfigFile = None,
-    assignments: Assignments = None,
-    max_characters: MaxCharacters = None,
-    max_texts: MaxTexts = None,
-    max_beam: MaxBeam = None,
-    max_body_bytes: MaxBodyBytes = None,
-    queue_size: QueueSize = None,
-    batch_sentences: BatchSentences = None,
-    request_seconds: RequestSeconds = None,
-    limits: ListLimits = False,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="[NAME=]MODEL",
+            help="Model directory, RUN of `translucid train`, or fr-en, the built-in model; "
+            "repeatable: each is served.  [default: the models of --run, or fr-en]",
+        ),
+    ] = None,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--run", metavar="RUN", help="Show this training run on the page; repeatable."
+        ),
+    ] = None,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="Address to listen on; 0.0.0.0: all addresses of this machine."
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0: any free one.")
+    ] = 8000,
+    api_key_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Answer only requests with one of these keys, one per line. "
+            "Also: TRANSLUCID_API_KEYS, with commas.",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Another host name of the server; repeatable."),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            help="Let pages of this site call the server (CORS), such as https://example.org.",
+        ),
+    ] = None,
+    log_text: Annotated[
+        bool, typer.Option("--log-text", help="Write texts and translations to the log, too.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Do not log each request on stderr.")
+    ] = False,
+    threads: options.Threads = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", "-c", metavar="FILE", help="TOML file with limits and times."),
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="One limit or time, such as max_texts=128; repeatable.",
+        ),
+    ] = None,
+    given: options.Given = {},  # noqa: B006 - replaced by one option per setting
+    limits: Annotated[
+        bool,
+        typer.Option("--limits", help="List all limits and times with their values, and exit."),
+    ] = False,
 ) -> None:
     """Serve translations over HTTP, and the page that shows how they come about.
 
@@ -150,15 +116,6 @@ def serve(
       translucid serve -m model -c limits.toml --set request_seconds=10
     """
     check_packages()
-    given = {
-        "max_characters": max_characters,
-        "max_texts": max_texts,
-        "max_beam": max_beam,
-        "max_body_bytes": max_body_bytes,
-        "queue_size": queue_size,
-        "batch_sentences": batch_sentences,
-        "request_seconds": request_seconds,
-    }
     settings = settings_of(config, assignments or [], given)
     if limits:
         list_limits(settings)
@@ -270,13 +227,11 @@ def settings_of(
     file: Path | None, assignments: Sequence[str], given: Mapping[str, Any]
 ) -> ServingConfig:
     """Return limits and times: a file's, over them those of --set, over them single"""
-    from translucid.serving.settings import ServingConfig
-
     if file is not None and not file.is_file():
         raise InputError(f"--config {file}: there is no such file")
     below = ServingConfig() if file is None else ServingConfig.from_file(file)
     changes = dict(_assigned(one, ServingConfig.model_fields) for one in assignments)
-    changes |= {name: value for name, value in given.items() if value is not None}
+    changes |= given
     return below.replace(**changes) if changes else below
 
 
