@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from served_page import PANELS, PATIENCE, SENTENCE, Explorer, Server, write_run
 
 from saved_pages import saved_content, saved_tensors
-from translucid.cli.explanation import checkpoint_of, saved_run
+from translucid.cli.explanation import load_checkpoint, save_run
 from translucid.interpret.explain import explain
 from translucid.interpret.film import frames_of
 from translucid.interpret.page import notebook, saved_page
@@ -79,10 +79,10 @@ def saved(folder: Path, run: Path) -> Path:
     """A page with a run in it, as `translucid explain --run` writes it."""
     translator = load(run)
     trace = explain(translator, SENTENCE)
-    steps = ((step, checkpoint_of(run, step, translator)) for step in (300, 200, 100))
+    steps = ((step, load_checkpoint(run, step, translator)) for step in (300, 200, 100))
     frames = tuple(frames_of(steps, SENTENCE, target=None))[::-1]
     page = saved_page(
-        trace, translator=translator, target="en", run=saved_run(run, frames, translator)
+        trace, translator=translator, target="en", run=save_run(run, frames, translator)
     )
     (folder / "inside.html").write_text(page.html, encoding="utf-8")
     return folder / "inside.html"

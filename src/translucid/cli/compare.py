@@ -65,7 +65,7 @@ def compare(
     """
     import torch
 
-    from translucid.cli.display import shown, stderr_console, stdout_console
+    from translucid.cli.display import show_progress, stderr_console, stdout_console
     from translucid.evaluation.compare import compare as compare_systems
     from translucid.evaluation.reference_set import ReferenceSource
     from translucid.evaluation.results import check_folder, dump_json
@@ -80,7 +80,7 @@ def compare(
         evaluation.refuse_search(search, reranker)
     if output is not None:
         check_folder(output)
-    with shown(stderr_console()) as emit:
+    with show_progress(stderr_console()) as emit:
         found = compare_systems(
             loaded,
             place,

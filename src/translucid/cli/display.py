@@ -54,7 +54,7 @@ def build_table(*columns: str) -> Table:
 
 
 @contextmanager
-def shown(console: Console) -> Iterator[Emit]:
+def show_progress(console: Console) -> Iterator[Emit]:
     """Give a consumer of events that draws on ``console`` until the block is left."""
     display: _Display
     if console.is_terminal:
@@ -232,7 +232,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def stopped_by_signals(stop: Callable[[], None], *, once: bool) -> Iterator[None]:
+def stop_on_signals(stop: Callable[[], None], *, once: bool) -> Iterator[None]:
     """Call `stop` at the first signal; a second one interrupts at once.
 
     With `once` a second one does nothing: under torchrun a Ctrl-C reaches a process twice, from the
@@ -257,17 +257,17 @@ CLOSED_PIPE = 141  # 128 + SIGPIPE: what a shell says of other programs that end
 
 
 @contextmanager
-def ended_quietly() -> Iterator[None]:
+def exit_on_closed_pipe() -> Iterator[None]:
     """End without a word, by the usual exit code, where the block writes to a closed pipe."""
     try:
         yield
     except BrokenPipeError:
         for stream in (sys.stdout, sys.stderr):
-            into_nowhere(stream)
+            discard_buffer(stream)
         raise typer.Exit(CLOSED_PIPE) from None
 
 
-def into_nowhere(stream: IO[Any]) -> None:
+def discard_buffer(stream: IO[Any]) -> None:
     """Let what is still in a buffer go nowhere, or closing it would fail once more."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())

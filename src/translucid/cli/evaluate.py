@@ -66,7 +66,7 @@ def evaluate(
       translucid evaluate -m run --src test.en --ref test.de --tokenized-bleu --json
       translucid evaluate --translations theirs.en --src test.fr --ref test.en --to en
     """
-    from translucid.cli.display import shown, stderr_console, stdout_console
+    from translucid.cli.display import show_progress, stderr_console, stdout_console
     from translucid.evaluation.evaluate import count_training_words
     from translucid.evaluation.evaluate import evaluate as evaluate_system
     from translucid.evaluation.metrics import Scoring
@@ -92,7 +92,7 @@ def evaluate(
     folder = output or default_folder(system, test, languages.target, search_name)
     check_folder(folder)
     scoring = Scoring(languages.source, languages.target, bleu_tokenizer, tokenized_bleu, resamples)
-    with shown(stderr_console()) as emit:
+    with show_progress(stderr_console()) as emit:
         # First, so that a mistake in its files is found before hours of work.
         frequencies = count_training_words(place.data, train_text, scoring, emit)
         found = evaluate_system(

@@ -116,9 +116,9 @@ def explain(
     from translucid.cli.explanation import (
         ExplainOptions,
         build_material,
-        chosen,
-        form_of,
         list_panels,
+        parse_choice,
+        parse_form,
         write,
         write_curve,
     )
@@ -126,8 +126,8 @@ def explain(
     if panels:
         list_panels()
         return
-    form = form_of(output, panel)
-    choice = chosen(form, side, layer, head, step)
+    form = parse_form(output, panel)
+    choice = parse_choice(form, side, layer, head, step)
     search = options.with_sample(search, sample=sample)
 
     def network() -> Translator:

@@ -140,12 +140,12 @@ def _build_frames(
     options: ExplainOptions, run: Path, translator: Translator, search: SearchConfig
 ) -> tuple[Frame, ...]:
     """Return one frame per checkpoint of a run, evenly chosen if there are many."""
-    from translucid.cli.display import shown, stderr_console
+    from translucid.cli.display import show_progress, stderr_console
     from translucid.interpret.film import frames_of
 
     assert options.text is not None
     steps = choose_steps(run)
-    with shown(stderr_console()) as emit:
+    with show_progress(stderr_console()) as emit:
         # Newest first, and each loaded only when needed: together they can be very large.
         loaded = ((step, load_checkpoint(run, step, translator)) for step in reversed(steps))
         found: list[Frame] = []
@@ -247,7 +247,7 @@ class Form:
     panel: str | None
 
 
-def form_of(output: Path | None, panel: str | None) -> Form:
+def parse_form(output: Path | None, panel: str | None) -> Form:
     """Return what is to be written, or raise InputError that says what can be."""
     from translucid.interpret.figures.panels import check_drawn, panel_of
 
@@ -272,7 +272,7 @@ def form_of(output: Path | None, panel: str | None) -> Form:
     return Form(output, suffix, panel)
 
 
-def chosen(
+def parse_choice(
     form: Form,
     side: str | None,
     layer: int | None,
@@ -317,7 +317,7 @@ def write(form: Form, explained: Explained, choice: Choice) -> None:
     trace = explained.material.trace
     if form.suffix == ".safetensors":
         trace.save(form.path)
-        told(form.path)
+        report_file(form.path)
     elif form.suffix == ".json":
         content = json.dumps(trace.to_json(), ensure_ascii=False, indent=2)
         write_bytes(form.path, f"{content}\n".encode())
@@ -366,9 +366,9 @@ def write_bytes(path: Path, content: bytes) -> None:
 
     with new_file(path) as file:
         file.write(content)
-    told(path)
+    report_file(path)
 
 
-def told(path: Path) -> None:
+def report_file(path: Path) -> None:
     """Tell which file was written."""
     typer.echo(f"{path}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from translucid.cli import options
-from translucid.cli.line_files import existing_file, lines_of_file, survey
+from translucid.cli.line_files import check_file, open_lines, survey
 from translucid.errors import DataError, InputError
 from translucid.events import Emit, Notice, silent
 
@@ -83,23 +83,23 @@ def heads(
         --sentence "L'animal n'a pas traversé la rue parce qu'elle était trop large." \\
         --look-from elle --look-to rue --rival animal
     """
-    from translucid.cli.display import ended_quietly
+    from translucid.cli.display import exit_on_closed_pipe
     from translucid.interpret.word_attention import find_word_heads
 
-    questions = questions_of(sentences, look_from, look_to, rival)
+    questions = parse_questions(sentences, look_from, look_to, rival)
     if bool(questions) == (source is not None):
         raise InputError("give --src FILE for the table of heads, or --sentence TEXT: one of both")
     for name, given in (("--ref", reference is not None), ("--importance", importance)):
         if questions and given:
             raise InputError(f"{name} is for the table of heads (--src), not for --sentence")
-    with ended_quietly():
+    with exit_on_closed_pipe():
         if source is None:
             translator = options.load_models(models, threads)
             into = translator.target_language(language, [one.sentence for one in questions])
             found = find_word_heads(translator, questions, target=into)
             write_word_heads(questions, found, top, as_json=as_json)
             return
-        pairs = sentences_of(source, reference, lines)
+        pairs = read_sentences(source, reference, lines)
         translator = options.load_models(models, threads)
         into = translator.target_language(language, pairs.sources)
         table = measure(translator, pairs, into, batch_size, importance, quiet=quiet)
@@ -115,13 +115,13 @@ class Sentences:
     total: int
 
 
-def sentences_of(source: Path, reference: Path | None, most: int) -> Sentences:
+def read_sentences(source: Path, reference: Path | None, most: int) -> Sentences:
     """Return the first lines of a file, and those of its reference beside them."""
-    total = survey(existing_file("--src", source), "strict").lines
+    total = survey(check_file("--src", source), "strict").lines
     sources = _first(source, most)
     if reference is None:
         return Sentences(sources, None, total)
-    lines = survey(existing_file("--ref", reference), "strict").lines
+    lines = survey(check_file("--ref", reference), "strict").lines
     if lines != total:
         raise DataError(
             reference,
@@ -132,10 +132,10 @@ def sentences_of(source: Path, reference: Path | None, most: int) -> Sentences:
 
 
 def _first(path: Path, most: int) -> tuple[str, ...]:
-    return tuple(line.text for line in lines_of_file(path, "strict", skipped=0).take(most))
+    return tuple(line.text for line in open_lines(path, "strict", skipped=0).take(most))
 
 
-def questions_of(
+def parse_questions(
     sentences: Sequence[str] | None,
     look_from: Sequence[str] | None,
     look_to: Sequence[str] | None,
@@ -169,7 +169,7 @@ def measure(
     """Measure all heads over some sentences, and show the progress."""
     from translucid.interpret.head_statistics import measure_heads
 
-    with _told(quiet=quiet) as emit:
+    with _show_progress(quiet=quiet) as emit:
         if pairs.total > len(pairs.sources):
             emit(Notice(f"the first {len(pairs.sources):,} of {pairs.total:,} lines are used"))
         return measure_heads(
@@ -184,13 +184,13 @@ def measure(
 
 
 @contextmanager
-def _told(*, quiet: bool) -> Iterator[Emit]:
+def _show_progress(*, quiet: bool) -> Iterator[Emit]:
     if quiet:
         yield silent
         return
-    from translucid.cli.display import shown, stderr_console
+    from translucid.cli.display import show_progress, stderr_console
 
-    with shown(stderr_console()) as emit:
+    with show_progress(stderr_console()) as emit:
         yield emit
 
 

@@ -95,9 +95,9 @@ def _show_settings(console: Console, preset: str | None) -> None:
         for heading in ("key", "value"):
             table.add_column(heading, no_wrap=True)
         table.add_column("what it is", overflow="fold")
-        for setting in settings_of(found):
+        for setting in list_settings(found):
             if setting.table == area:
-                table.add_row(setting.key, setting.value, setting.in_words)
+                table.add_row(setting.key, setting.value, setting.description)
         console.print(table)
         console.print()
 
@@ -192,10 +192,10 @@ class Setting(NamedTuple):
     table: str
     key: str
     value: str
-    in_words: str
+    description: str
 
 
-def settings_of(preset: Preset) -> list[Setting]:
+def list_settings(preset: Preset) -> list[Setting]:
     """Return the settings of network and training, in the order of their tables."""
     from translucid.training.recipe import build_recipe, preset_settings
 
@@ -207,18 +207,18 @@ def _settings(table: str, config: Config) -> list[Setting]:
     from translucid.training.recipe import FROM_DATA
 
     return [
-        Setting(table, key, _in_toml(getattr(config, key)), _in_words(field))
+        Setting(table, key, _format_toml(getattr(config, key)), _describe(field))
         for key, field in type(config).model_fields.items()
         if key not in FROM_DATA
     ]
 
 
-def _in_words(field: FieldInfo) -> str:
+def _describe(field: FieldInfo) -> str:
     choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
     return f"{field.description}{': ' if choices else ''}{', '.join(choices)}"
 
 
-def _in_toml(value: Any) -> str:
+def _format_toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else f"{value}"

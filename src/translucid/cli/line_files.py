@@ -75,7 +75,7 @@ class LineSplitter:
         return [rest] if rest else []
 
 
-def decoded(raw: bytes, number: int, name: Path, errors: Errors) -> Line:
+def decode_line(raw: bytes, number: int, name: Path, errors: Errors) -> Line:
     """Read one line of UTF-8, its end included; `name` is where it comes from, for messages."""
     from translucid.data.readers.lines import strip_byte_order_mark
 
@@ -103,10 +103,10 @@ def _not_utf8(name: Path, number: int, error: UnicodeDecodeError) -> DataError:
     )
 
 
-def all_decoded(raw_lines: Iterable[bytes], name: Path, errors: Errors) -> Iterator[Line]:
+def decode_lines(raw_lines: Iterable[bytes], name: Path, errors: Errors) -> Iterator[Line]:
     """Read lines of UTF-8 one after another."""
     for number, raw in enumerate(raw_lines, start=1):
-        yield decoded(raw, number, name, errors)
+        yield decode_line(raw, number, name, errors)
 
 
 def raw_lines(path: Path) -> Iterator[bytes]:
@@ -145,11 +145,11 @@ def survey(path: Path, errors: Errors) -> Survey:
     for raw in raw_lines(path):
         count += 1
         digest.update(raw)
-        decoded(raw, count, path, errors)
+        decode_line(raw, count, path, errors)
     return Survey(count, digest.hexdigest())
 
 
-def existing_file(option: str, path: Path) -> Path:
+def check_file(option: str, path: Path) -> Path:
     """Return a path that can be read from, or say which option names none."""
     if not path.exists():
         raise InputError(f"{option} {path}: there is no such file")
@@ -169,9 +169,9 @@ class ReadyLines:
         return list(islice(self._lines, most))
 
 
-def lines_of_file(path: Path, errors: Errors, *, skipped: int) -> ReadyLines:
+def open_lines(path: Path, errors: Errors, *, skipped: int) -> ReadyLines:
     """Open a file for reading line by line, leaving out so many at the beginning."""
-    return ReadyLines(islice(all_decoded(raw_lines(path), path, errors), skipped, None))
+    return ReadyLines(islice(decode_lines(raw_lines(path), path, errors), skipped, None))
 
 
 ARGUMENTS = Path("TEXT")
@@ -201,11 +201,11 @@ _BEGINNINGS = {
 }
 
 
-def lines_of_texts(texts: Sequence[str], errors: Errors) -> LineSource:
+def split_texts(texts: Sequence[str], errors: Errors) -> LineSource:
     """Return the lines of texts from the command line; a text may have several."""
     splitter = LineSplitter()
     raw = splitter.feed(b"".join(os.fsencode(text) + b"\n" for text in texts))
-    return ReadyLines(all_decoded(raw, ARGUMENTS, errors))
+    return ReadyLines(decode_lines(raw, ARGUMENTS, errors))
 
 
 def refuse_document(path: Path) -> None:
@@ -288,7 +288,7 @@ class LiveLines:
         first = self._taken + 1
         self._taken += len(taken)
         return [
-            decoded(raw, number, self._name, self._errors)
+            decode_line(raw, number, self._name, self._errors)
             for number, raw in enumerate(taken, start=first)
         ]
 
@@ -315,7 +315,7 @@ def standard_input() -> ByteStream:
     return stream.raw if isinstance(stream, io.BufferedReader) else stream
 
 
-def opened_pipe(path: Path) -> io.FileIO:
+def open_pipe(path: Path) -> io.FileIO:
     """Open a named pipe or another thing that gives bytes as they come."""
     try:
         return path.open("rb", buffering=0)
@@ -326,9 +326,9 @@ def opened_pipe(path: Path) -> io.FileIO:
 LINES_TO_KNOW = 1000
 
 
-def target_of_file(translator: Translator, file: Path, errors: Errors, *, quiet: bool) -> str:
+def detect_target(translator: Translator, file: Path, errors: Errors, *, quiet: bool) -> str:
     """Return the language to translate a file into, and tell it where there is a choice."""
-    first = lines_of_file(file, errors, skipped=0).take(LINES_TO_KNOW)
+    first = open_lines(file, errors, skipped=0).take(LINES_TO_KNOW)
     if not first:  # nothing to translate, into whatever language
         return translator.directions[0][1]
     target = translator.target_language(None, [line.text for line in first])
@@ -377,5 +377,5 @@ def _lines(option: str, path: Path) -> Iterator[tuple[int, str]]:
     from translucid.data.readers.corpus import ReadReport
     from translucid.data.readers.lines import read_text_lines
 
-    lines = read_text_lines(existing_file(option, path), (), ReadReport())
+    lines = read_text_lines(check_file(option, path), (), ReadReport())
     return ((number, line) for number, line in enumerate(lines, start=1) if line.strip())

@@ -101,12 +101,12 @@ def prepare(
       translucid prepare train.fr train.en --from fr --to en -o data --dev dev.fr dev.en
       translucid prepare memory.tmx extra.tsv@2 --from fr --to en -o data --split 1000,1000 --both
     """
-    from translucid.cli.display import shown, stderr_console
+    from translucid.cli.display import show_progress, stderr_console
     from translucid.data.prepare import prepare as prepare_data
 
     console = stderr_console()
     begin = time.monotonic()
-    with shown(console) as emit:
+    with show_progress(console) as emit:
         done = prepare_data(
             files,
             source=source_lang,

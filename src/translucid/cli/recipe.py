@@ -55,7 +55,7 @@ def recipe(
     from translucid.cli.recipe_file import read_recipe
 
     asked = read_recipe(file)
-    todo = stages(asked, output, mirror=mirror, seed=seed)
+    todo = plan_stages(asked, output, mirror=mirror, seed=seed)
     if dry_run:
         for stage in todo:
             typer.echo(shlex.join(["translucid", *stage.words]))
@@ -66,14 +66,14 @@ def recipe(
         if stage.is_done:
             typer.echo(f"{stage.file} is already there", err=True)
             continue
-        code = run_to_its_end([sys.executable, "-m", "translucid", *stage.words])
+        code = run_command([sys.executable, "-m", "translucid", *stage.words])
         if code != 0:
             typer.echo(
                 f"stopped at stage {number}, {stage.title}: the same command goes on", err=True
             )
             raise typer.Exit(code if code > 0 else 1)
     _conclude(asked, time.monotonic() - began)
-    for model in models_of(asked, output):
+    for model in list_models(asked, output):
         typer.echo(model)
 
 
@@ -88,7 +88,7 @@ def _conclude(asked: RecipeFile, seconds: float) -> None:
     typer.echo(f"{seconds / 60:.1f} minutes in this run", err=True)
 
 
-def run_to_its_end(command: Sequence[str]) -> int:
+def run_command(command: Sequence[str]) -> int:
     """Run a command and return its exit code; it has the last word about Ctrl-C and SIGTERM.
 
     Ctrl-C reaches it from the terminal, for it is in the same group; SIGTERM is handed on.
@@ -137,7 +137,7 @@ class Stage:
         return self.file is not None and self.file.exists() and not is_unfinished(self.file)
 
 
-def stages(
+def plan_stages(
     recipe: RecipeFile, folder: Path, *, mirror: str | None, seed: int | None
 ) -> list[Stage]:
     """Return the commands of a recipe, all of which write into `folder`.
@@ -152,13 +152,13 @@ def stages(
     Companions, which learn the same data as a recipe only to translate along, come after it.
     """
     plan = _Plan(recipe, folder, seed)
-    found = [] if recipe.data.corpus in BUILT_IN else [_fetched(recipe, folder, mirror)]
+    found = [] if recipe.data.corpus in BUILT_IN else [_plan_fetch(recipe, folder, mirror)]
     for teacher in recipe.all_teachers():
-        found += [*plan.trained(teacher), *plan.translated(teacher)]
-    return [*found, *plan.trained(recipe), *plan.evaluated()]
+        found += [*plan.plan_training(teacher), *plan.plan_translation(teacher)]
+    return [*found, *plan.plan_training(recipe), *plan.plan_evaluation()]
 
 
-def models_of(recipe: RecipeFile, folder: Path) -> list[Path]:
+def list_models(recipe: RecipeFile, folder: Path) -> list[Path]:
     """Return the model directories that translate together once the recipe has run."""
     return _Plan(recipe, folder, None).models(recipe)
 
@@ -171,20 +171,20 @@ class _Plan:
     folder: Path
     seed: int | None
 
-    def trained(self, one: RecipeFile) -> list[Stage]:
+    def plan_training(self, one: RecipeFile) -> list[Stage]:
         """Return the commands from the corpus to a network, and to those of its companions."""
         place = self._place(one)
         data = place / "data"
         whose = "" if one is self.recipe else f" the teacher {one.name}"
         prepare = Stage(f"prepare{whose}", ("prepare", *self._given(one), "-o", str(data)))
-        found = [prepare, *_learned(one, data, place, whose, self.seed)]
+        found = [prepare, *_plan_network(one, data, place, whose, self.seed)]
         for number, companion in enumerate(one.companions, start=1):
             beside = place / "beside" / companion.name
             seed = None if self.seed is None else self.seed + number  # none is trained twice
-            found += _learned(companion, data, beside, f" {companion.name}", seed)
+            found += _plan_network(companion, data, beside, f" {companion.name}", seed)
         return found
 
-    def translated(self, teacher: RecipeFile) -> list[Stage]:
+    def plan_translation(self, teacher: RecipeFile) -> list[Stage]:
         """Return the commands by which a teacher translates the training text, for all pupils."""
         given = self._corpus(teacher)
         files = _files(given)
@@ -201,7 +201,7 @@ class _Plan:
             found.append(Stage(title, words, made))
         return found
 
-    def evaluated(self) -> list[Stage]:
+    def plan_evaluation(self) -> list[Stage]:
         """Return the commands that measure the recipe's own network."""
         found = []
         for source, target in self._directions(self.recipe):
@@ -228,7 +228,7 @@ class _Plan:
                     f"{recipe.path}: {reader.path.name} cannot rerank translations into "
                     f"{target}: it was not trained for {target} → {source}"
                 )
-        if len({_first_of(reader).name for reader in readers}) > 1:
+        if len({_find_first(reader).name for reader in readers}) > 1:
             raise InputError(
                 f"{recipe.path}: the teachers of [result] rerank have different tokenizers and "
                 "cannot work together: name one, or some that have the same first teacher"
@@ -288,7 +288,7 @@ class _Plan:
                     f"{one.path}: {other.path.name} cannot translate along with it, for it was "
                     "trained for another direction. [result] beside takes teachers of the same one"
                 )
-            if _first_of(other).name != _first_of(one).name:
+            if _find_first(other).name != _find_first(one).name:
                 raise InputError(
                     f"{one.path}: {other.path.name} cannot translate along with it, for it has "
                     "another tokenizer. A recipe takes over that of its first teacher"
@@ -304,15 +304,15 @@ class _Plan:
         return tuple(word for model in self.models(one) for word in ("-m", str(model)))
 
     def _directions(self, one: RecipeFile) -> list[Direction]:
-        return directions_of(self._corpus(one))
+        return parse_directions(self._corpus(one))
 
 
-def directions_of(words: Words) -> list[Direction]:
+def parse_directions(words: Words) -> list[Direction]:
     """Return the directions that a `prepare` command with these arguments gives; the last count.
 
-    >>> directions_of(("a.tsv", "--from", "fr", "--to", "en", "--both"))
+    >>> parse_directions(("a.tsv", "--from", "fr", "--to", "en", "--both"))
     [('fr', 'en'), ('en', 'fr')]
-    >>> directions_of(("a.tsv", "--from", "fr", "--to", "en", "--from", "en", "--to", "fr"))
+    >>> parse_directions(("a.tsv", "--from", "fr", "--to", "en", "--from", "en", "--to", "fr"))
     [('en', 'fr')]
     """
     lacking = [option for option in _LANGUAGES if option not in words[:-1]]
@@ -323,7 +323,9 @@ def directions_of(words: Words) -> list[Direction]:
     return [(source, target), *([(target, source)] if "--both" in words else [])]
 
 
-def _learned(one: RecipeFile, data: Path, place: Path, whose: str, seed: int | None) -> list[Stage]:
+def _plan_network(
+    one: RecipeFile, data: Path, place: Path, whose: str, seed: int | None
+) -> list[Stage]:
     """Return the commands from prepared data to a network."""
     run = str(place / "run")
     seeded = () if seed is None else ("--set", f"training.seed={seed}")
@@ -351,16 +353,16 @@ def _check_written(recipe: RecipeFile, together: list[RecipeFile]) -> None:
         )
 
 
-def _first_of(one: RecipeFile) -> RecipeFile:
+def _find_first(one: RecipeFile) -> RecipeFile:
     """Return the recipe whose tokenizer it has: its first teacher's first teacher, and so on."""
-    return _first_of(one.teachers[0]) if one.teachers else one
+    return _find_first(one.teachers[0]) if one.teachers else one
 
 
 def _files(given: Words) -> Words:
     return tuple(itertools.takewhile(lambda word: not word.startswith("-"), given))
 
 
-def _fetched(recipe: RecipeFile, folder: Path, mirror: str | None) -> Stage:
+def _plan_fetch(recipe: RecipeFile, folder: Path, mirror: str | None) -> Stage:
     taken = () if mirror is None else ("--mirror", mirror)
     words = ("fetch", recipe.data.corpus, "-o", str(folder / "corpora"), *taken)
     return Stage("fetch", words)

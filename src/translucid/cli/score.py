@@ -17,18 +17,18 @@ from translucid.cli.line_files import (
     ERRORS,
     Errors,
     Line,
-    existing_file,
-    lines_of_file,
+    check_file,
+    detect_target,
+    open_lines,
     survey,
-    target_of_file,
 )
 from translucid.cli.resumable_output import Output
 from translucid.cli.translation_output import (
-    number,
-    output_of,
-    progress_shown,
-    rounded,
-    stream_output,
+    check_output,
+    format_float,
+    open_output,
+    round_float,
+    show_line_progress,
     word_scores,
 )
 from translucid.errors import DataError, InputError
@@ -68,18 +68,21 @@ def score(
       translucid score -m model --src test.fr --tgt test.en --format jsonl -o scores.jsonl
       translucid score -m model --src test.fr --tgt test.en --word-scores
     """
-    from translucid.cli.display import ended_quietly
+    from translucid.cli.display import exit_on_closed_pipe
 
     form = ScoreFormat(options.choose("--format", format_name, FORMATS), word_scores)
     pairs = open_pairs(source, target, options.choose("--errors", errors, ERRORS))
-    destination = output_of(output, (source, target))
+    destination = check_output(output, (source, target))
     translator = options.load_models(models, threads)
     if language is None and pairs.lines is not None:
-        language = target_of_file(translator, source, pairs.errors, quiet=quiet)
+        language = detect_target(translator, source, pairs.errors, quiet=quiet)
     scoring = PairScoring(pairs, translator, language, batch_size)
     begin = time.monotonic()
-    with ended_quietly():
-        with stream_output(destination) as stream, progress_shown(destination, quiet=quiet) as emit:
+    with exit_on_closed_pipe():
+        with (
+            open_output(destination) as stream,
+            show_line_progress(destination, quiet=quiet) as emit,
+        ):
             total = scoring.write(stream, form, emit)
         if not quiet:
             typer.echo(total.summary(time.monotonic() - begin), err=True)
@@ -109,7 +112,7 @@ class Pairs:
 
     def windows(self, size: int) -> Iterator[list[tuple[Line, Line]]]:
         """Yield pairs of lines, `size` at a time."""
-        sides = [lines_of_file(path, self.errors, skipped=0) for path in (self.source, self.target)]
+        sides = [open_lines(path, self.errors, skipped=0) for path in (self.source, self.target)]
         while True:
             sources, targets = (side.take(size) for side in sides)
             if len(sources) != len(targets):
@@ -122,8 +125,8 @@ class Pairs:
 
 def open_pairs(source: Path, target: Path, errors: Errors) -> Pairs:
     """Open two files whose lines belong together, and check that they have as many."""
-    existing_file("--src", source)
-    existing_file("--tgt", target)
+    check_file("--src", source)
+    check_file("--tgt", target)
     if not (source.is_file() and target.is_file()):  # a pipe, which can be read only once
         return Pairs(source, target, errors, lines=None)
     lines, others = (survey(path, errors).lines for path in (source, target))
@@ -213,17 +216,21 @@ def render(source: Line, target: Line, scored: Scored, form: ScoreFormat) -> str
     if form.word_scores:
         words = word_scores(target.text, scored.tokens, scored.log_probs)
     if form.format == "text":
-        text = number(scored.log_prob)
-        return text if words is None else " ".join([text, "||| WordScores=", *map(number, words)])
+        text = format_float(scored.log_prob)
+        return (
+            text
+            if words is None
+            else " ".join([text, "||| WordScores=", *map(format_float, words)])
+        )
     values: dict[str, Any] = {
         "line": source.number,
         "source": source.text,
         "target": target.text,
-        "log_prob": rounded(scored.log_prob),
-        "perplexity": rounded(scored.perplexity),
+        "log_prob": round_float(scored.log_prob),
+        "perplexity": round_float(scored.perplexity),
         "tokens": scored.tokens,
-        "log_probs": [rounded(value) for value in scored.log_probs],
+        "log_probs": [round_float(value) for value in scored.log_probs],
     }
     if words is not None:
-        values["word_scores"] = [rounded(value) for value in words]
+        values["word_scores"] = [round_float(value) for value in words]
     return json.dumps(values, ensure_ascii=False)

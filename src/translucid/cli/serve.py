@@ -116,7 +116,7 @@ def serve(
       translucid serve -m model -c limits.toml --set request_seconds=10
     """
     check_packages()
-    settings = settings_of(config, assignments or [], given)
+    settings = build_settings(config, assignments or [], given)
     if limits:
         list_limits(settings)
         return
@@ -128,18 +128,18 @@ def serve(
     access = Access(
         read_keys(api_key_file),
         names_of(host, allow_host or []),
-        checked_origins(allow_origin or []),
+        check_origins(allow_origin or []),
         log_text,
     )
     shown = runs_of(runs or [])
     with bound_socket(host, port) as bound:
-        app = create_app(_loaded(models, runs, threads), settings, shown, access)
+        app = create_app(_load_models(models, runs, threads), settings, shown, access)
         with _log(quiet):
             code = run(app, bound, lambda line: typer.echo(line, err=True))
     raise typer.Exit(code)
 
 
-def _loaded(
+def _load_models(
     models: Sequence[str] | None, runs: Sequence[Path] | None, threads: int | None
 ) -> ServedModels:
     """Return the models named with -m, or those of the runs, or the one of the package."""
@@ -153,7 +153,7 @@ def _loaded(
     return ServedModels.load([named_path(place) for place in places])
 
 
-def checked_origins(origins: Sequence[str]) -> tuple[str, ...]:
+def check_origins(origins: Sequence[str]) -> tuple[str, ...]:
     """Return origins as browsers send them: a scheme and a host, no path."""
     for origin in origins:
         scheme, _, rest = origin.partition("://")
@@ -223,19 +223,19 @@ def check_packages() -> None:
         optional(package, extra="serve", job="Serving")
 
 
-def settings_of(
+def build_settings(
     file: Path | None, assignments: Sequence[str], given: Mapping[str, Any]
 ) -> ServingConfig:
     """Return limits and times: a file's, over them those of --set, over them single"""
     if file is not None and not file.is_file():
         raise InputError(f"--config {file}: there is no such file")
     below = ServingConfig() if file is None else ServingConfig.from_file(file)
-    changes = dict(_assigned(one, ServingConfig.model_fields) for one in assignments)
+    changes = dict(_parse_assignment(one, ServingConfig.model_fields) for one in assignments)
     changes |= given
     return below.replace(**changes) if changes else below
 
 
-def _assigned(assignment: str, known: Mapping[str, Any]) -> tuple[str, Any]:
+def _parse_assignment(assignment: str, known: Mapping[str, Any]) -> tuple[str, Any]:
     """Return name and value of KEY=VALUE; a value is written as in TOML."""
     name, equals, text = assignment.partition("=")
     name = name.strip()

@@ -29,16 +29,16 @@ from translucid.cli.line_files import (
     LineSource,
     LiveLines,
     Survey,
-    existing_file,
-    lines_of_file,
-    lines_of_texts,
-    opened_pipe,
+    check_file,
+    detect_target,
+    open_lines,
+    open_pipe,
     read_keep,
     read_terms,
     refuse_document,
+    split_texts,
     standard_input,
     survey,
-    target_of_file,
 )
 from translucid.cli.resumable_output import (
     Output,
@@ -53,10 +53,10 @@ from translucid.cli.translation_output import (
     Form,
     StreamOutput,
     Tally,
-    output_of,
-    progress_shown,
-    rendered,
-    stream_output,
+    check_output,
+    open_output,
+    render_translation,
+    show_line_progress,
 )
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
@@ -150,16 +150,16 @@ def translate(
     reranker = options.load_reranker(rerank, rerank_weight)
     handling = options.choose("--errors", errors, ERRORS)
     as_text = read_as is not None and options.choose("--as", read_as, FILE_TYPES) == "text"
-    places = places_of(texts, source, output, handling, resume=resume, as_text=as_text)
+    endpoints = parse_endpoints(texts, source, output, handling, resume=resume, as_text=as_text)
     form = Form(
         options.choose("--format", format_name, FORMATS), "n_best" in search, alignment, word_scores
     )
     terminology = {} if terms is None else read_terms(terms)
     kept = () if keep is None else read_keep(keep)
-    facts = None if places.file is None else survey(places.file, handling)
+    facts = None if endpoints.file is None else survey(endpoints.file, handling)
     translator = options.load_models(models, threads)
-    if target is None and places.file is not None:
-        target = target_of_file(translator, places.file, places.errors, quiet=quiet)
+    if target is None and endpoints.file is not None:
+        target = detect_target(translator, endpoints.file, endpoints.errors, quiet=quiet)
     request = translator.complete(
         target=target,
         terms=terminology,
@@ -170,7 +170,7 @@ def translate(
         **search,
     )
     Run(
-        places,
+        endpoints,
         facts,
         options.choose_models(models),
         translator,
@@ -179,7 +179,7 @@ def translate(
         form,
         batch_size,
         quiet,
-    ).to_the_end()
+    ).execute()
 
 
 INTERRUPTED = 130
@@ -189,7 +189,7 @@ INTERRUPTED = 130
 class Run:
     """All that one call of the command is about; `survey`: of a file, what it was found to be."""
 
-    places: Places
+    endpoints: Endpoints
     survey: Survey | None
     models: tuple[Path, ...]
     translator: Translator
@@ -199,17 +199,17 @@ class Run:
     batch_size: int
     quiet: bool
 
-    def to_the_end(self) -> None:
+    def execute(self) -> None:
         """Translate all there is, and tell on stderr how it went."""
-        from translucid.cli.display import ended_quietly
+        from translucid.cli.display import exit_on_closed_pipe
 
-        if self.places.reads_terminal and not self.quiet:
+        if self.endpoints.reads_terminal and not self.quiet:
             typer.echo("One line, one translation; Ctrl-D ends.", err=True)
-        with ended_quietly():
+        with exit_on_closed_pipe():
             try:
                 tally = self._translate_all()
             except KeyboardInterrupt:
-                if self.places.output is not None and is_unfinished(self.places.output):
+                if self.endpoints.output is not None and is_unfinished(self.endpoints.output):
                     typer.echo("Go on:  the same command with --resume", err=True)
                 raise typer.Exit(INTERRUPTED) from None
             for warning in tally.warnings():
@@ -218,24 +218,24 @@ class Run:
                 typer.echo(tally.summary(), err=True)
 
     def _translate_all(self) -> Tally:
-        quiet = self.quiet or bool(self.places.texts)
+        quiet = self.quiet or bool(self.endpoints.texts)
         self._translate([""], silent)  # refuses an impossible request before anything is written
         with ExitStack() as stack:
             output = stack.enter_context(self._output())
             done = output.lines if isinstance(output, ResumableOutput) else 0
-            source = stack.enter_context(self.places.lines(skipped=done))
-            emit = stack.enter_context(progress_shown(self.places.output, quiet=quiet))
+            source = stack.enter_context(self.endpoints.lines(skipped=done))
+            emit = stack.enter_context(show_line_progress(self.endpoints.output, quiet=quiet))
             if done:
                 emit(Notice(f"{done:,} lines are done already"))
-            way = Way(
+            pipeline = Pipeline(
                 source=source,
                 translate=self._translate,
                 form=self.form,
                 output=output,
-                sizes=windows_after(done, self.batch_size),
+                sizes=remaining_windows(done, self.batch_size),
                 total=None if self.survey is None else self.survey.lines - done,
             )
-            return translate_lines(way, emit)
+            return translate_lines(pipeline, emit)
 
     def _translate(self, texts: Sequence[str], emit: Emit) -> Sequence[Translation]:
         return self.translator.translate(
@@ -248,12 +248,12 @@ class Run:
 
     @contextmanager
     def _output(self) -> Iterator[ResumableOutput | StreamOutput]:
-        output = self.places.output
-        if output is not None and self.places.resumable:
-            with resumable_output(output, self._work(), resume=self.places.resume) as file:
+        output = self.endpoints.output
+        if output is not None and self.endpoints.resumable:
+            with resumable_output(output, self._work(), resume=self.endpoints.resume) as file:
                 yield file
         else:
-            with stream_output(output) as stream:
+            with open_output(output) as stream:
                 yield stream
 
     def _reranker_identity(self) -> dict[str, Any]:
@@ -275,7 +275,7 @@ class Run:
             "translucid": __version__,
             "input": f"a file of {self.survey.lines:,} lines (SHA-256 {self.survey.sha256})",
             "model": fingerprint(self.models),
-            "errors": self.places.errors,
+            "errors": self.endpoints.errors,
             "target": str(request.target),
             "rerank": json.dumps(self._reranker_identity()),
             "terms": json.dumps(request.terms, ensure_ascii=False),
@@ -295,7 +295,7 @@ FILE_TYPES = ("text",)
 
 
 @dataclass(frozen=True)
-class Places:
+class Endpoints:
     """Texts of the command line, or a file, or (None) standard input; a file or standard output."""
 
     texts: tuple[str, ...]
@@ -326,17 +326,17 @@ class Places:
     def lines(self, *, skipped: int) -> Iterator[LineSource]:
         """Give the lines, without so many at the beginning of a file."""
         if self.texts:
-            yield lines_of_texts(self.texts, self.errors)
+            yield split_texts(self.texts, self.errors)
         elif self.source is None:
             yield LiveLines(standard_input(), STANDARD_INPUT, self.errors)
         elif self.file is None:
-            with opened_pipe(self.source) as pipe:
+            with open_pipe(self.source) as pipe:
                 yield LiveLines(pipe, self.source, self.errors)
         else:
-            yield lines_of_file(self.file, self.errors, skipped=skipped)
+            yield open_lines(self.file, self.errors, skipped=skipped)
 
 
-def places_of(
+def parse_endpoints(
     texts: Sequence[str] | None,
     source: Path | None,
     output: Path | None,
@@ -344,23 +344,23 @@ def places_of(
     *,
     resume: bool,
     as_text: bool,
-) -> Places:
-    """Return the places that the command line names, ``-`` being standard input or output."""
+) -> Endpoints:
+    """Return the endpoints that the command line names, ``-`` being standard input or output."""
     source = None if source == DASH else source
     if texts and source is not None:
         raise InputError(f"TEXT and -i {source}: give one of the two")
     if source is not None:
-        existing_file("-i", source)
+        check_file("-i", source)
         if not as_text:
             refuse_document(source)
-    output = output_of(output, () if source is None else (source,))
-    places = Places(tuple(texts or ()), source, output, errors, resume)
-    if resume and not places.resumable:
+    output = check_output(output, () if source is None else (source,))
+    endpoints = Endpoints(tuple(texts or ()), source, output, errors, resume)
+    if resume and not endpoints.resumable:
         raise InputError(
             "--resume goes on with a file that was translated into a file: give -i FILE and "
             "-o FILE, both of them plain files"
         )
-    return places
+    return endpoints
 
 
 MOST_BATCHES = 8
@@ -376,7 +376,7 @@ def windows(batch_size: int) -> Iterator[int]:
         batches = min(2 * batches, MOST_BATCHES)
 
 
-def windows_after(lines: int, batch_size: int) -> Iterator[int]:
+def remaining_windows(lines: int, batch_size: int) -> Iterator[int]:
     """Yield the windows that follow on so many lines, which are whole windows themselves."""
     sizes = windows(batch_size)
     while lines > 0:
@@ -385,7 +385,7 @@ def windows_after(lines: int, batch_size: int) -> Iterator[int]:
 
 
 @dataclass(frozen=True)
-class Way:
+class Pipeline:
     """From where lines come, how they are translated and written, and to where."""
 
     source: LineSource
@@ -396,36 +396,36 @@ class Way:
     total: int | None  # lines that there are, if that is known
 
 
-def translate_lines(way: Way, emit: Emit) -> Tally:
+def translate_lines(pipeline: Pipeline, emit: Emit) -> Tally:
     """Translate all lines; return the count of them."""
     tally = Tally()
 
     def tell(done: int) -> None:
-        emit(Progress("translating", done, way.total, "lines"))
+        emit(Progress("translating", done, pipeline.total, "lines"))
 
-    if way.total is not None:
+    if pipeline.total is not None:
         tell(0)
-    for size in way.sizes:
-        lines = way.source.take(size)
+    for size in pipeline.sizes:
+        lines = pipeline.source.take(size)
         if not lines:
             break
         begin = time.monotonic()
-        consume = _in_lines(tell, tally, lines)
-        with _placed(lines[0].number, lines[-1].number):
-            translations = way.translate([line.text for line in lines], consume)
+        consume = _report_lines(tell, tally, lines)
+        with _name_lines(lines[0].number, lines[-1].number):
+            translations = pipeline.translate([line.text for line in lines], consume)
         tally.seconds += time.monotonic() - begin
         results = [
-            rendered(line, translation, way.form)
+            render_translation(line, translation, pipeline.form)
             for line, translation in zip(lines, translations, strict=True)
         ]
-        way.output.write(b"".join(results), len(lines))
+        pipeline.output.write(b"".join(results), len(lines))
         tally.add(lines, translations)
         tell(tally.lines)
     return tally
 
 
 @contextmanager
-def _placed(first: int, last: int) -> Iterator[None]:
+def _name_lines(first: int, last: int) -> Iterator[None]:
     """Say of an error that counts the texts of a window which lines these are."""
     try:
         yield
@@ -435,7 +435,7 @@ def _placed(first: int, last: int) -> Iterator[None]:
         ) from error
 
 
-def _in_lines(tell: Callable[[int], None], tally: Tally, window: Sequence[Line]) -> Emit:
+def _report_lines(tell: Callable[[int], None], tally: Tally, window: Sequence[Line]) -> Emit:
     """Return a consumer that tells how far a window has come in lines, as a share of its work.
 
     What follows when all are translated, such as reading back, is not counted. Notices are kept

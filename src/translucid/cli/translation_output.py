@@ -65,7 +65,7 @@ class Form:
             )
 
 
-def rendered(line: Line, translation: Translation, form: Form) -> bytes:
+def render_translation(line: Line, translation: Translation, form: Form) -> bytes:
     """Return what is written for one line of input."""
     if form.format == "jsonl":
         text = json.dumps(as_json(line, translation, form), ensure_ascii=False) + "\n"
@@ -81,7 +81,7 @@ def rendered(line: Line, translation: Translation, form: Form) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def one_field(text: str) -> str:
+def escape_field(text: str) -> str:
     """Return a text that stands between ``|||``: one line, and no such bars in it."""
     return join_lines(text).replace("|||", "&#124;&#124;&#124;")
 
@@ -93,7 +93,7 @@ def _cell(text: str) -> str:
 def _best_fields(translation: Translation, form: Form) -> str:
     if not (form.alignment or form.word_scores):
         return join_lines(translation.text)
-    fields = [one_field(translation.text)]
+    fields = [escape_field(translation.text)]
     if form.alignment:
         fields.append(pharaoh(translation))
     if form.word_scores:
@@ -103,16 +103,21 @@ def _best_fields(translation: Translation, form: Form) -> str:
 
 def _n_best_fields(line: Line, candidate: Candidate, form: Form) -> str:
     """Return an entry of an n-best list as Moses writes it; lines are counted from 0 there."""
-    features = f"LogProb= {number(candidate.log_prob)} Tokens= {len(candidate.log_probs)}"
+    features = f"LogProb= {format_float(candidate.log_prob)} Tokens= {len(candidate.log_probs)}"
     if form.word_scores:
         features += f" {_word_scores_field(candidate)}"
-    fields = [str(line.number - 1), one_field(candidate.text), features, number(candidate.score)]
+    fields = [
+        str(line.number - 1),
+        escape_field(candidate.text),
+        features,
+        format_float(candidate.score),
+    ]
     return " ||| ".join(fields)
 
 
 def _word_scores_field(candidate: Candidate) -> str:
     scores = word_scores(candidate.text, candidate.tokens, candidate.log_probs)
-    return " ".join(["WordScores=", *map(number, scores or ())])
+    return " ".join(["WordScores=", *map(format_float, scores or ())])
 
 
 def pharaoh(translation: Translation) -> str:
@@ -122,7 +127,7 @@ def pharaoh(translation: Translation) -> str:
     return " ".join(f"{source}-{target}" for source, target in translation.alignment.links)
 
 
-def number(value: float) -> str:
+def format_float(value: float) -> str:
     """Return a score or log-probability as text output shows it."""
     return f"{value:.4f}"
 
@@ -134,7 +139,9 @@ def as_json(line: Line, translation: Translation, form: Form) -> dict[str, Any]:
         "line": line.number,
         "source": line.text,
         **_candidate_json(best, form),
-        "confidence": None if translation.confidence is None else rounded(translation.confidence),
+        "confidence": None
+        if translation.confidence is None
+        else round_float(translation.confidence),
         "flags": vars(translation.flags),
     }
     if form.n_best:
@@ -147,15 +154,15 @@ def as_json(line: Line, translation: Translation, form: Form) -> dict[str, Any]:
 def _candidate_json(candidate: Candidate, form: Form) -> dict[str, Any]:
     values: dict[str, Any] = {
         "translation": candidate.text,
-        "score": rounded(candidate.score),
-        "log_prob": rounded(candidate.log_prob),
+        "score": round_float(candidate.score),
+        "log_prob": round_float(candidate.log_prob),
         "ending": candidate.ending,
         "tokens": candidate.tokens,
-        "log_probs": [rounded(value) for value in candidate.log_probs],
+        "log_probs": [round_float(value) for value in candidate.log_probs],
     }
     if form.word_scores:
         scores = word_scores(candidate.text, candidate.tokens, candidate.log_probs)
-        values["word_scores"] = None if scores is None else [rounded(score) for score in scores]
+        values["word_scores"] = None if scores is None else [round_float(score) for score in scores]
     return values
 
 
@@ -171,14 +178,14 @@ def _alignment_json(translation: Translation) -> dict[str, Any] | None:
             {
                 "source_start": block.source_start,
                 "target_start": block.target_start,
-                "weights": [[rounded(value) for value in row] for row in block.weights],
+                "weights": [[round_float(value) for value in row] for row in block.weights],
             }
             for block in found.blocks
         ],
     }
 
 
-def rounded(value: float) -> float:
+def round_float(value: float) -> float:
     """Return a number as JSON output shows it."""
     return round(value, _DIGITS)
 
@@ -215,7 +222,7 @@ def word_scores(text: str, tokens: Sequence[str], log_probs: Sequence[float]) ->
 
 def _places(tokens: Sequence[str]) -> Iterator[int]:
     """Yield how many visible characters stand before those of each token."""
-    parts = [_bytes_of(token) for token in tokens]
+    parts = [_token_bytes(token) for token in tokens]
     borders = list(itertools.accumulate(map(len, parts), initial=0))
     token = place = shown = 0
     # A byte that is part of no character becomes one by itself, which is not white space.
@@ -227,7 +234,7 @@ def _places(tokens: Sequence[str]) -> Iterator[int]:
         shown += not character.isspace()
 
 
-def _bytes_of(token: str) -> bytes:
+def _token_bytes(token: str) -> bytes:
     """Return the text of a token, a space where its piece has a mark for it."""
     if match := _BYTE.fullmatch(token):
         return bytes([int(match[1], 16)])
@@ -321,7 +328,7 @@ def _place(numbers: Sequence[int]) -> str:
 DASH = Path("-")
 
 
-def output_of(output: Path | None, inputs: Sequence[Path]) -> Path | None:
+def check_output(output: Path | None, inputs: Sequence[Path]) -> Path | None:
     """Return the file to write, None for standard output; it must be none of those read."""
     if output is None or output == DASH:
         return None
@@ -350,15 +357,15 @@ class StreamOutput:
         except BrokenPipeError:
             raise
         except OSError as error:
-            from translucid.cli.display import into_nowhere
+            from translucid.cli.display import discard_buffer
 
-            into_nowhere(self._stream)
+            discard_buffer(self._stream)
             reason = error.strerror or error
             raise TranslucidError(f"{self._name} cannot be written: {reason}") from error
 
 
 @contextmanager
-def stream_output(path: Path | None) -> Iterator[StreamOutput]:
+def open_output(path: Path | None) -> Iterator[StreamOutput]:
     """Give standard output, or a file that is written anew."""
     if path is None:
         if sys.stdout is None:
@@ -374,12 +381,12 @@ def stream_output(path: Path | None) -> Iterator[StreamOutput]:
 
 
 @contextmanager
-def progress_shown(output: Path | None, *, quiet: bool) -> Iterator[Emit]:
+def show_line_progress(output: Path | None, *, quiet: bool) -> Iterator[Emit]:
     """Give a consumer of progress; where results scroll by on a terminal, it shows none."""
     if quiet or (output is None and sys.stdout.isatty()):
         yield silent
     else:
-        from translucid.cli.display import shown, stderr_console
+        from translucid.cli.display import show_progress, stderr_console
 
-        with shown(stderr_console()) as emit:
+        with show_progress(stderr_console()) as emit:
             yield emit
