@@ -441,4 +441,4 @@ def test_a_stage_that_fails_is_named(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 2
     assert "lacks 6 of the files of multi30k" in done.stderr
-    assert "stopped at stage 1, fetch: the same command goes on" in done.stderr
+    assert "stopped at stage 1, fetch: the same command continues" in done.stderr

@@ -47,7 +47,7 @@ def demo(
     """Train on the built-in lesson, measure, and translate.
 
     The result is a French to English translator. Takes a few minutes on two cores. Stopped by
-    Ctrl-C, the same command goes on where it was.
+    Ctrl-C, the same command continues where it was.
     """
     from translucid.cli.display import stderr_console
     from translucid.translator import load

@@ -53,9 +53,16 @@ def build_table(*columns: str) -> Table:
     return table
 
 
+def print_whole_table(console: Console, table: Table) -> None:
+    """Print a table whole: a narrow terminal wraps its lines instead of hiding digits."""
+    unbounded = console.options.update_width(10_000)
+    console.width = max(console.width, console.measure(table, options=unbounded).maximum)
+    console.print(table)
+
+
 @contextmanager
 def show_progress(console: Console) -> Iterator[Emit]:
-    """Give a consumer of events that draws on ``console`` until the block is left."""
+    """Give a consumer of events that draws on ``console`` until the block ends."""
     display: _Display
     if console.is_terminal:
         display = _Bars(console)
@@ -133,9 +140,9 @@ class _Lines:
 
 
 def describe(event: Progress, seconds: float, before: int = 0) -> str:
-    """Put a stage's state after so many seconds into one plain line.
+    """Describe the state of a stage after some seconds in one plain line.
 
-    What was done before them, by a run that this one goes on with, says nothing of the speed.
+    `before` is what an earlier run had done already, which does not count for the speed.
 
     >>> describe(Progress("encoding", 50_000, 200_000, "pairs"), 5.0)
     'encoding: 50,000 of 200,000 pairs (25 %), 10,000 pairs/s, 0:00:15 left'
@@ -204,7 +211,7 @@ class _Bars:
         self._progress.update(self._tasks[event.stage], completed=event.done, total=event.total)
 
     def _close(self, stage: str) -> None:
-        """End a stage that did not know its total: what it has done is all there is."""
+        """End a stage whose total was not known: it is what has been done."""
         task = self._progress.tasks[self._progress.task_ids.index(self._tasks[stage])]
         if task.total is None:
             self._progress.update(task.id, total=task.completed)
@@ -233,7 +240,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def stop_on_signals(stop: Callable[[], None], *, once: bool) -> Iterator[None]:
-    """Call `stop` at the first signal; a second one interrupts at once.
+    """Call `stop` at the first Ctrl-C or SIGTERM; a second one interrupts at once.
 
     With `once` a second one does nothing: under torchrun a Ctrl-C reaches a process twice, from the
     terminal and from torchrun, which itself ends processes that take too long.
@@ -258,7 +265,7 @@ CLOSED_PIPE = 141  # 128 + SIGPIPE: what a shell says of other programs that end
 
 @contextmanager
 def exit_on_closed_pipe() -> Iterator[None]:
-    """End without a word, by the usual exit code, where the block writes to a closed pipe."""
+    """Exit silently, with the usual code, if the block writes to a closed pipe (``| head``)."""
     try:
         yield
     except BrokenPipeError:
@@ -268,7 +275,7 @@ def exit_on_closed_pipe() -> Iterator[None]:
 
 
 def discard_buffer(stream: IO[Any]) -> None:
-    """Let what is still in a buffer go nowhere, or closing it would fail once more."""
+    """Send what is still in the buffer to nowhere, or closing the stream would fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

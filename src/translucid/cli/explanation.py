@@ -311,7 +311,7 @@ def list_panels() -> None:
 
 
 def write(form: Form, explained: Explained, choice: Choice) -> None:
-    """Write the file that was asked for."""
+    """Write the file in its form."""
     from translucid.interpret.figures.panels import draw
 
     trace = explained.material.trace
@@ -361,7 +361,7 @@ def write_drawing(form: Form, drawing: Drawing) -> None:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, and tell its name."""
+    """Write a file whole or not at all, and print its name."""
     from translucid.atomic import new_file
 
     with new_file(path) as file:

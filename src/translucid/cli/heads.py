@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,10 +15,9 @@ import typer
 from translucid.cli import options
 from translucid.cli.line_files import check_file, open_lines, survey
 from translucid.errors import DataError, InputError
-from translucid.events import Emit, Notice, silent
+from translucid.events import Notice, silent
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
     from translucid.interpret.head_roles import HeadStatistics
@@ -167,9 +166,10 @@ def measure(
     quiet: bool,
 ) -> HeadReport:
     """Measure all heads over some sentences, and show the progress."""
+    from translucid.cli.display import show_progress, stderr_console
     from translucid.interpret.head_statistics import measure_heads
 
-    with _show_progress(quiet=quiet) as emit:
+    with nullcontext(silent) if quiet else show_progress(stderr_console()) as emit:
         if pairs.total > len(pairs.sources):
             emit(Notice(f"the first {len(pairs.sources):,} of {pairs.total:,} lines are used"))
         return measure_heads(
@@ -181,17 +181,6 @@ def measure(
             batch_size=batch_size,
             emit=emit,
         )
-
-
-@contextmanager
-def _show_progress(*, quiet: bool) -> Iterator[Emit]:
-    if quiet:
-        yield silent
-        return
-    from translucid.cli.display import show_progress, stderr_console
-
-    with show_progress(stderr_console()) as emit:
-        yield emit
 
 
 _SHARES = {
@@ -211,7 +200,7 @@ _LEGEND = (
 
 def write_heads(name: str, found: HeadReport, *, as_json: bool) -> None:
     """Write the table of all heads."""
-    from translucid.cli.display import stdout_console
+    from translucid.cli.display import print_whole_table, stdout_console
 
     if as_json:
         _write_json({"model": name, "sentences": found.sentences, "heads": _rows(found)})
@@ -219,7 +208,7 @@ def write_heads(name: str, found: HeadReport, *, as_json: bool) -> None:
     console = stdout_console()
     sentences = "sentence" if found.sentences == 1 else "sentences"
     console.print(f"{name}: {len(found.heads)} heads, {found.sentences:,} {sentences}")
-    _show(console, _head_table(found))
+    print_whole_table(console, _head_table(found))
     roles = Counter(head.role for head in found.heads)
     console.print(", ".join(f"{count} {role}" for role, count in roles.most_common()))
     console.print(_LEGEND, soft_wrap=True, style="dim")
@@ -229,7 +218,7 @@ def write_word_heads(
     questions: Sequence[WordQuestion], found: WordHeads, top: int, *, as_json: bool
 ) -> None:
     """Write the heads that look from word to word, in every sentence that was asked about."""
-    from translucid.cli.display import stdout_console
+    from translucid.cli.display import print_whole_table, stdout_console
 
     if as_json:
         _write_json(
@@ -252,7 +241,7 @@ def write_word_heads(
     if not found.rows:
         console.print("no attention goes from word to word in all of these sentences")
         return
-    _show(console, _word_table(questions, found.rows[:top]))
+    print_whole_table(console, _word_table(questions, found.rows[:top]))
     if len(found.rows) > top:
         console.print(f"the first {top} of {len(found.rows)}; --top shows more", style="dim")
     console.print(_verdict(found.rows, len(questions)), soft_wrap=True)
@@ -319,13 +308,6 @@ def _table(names: Sequence[str], numbers: Sequence[str]) -> Table:
     for name in numbers:
         table.add_column(Text(name), justify="right", no_wrap=True)
     return table
-
-
-def _show(console: Console, table: Table) -> None:
-    """Print a table whole: a narrow terminal wraps its lines rather than hiding digits."""
-    unbounded = console.options.update_width(10_000)
-    console.width = max(console.width, console.measure(table, options=unbounded).maximum)
-    console.print(table)
 
 
 def _share(value: float | None) -> str:

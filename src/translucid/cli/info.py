@@ -56,6 +56,7 @@ def info(
     """
     from rich.console import Console
 
+    from translucid.cli.display import print_whole_table
     from translucid.errors import InputError
 
     console = Console(markup=False)
@@ -66,22 +67,15 @@ def info(
         _show_settings(console, model)
         return
     if model is None:
-        _show(console, _presets_table())
+        print_whole_table(console, _presets_table())
         return
     name, config = _find(model, vocab_size)
     length = length or LENGTH
-    _show(console, _anatomy_table(name, config, length))
+    print_whole_table(console, _anatomy_table(name, config, length))
     typer.echo(
         f"Millions of FLOPs a target token, matrix products only, for {length} source and "
         f"{length} target tokens."
     )
-
-
-def _show(console: Console, table: Table) -> None:
-    """Print a table whole: a narrow terminal wraps its lines rather than hiding digits."""
-    unbounded = console.options.update_width(10_000)
-    console.width = max(console.width, console.measure(table, options=unbounded).maximum)
-    console.print(table)
 
 
 def _show_settings(console: Console, preset: str | None) -> None:

@@ -46,10 +46,10 @@ class Line:
 
 
 class LineSource(Protocol):
-    """Lines in their order, so many at a time."""
+    """A source of lines in their order."""
 
     def take(self, most: int) -> list[Line]:
-        """Return the next lines, at least one and at most so many; none: there are no more."""
+        """Return at least one and at most `most` of the next lines, or none at the end."""
 
 
 class LineSplitter:
@@ -165,12 +165,12 @@ class ReadyLines:
         self._lines = lines
 
     def take(self, most: int) -> list[Line]:
-        """Return the next lines, as many as are asked for as long as there are."""
+        """Return the next `most` lines, or as many as there are."""
         return list(islice(self._lines, most))
 
 
 def open_lines(path: Path, errors: Errors, *, skipped: int) -> ReadyLines:
-    """Open a file for reading line by line, leaving out so many at the beginning."""
+    """Open a file for reading line by line, without the first `skipped` lines."""
     return ReadyLines(islice(decode_lines(raw_lines(path), path, errors), skipped, None))
 
 
@@ -189,7 +189,7 @@ _DOCUMENTS = {
     **dict.fromkeys((".srt", ".vtt", ".ass", ".sub"), "a file of subtitles"),
     **dict.fromkeys((".md", ".rst", ".adoc", ".tex"), "text with markup"),
     **dict.fromkeys((".xml", ".svg", ".dita", ".qm"), "an XML file"),
-    **dict.fromkeys((".pdf", ".epub", ".mobi", ".zip"), "a document in a format of its own"),
+    **dict.fromkeys((".pdf", ".epub", ".mobi", ".zip"), "a document in a binary format"),
 }
 _BEGINNINGS = {
     b"%pdf-": "a PDF document",
@@ -248,10 +248,10 @@ _CHUNKS_AHEAD = 16  # read while the network is busy, at most
 
 
 class ByteStream(Protocol):
-    """Something to read bytes from, which gives what is there rather than wait for all."""
+    """A stream of bytes that returns what is there instead of waiting for more."""
 
     def read(self, size: int, /) -> bytes | None:
-        """Return at most so many bytes, as soon as there are any; no bytes: the end.
+        """Return at most `size` bytes, as soon as there are any; no bytes: the end.
 
         None: a stream that does not block has nothing yet.
         """
@@ -260,7 +260,7 @@ class ByteStream(Protocol):
 class LiveLines:
     """Lines of a stream that another process, or a person, is still writing.
 
-    A thread reads ahead, so that whoever writes need not wait for the network, within bounds.
+    A thread reads ahead, within bounds, so that the writer need not wait for the network.
     """
 
     def __init__(self, stream: ByteStream, name: Path, errors: Errors) -> None:
@@ -274,7 +274,7 @@ class LiveLines:
         threading.Thread(target=_pump, args=(stream, self._chunks), daemon=True).start()
 
     def take(self, most: int) -> list[Line]:
-        """Wait for a line, then return it with those that follow at once, at most so many."""
+        """Wait for a line, then return it with those that follow at once, at most `most`."""
         while not self._ended and len(self._ready) < most:
             try:
                 chunk = self._chunks.get(timeout=PAUSE if self._ready else None)
@@ -327,7 +327,7 @@ LINES_TO_KNOW = 1000
 
 
 def detect_target(translator: Translator, file: Path, errors: Errors, *, quiet: bool) -> str:
-    """Return the language to translate a file into, and tell it where there is a choice."""
+    """Return the language to translate a file into, and print it where there is a choice."""
     first = open_lines(file, errors, skipped=0).take(LINES_TO_KNOW)
     if not first:  # nothing to translate, into whatever language
         return translator.directions[0][1]
@@ -358,7 +358,7 @@ def read_terms(path: Path) -> dict[str, str]:
                 line=number,
             )
     if not terms:
-        raise DataError(path, "holds no terms", remedy=_REMEDY)
+        raise DataError(path, "has no terms", remedy=_REMEDY)
     return terms
 
 
@@ -367,7 +367,7 @@ def read_keep(path: Path) -> tuple[str, ...]:
     kept = tuple(line.strip() for _, line in _lines("--keep", path))
     if not kept:
         raise DataError(
-            path, "holds no words", remedy="Write a word or a phrase that is kept on each line."
+            path, "has no words", remedy="Write a word or a phrase that is kept on each line."
         )
     return kept
 

@@ -1,6 +1,6 @@
 """The ``translucid`` command: what it offers, and how an error leaves it.
 
-Each command lives in a file of its own, whose module level imports nothing heavy, so that
+Each command has its own file, whose module level imports nothing heavy, so that
 ``translucid --help`` and ``--version`` answer at once. Exit codes: 0 fine, 1 failed, 2 usage,
 3 bad data, 130 interrupted.
 """
@@ -111,7 +111,7 @@ def _hear_ctrl_c_everywhere() -> None:
     """Have Ctrl-C sent again where Python drops the exception that it raised.
 
     In a finalizer or the callback of a weak reference, which every import has, an exception cannot
-    leave; Python prints it and goes on, and the command would run as if nobody had asked it to end.
+    leave; Python prints it and continues, and the command would run on as if nothing had happened.
     """
     usual = sys.unraisablehook
 
@@ -119,7 +119,7 @@ def _hear_ctrl_c_everywhere() -> None:
         if issubclass(dropped.exc_type, KeyboardInterrupt) and not sys.is_finalizing():
             this = threading.get_ident()  # the main thread: no other is ever interrupted
             again = threading.Timer(_AGAIN, _interrupt, [this])  # when the callback is over
-            again.daemon = True  # a command that has ended by then needs it no more
+            again.daemon = True  # a command that has ended by then does not need it
             again.start()
         else:
             usual(dropped)

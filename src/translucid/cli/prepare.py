@@ -201,7 +201,7 @@ def _pairs_table(report: dict[str, Any]) -> Table:
 
 
 def _own_splits(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the splits whose pairs come from the corpora and not from files of their own."""
+    """Return the splits whose pairs come from the corpora, not from separate files."""
     given = {name for name, held in report["held_out"].items() if held["from"] == "files"}
     return [split for name, split in report["splits"].items() if name not in given]
 

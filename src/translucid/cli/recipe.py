@@ -43,8 +43,8 @@ def recipe(
 ) -> None:
     """Make a result again: fetch, prepare, train, average, evaluate.
 
-    Each stage is a command of its own, printed before it runs. Stopped at any moment, the same
-    command goes on where it was. At the end stand the scores, and what the recipe expects.
+    Each stage is a command, printed before it runs. Stopped at any moment, the same command
+    continues where it was. At the end come the scores, and what the recipe expects.
 
     \b
     Examples:
@@ -69,7 +69,7 @@ def recipe(
         code = run_command([sys.executable, "-m", "translucid", *stage.words])
         if code != 0:
             typer.echo(
-                f"stopped at stage {number}, {stage.title}: the same command goes on", err=True
+                f"stopped at stage {number}, {stage.title}: the same command continues", err=True
             )
             raise typer.Exit(code if code > 0 else 1)
     _conclude(asked, time.monotonic() - began)
@@ -91,7 +91,7 @@ def _conclude(asked: RecipeFile, seconds: float) -> None:
 def run_command(command: Sequence[str]) -> int:
     """Run a command and return its exit code; it has the last word about Ctrl-C and SIGTERM.
 
-    Ctrl-C reaches it from the terminal, for it is in the same group; SIGTERM is handed on.
+    Ctrl-C reaches it from the terminal, because it is in the same group; SIGTERM is passed on.
     """
     child = subprocess.Popen(command)  # noqa: S603 - our own command
 
@@ -110,7 +110,7 @@ def run_command(command: Sequence[str]) -> int:
 
 Words = tuple[str, ...]
 Direction = tuple[str, str]
-# Codes that ISO 639 leaves to everybody's own use: strings are in no language.
+# Codes that ISO 639 reserves for private use: strings are in no language.
 _TASK = ("--from", "qaa", "--to", "qab", "--tokenizer", "word", "--keep-identical")
 BUILT_IN: dict[str, Words] = {
     "lesson": ("--from", "fr", "--to", "en"),

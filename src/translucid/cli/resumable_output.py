@@ -1,4 +1,4 @@
-"""A file of results that a kill at any moment leaves in a state to go on from.
+"""A file of results that can be continued after a kill at any moment.
 
 ::
 
@@ -36,7 +36,7 @@ class Output(Protocol):
     """Where results go."""
 
     def write(self, results: bytes, lines: int) -> None:
-        """Write the results of so many more lines of input, at once."""
+        """Write the results of `lines` more lines of input, at once."""
 
 
 def unfinished_folder(path: Path) -> Path:
@@ -45,7 +45,7 @@ def unfinished_folder(path: Path) -> Path:
 
 
 def is_unfinished(path: Path) -> bool:
-    """Tell whether there is something to go on with."""
+    """Return whether there is unfinished work to continue."""
     return _record_path(path).exists()
 
 
@@ -82,7 +82,7 @@ class ResumableOutput:
         self.lines = lines
 
     def write(self, results: bytes, lines: int) -> None:
-        """Add the results of so many more lines of input; when this returns, they are kept."""
+        """Add the results of `lines` more lines of input; when this returns, they are kept."""
         with _explain_errors(self._path):
             file = self._open()
             written = 0
@@ -106,7 +106,7 @@ class ResumableOutput:
             self._file.close()
 
     def _open(self) -> FileIO:
-        """Return the file, open where results go on; an older one is replaced no sooner."""
+        """Return the file, open where results continue; an older one is not replaced before."""
         if self._file is None:
             self._write_record()
             # Without a buffer, which closing would try to write after it could not be written.
@@ -158,8 +158,8 @@ def _differences(before: Work, now: Work) -> list[str]:
 def resumable_output(path: Path, work: Work, *, resume: bool) -> Iterator[ResumableOutput]:
     """Give the file of results, for this process alone; leaving without an error completes it.
 
-    With `resume` it goes on where an earlier process was stopped, or begins where there is nothing;
-    without, unfinished results are not thrown away in silence.
+    With `resume` it continues where an earlier process was stopped, or begins if there is nothing;
+    without it, unfinished results are never silently thrown away.
     """
     folder = unfinished_folder(path)
     try:
@@ -182,7 +182,7 @@ def resumable_output(path: Path, work: Work, *, resume: bool) -> Iterator[Resuma
                 output.close()
     finally:
         with contextlib.suppress(OSError):
-            folder.rmdir()  # it is empty unless there is something to go on from
+            folder.rmdir()  # it is empty unless there is something to continue
 
 
 def _check(path: Path, folder: Path, *, resume: bool) -> None:
@@ -190,7 +190,7 @@ def _check(path: Path, folder: Path, *, resume: bool) -> None:
     begun = is_unfinished(path)
     if begun and not resume:
         raise InputError(
-            f"-o {path} is unfinished: go on with the same command and --resume, or, to begin "
+            f"-o {path} is unfinished: continue with the same command and --resume, or, to begin "
             f"anew, remove {folder}"
         )
     if resume and not begun and path.exists() and path.stat().st_size:

@@ -167,7 +167,7 @@ def check_origins(origins: Sequence[str]) -> tuple[str, ...]:
 
 @contextmanager
 def _log(quiet: bool) -> Iterator[None]:
-    """Write one line a request to stderr, warnings in any case, while the server runs."""
+    """Log one line per request on stderr, or only warnings, while the server runs."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     logging.getLogger("translucid.serving").setLevel(logging.WARNING if quiet else logging.INFO)
@@ -179,7 +179,7 @@ def _log(quiet: bool) -> Iterator[None]:
 
 
 def runs_of(folders: Sequence[Path]) -> Runs:
-    """Return the runs of some folders; refuse a folder that holds none."""
+    """Return the runs of some folders; refuse a folder without one."""
     from translucid.checkpoint.run_directory import RunDirectory
     from translucid.serving.runs import Runs
 

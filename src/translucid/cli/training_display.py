@@ -133,7 +133,7 @@ class Course:
     """What has been seen of a run so far.
 
     `steps_before` and `seconds_before` are those of earlier sessions. `stopping` is what to say
-    once a person has asked for an end, while the step under way is finished.
+    once the user has asked for an end, while the step under way is finished.
     """
 
     plan: Plan
@@ -347,7 +347,7 @@ def _position(course: Course) -> str:
 
 
 def _figures(course: Course) -> tuple[str, str]:
-    """Return how well and how fast it learns, each in a line."""
+    """Return how well and how fast it learns, one line each."""
     latest = course.latest
     assert latest is not None
     return (

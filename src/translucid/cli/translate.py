@@ -83,7 +83,9 @@ def translate(
     ] = None,
     read_as: Annotated[
         str | None,
-        typer.Option("--as", metavar="text", help="Read -i FILE as lines of text in any case."),
+        typer.Option(
+            "--as", metavar="text", help="Read -i FILE as lines of text, whatever its name."
+        ),
     ] = None,
     output: options.Output = None,
     target: options.To = None,
@@ -200,7 +202,7 @@ class Run:
     quiet: bool
 
     def execute(self) -> None:
-        """Translate all there is, and tell on stderr how it went."""
+        """Translate all lines, and print a summary on stderr."""
         from translucid.cli.display import exit_on_closed_pipe
 
         if self.endpoints.reads_terminal and not self.quiet:
@@ -210,7 +212,7 @@ class Run:
                 tally = self._translate_all()
             except KeyboardInterrupt:
                 if self.endpoints.output is not None and is_unfinished(self.endpoints.output):
-                    typer.echo("Go on:  the same command with --resume", err=True)
+                    typer.echo("Continue:  the same command with --resume", err=True)
                 raise typer.Exit(INTERRUPTED) from None
             for warning in tally.warnings():
                 typer.echo(warning, err=True)
@@ -324,7 +326,7 @@ class Endpoints:
 
     @contextmanager
     def lines(self, *, skipped: int) -> Iterator[LineSource]:
-        """Give the lines, without so many at the beginning of a file."""
+        """Give the lines, without the first `skipped` ones of a file."""
         if self.texts:
             yield split_texts(self.texts, self.errors)
         elif self.source is None:
@@ -357,7 +359,7 @@ def parse_endpoints(
     endpoints = Endpoints(tuple(texts or ()), source, output, errors, resume)
     if resume and not endpoints.resumable:
         raise InputError(
-            "--resume goes on with a file that was translated into a file: give -i FILE and "
+            "--resume continues a file that was translated into a file: give -i FILE and "
             "-o FILE, both of them plain files"
         )
     return endpoints
@@ -377,7 +379,7 @@ def windows(batch_size: int) -> Iterator[int]:
 
 
 def remaining_windows(lines: int, batch_size: int) -> Iterator[int]:
-    """Yield the windows that follow on so many lines, which are whole windows themselves."""
+    """Yield the windows after the first `lines` lines, which are whole windows themselves."""
     sizes = windows(batch_size)
     while lines > 0:
         lines -= next(sizes)
@@ -393,7 +395,7 @@ class Pipeline:
     form: Form
     output: Output
     sizes: Iterator[int]
-    total: int | None  # lines that there are, if that is known
+    total: int | None  # number of lines, if that is known
 
 
 def translate_lines(pipeline: Pipeline, emit: Emit) -> Tally:

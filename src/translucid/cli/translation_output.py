@@ -133,7 +133,7 @@ def format_float(value: float) -> str:
 
 
 def as_json(line: Line, translation: Translation, form: Form) -> dict[str, Any]:
-    """Return all there is to know of a translation as plain values."""
+    """Return everything about a translation as plain values."""
     best, *others = translation.n_best
     values = {
         "line": line.number,
@@ -208,7 +208,7 @@ def word_scores(text: str, tokens: Sequence[str], log_probs: Sequence[float]) ->
     part of, and one without such a character to the word that follows.
     """
     if len(log_probs) > len(tokens) + 1:
-        return None  # of several parts, each with an end symbol of its own
+        return None  # of several parts, each with its own end symbol
     ends = list(itertools.accumulate(len(word) for word in text.split()))
     if not ends:
         return []
@@ -303,7 +303,7 @@ class Tally:
         return [*flagged, *self.notices]
 
     def summary(self) -> str:
-        """Return the one line that is told at the end."""
+        """Return the line that is printed at the end."""
         counts = ", ".join(
             f"{len(numbers):,} {FLAGS[flag][0]}"
             for flag, numbers in self._flagged.items()
@@ -342,7 +342,7 @@ def check_output(output: Path | None, inputs: Sequence[Path]) -> Path | None:
 
 
 class StreamOutput:
-    """Results that go on to a program, a person or a plain file as soon as they are there."""
+    """Results that are written to a stream as soon as they are there."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self._stream = stream
