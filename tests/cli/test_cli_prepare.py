@@ -13,7 +13,7 @@ import pytest
 from translucid.cli.main import main
 from translucid.cli.options import repeat_option
 from translucid.data.prepare import PrepareConfig
-from translucid.data.readers import built_in
+from translucid.data.readers import built_in as lesson
 from translucid.data.shards import open_data
 
 LANGUAGES = ["--from", "fr", "--to", "en"]
@@ -242,8 +242,8 @@ def test_fields_weights_and_a_third_language(prepare, tmp_path: Path) -> None:
 
 def test_the_lesson_brings_its_own_held_out_sets(prepare, tmp_path: Path, monkeypatch) -> None:
     """The real lesson, only smaller: every fortieth pair."""
-    made = {split: built_in.lesson_pairs(split)[::40] for split in built_in.SPLITS}
-    monkeypatch.setattr(built_in, "lesson_pairs", made.__getitem__)
+    made = {split: lesson.lesson_pairs(split)[::40] for split in lesson.SPLITS}
+    monkeypatch.setattr(lesson, "lesson_pairs", made.__getitem__)
     assert prepare("lesson", "--from", "en", "--to", "fr", "-o", "data").code == 0
     assert prepare("lesson", *LANGUAGES, "-o", "split", "--split", "20,0").code == 0
     data, split = open_data(tmp_path / "data"), open_data(tmp_path / "split")

@@ -189,7 +189,7 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True)
 class Run:
-    """All that one call of the command is about; `survey`: of a file, what it was found to be."""
+    """One run of the command; `survey` is that of the input, where it is a file."""
 
     endpoints: Endpoints
     survey: Survey | None
