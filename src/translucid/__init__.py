@@ -21,6 +21,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from translucid.data.prepare import prepare
     from translucid.evaluation.compare import compare
     from translucid.evaluation.evaluate import evaluate
     from translucid.interpret import Trace, explain
@@ -38,6 +39,7 @@ __all__ = [
     "evaluate",
     "explain",
     "load",
+    "prepare",
     "train",
 ]
 
@@ -50,6 +52,7 @@ _LAZY = {
     "evaluate": "translucid.evaluation.evaluate",
     "explain": "translucid.interpret",
     "load": "translucid.translator",
+    "prepare": "translucid.data.prepare",
     "train": "translucid.training.train",
 }
 

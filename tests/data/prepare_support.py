@@ -82,7 +82,7 @@ def prepare_pairs(
         tokenizer_from=None,
     )
     done = run(inputs, folder / output, config, chunk_pairs=chunk_pairs, emit=emit)
-    return done.data, done.report
+    return done, done.report
 
 
 def pairs_of(data: PreparedData, split: str) -> list[tuple[str, str]]:

@@ -49,12 +49,12 @@ def test_plain_arguments_are_files_held_out_sets_and_settings(tmp_path: Path) ->
     done = run(train, tmp_path / "data", dev=dev, split=(0, 20), max_words=8, lowercase=True)
     assert not done.was_complete
     assert done.folder == tmp_path / "data"
-    manifest = done.data.manifest
+    manifest = done.manifest
     assert {name: split.pairs for name, split in manifest.splits.items()}["dev"] == 100
     assert manifest.splits["test"].pairs == 20
     assert manifest.lowercase
     assert manifest.settings["cleaning"]["max_words"] == 8  # type: ignore[index]
-    assert all(len(source.split()) <= 8 for source, _ in pairs_of(done.data, "train"))
+    assert all(len(source.split()) <= 8 for source, _ in pairs_of(done, "train"))
     again = run(train, tmp_path / "data", dev=dev, split=(0, 20), max_words=8, lowercase=True)
     assert again.was_complete
     assert again.report == done.report
@@ -63,8 +63,8 @@ def test_plain_arguments_are_files_held_out_sets_and_settings(tmp_path: Path) ->
 def test_one_file_needs_no_list_and_weights_are_part_of_the_name(tmp_path: Path) -> None:
     path = tmp_path / "memory.tsv"
     path.write_text("".join(f"{fr}\t{en}\n" for fr, en in sentences(60)), encoding="utf-8")
-    assert run(path, tmp_path / "one").data.manifest.corpora[0].weight == 1
-    assert run(f"{path}@2", tmp_path / "two").data.manifest.corpora[0].weight == 2
+    assert run(path, tmp_path / "one").manifest.corpora[0].weight == 1
+    assert run(f"{path}@2", tmp_path / "two").manifest.corpora[0].weight == 2
 
 
 def test_the_lesson_has_its_own_held_out_sets(
@@ -72,10 +72,10 @@ def test_the_lesson_has_its_own_held_out_sets(
 ) -> None:
     made = {split: built_in.lesson_pairs(split)[::100] for split in built_in.SPLITS}
     monkeypatch.setattr(built_in, "lesson_pairs", made.__getitem__)
-    data = run("lesson", tmp_path / "data").data
+    data = run("lesson", tmp_path / "data")
     assert data.manifest.splits["dev"].pairs == len(made["dev"])
     assert data.manifest.splits["test"].pairs == len(made["test"])
-    split = run("lesson", tmp_path / "split", split=(5, 0)).data
+    split = run("lesson", tmp_path / "split", split=(5, 0))
     assert split.manifest.splits["dev"].pairs == 5
     assert split.manifest.splits["test"].pairs == len(made["test"])
 
@@ -111,7 +111,7 @@ def _halves(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_registered_tokenizer_is_known_to_all_processes(tmp_path: Path) -> None:
     train = write_pairs(tmp_path, "train", sentences(90))
     one = run(train, tmp_path / "one", tokenizer="halves", chunk_pairs=30)
-    assert one.data.manifest.tokenizer.kind == "halves"
+    assert one.manifest.tokenizer.kind == "halves"
     two = run(train, tmp_path / "two", tokenizer="halves", chunk_pairs=30, workers=2)
     assert files(one.folder) == files(two.folder)
 
@@ -143,16 +143,16 @@ def test_a_model_of_plain_sentencepiece_is_taken_over(tmp_path: Path) -> None:
     )
     told = [event.message for event in events if isinstance(event, Notice)]
     assert any("mine.model was trained by another program" in text for text in told)
-    tokenizer = load_tokenizer(done.data.tokenizer_path)
-    assert tokenizer.kind == done.data.manifest.tokenizer.kind == "unigram"
+    tokenizer = load_tokenizer(done.tokenizer_path)
+    assert tokenizer.kind == done.manifest.tokenizer.kind == "unigram"
     assert tokenizer.has_placeholders
     theirs = sentencepiece.SentencePieceProcessor(model_file=str(model))
     pieces = [tokenizer.piece(token) for token in tokenizer.encode(FRENCH)]
     assert pieces == theirs.encode(FRENCH, out_type=str)
-    split = done.data.split("train")
+    split = done.split("train")
     assert tokenizer.decode(split.tokens("fr", 0).tolist()) == split.text("fr", 0)
     again = run(train, tmp_path / "again", tokenizer=None, tokenizer_from=done.folder)
-    assert again.data.manifest.tokenizer == done.data.manifest.tokenizer
+    assert again.manifest.tokenizer == done.manifest.tokenizer
 
 
 def test_a_model_that_cannot_be_represented_is_refused(tmp_path: Path) -> None:
@@ -169,5 +169,5 @@ def test_every_setting_can_be_given(tmp_path: Path) -> None:
     flat = {**config.model_dump(), **config.cleaning.model_dump()}
     for name in ("cleaning", "split_dev", "split_test"):
         del flat[name]
-    assert run(train, tmp_path / "data", **flat).data.manifest.splits["train"].pairs == 9
+    assert run(train, tmp_path / "data", **flat).manifest.splits["train"].pairs == 9
     assert Inputs.__dataclass_fields__.keys() == {"train", "dev", "test", "tokenizer_from"}

@@ -108,7 +108,7 @@ def _prepare(console: Console, output: Path) -> PreparedData:
             vocab_size=VOCABULARY,
             placeholders=0.0,
             emit=emit,
-        ).data
+        )
 
 
 def _train(data: PreparedData, run: Path) -> TrainedRun:

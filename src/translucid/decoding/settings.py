@@ -107,9 +107,7 @@ class SearchConfig(Config):
         default=0.0, description="sampling: only tokens with this share of the best's probability"
     )
     samples: Count = Field(default=1, description="sampling and mbr: samples per source")
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(
-        default=0, description="sampling and mbr: seed of the random numbers"
-    )
+    seed: Whole = Field(default=0, description="sampling and mbr: seed of the random numbers")
     groups: Count = Field(default=1, description="diverse: number of groups of the beam")
     diversity: Annotated[float, Field(ge=0, le=1_000)] = Field(
         default=0.5, description="diverse: penalty for a token that another group has just taken"

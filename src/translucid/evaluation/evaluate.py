@@ -212,7 +212,7 @@ class Evaluation:
 
 def evaluate(
     system: Translator | System,
-    test: ReferenceSet | ReferenceSource | None = None,
+    test: ReferenceSet | ReferenceSource | PreparedData | None = None,
     *,
     sources: Sequence[str] | None = None,
     references: Sequence[str] | Sequence[Sequence[str]] | None = None,
@@ -229,7 +229,8 @@ def evaluate(
 ) -> Evaluation:
     """Translate a test set, unless that was done elsewhere, and score the translations.
 
-    The test set is `test`, or `sources` with `references` (or with several lists of them).
+    The test set is `test`, where prepared data stands for its test split, or `sources` with
+    `references` (or with several lists of them).
     `source_lang` and `target` are the languages, where they are not clear from the model. `search`
     and `rerank` are those of `Translator.translate`. BLEU's tokenizer is that of the target
     language unless `bleu_tokenizer` names another; `tokenized_bleu` adds the BLEU of older papers.
@@ -259,7 +260,7 @@ def evaluate(
 
 
 def check_test(
-    test: ReferenceSet | ReferenceSource | None,
+    test: ReferenceSet | ReferenceSource | PreparedData | None,
     sources: Sequence[str] | None,
     references: Sequence[str] | Sequence[Sequence[str]] | None,
 ) -> ReferenceSet | ReferenceSource:
@@ -268,7 +269,7 @@ def check_test(
         return ReferenceSet.from_texts(sources, references)
     if test is None or sources is not None or references is not None:
         raise InputError("give either a test set, or both sources and references")
-    return test
+    return ReferenceSource(None, (), test, None) if isinstance(test, PreparedData) else test
 
 
 def count_training_words(

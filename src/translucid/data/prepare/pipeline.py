@@ -47,17 +47,17 @@ _DISK_IS_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @dataclass(frozen=True)
-class Prepared:
+class Prepared(PreparedData):
     """A complete data folder, its report, and whether it was complete before the call."""
 
-    data: PreparedData
     report: dict[str, Any]
     was_complete: bool
 
-    @property
-    def folder(self) -> Path:
-        """The data folder."""
-        return self.data.folder
+    @classmethod
+    def open(cls, folder: Path, *, was_complete: bool) -> Prepared:
+        """Open a folder that was just prepared, or had been before."""
+        manifest, report = open_data(folder).manifest, read_json(folder / REPORT)
+        return cls(folder, manifest, report, was_complete)
 
 
 def prepare(
@@ -144,7 +144,7 @@ def prepare_corpora(
             work = Workspace(output)
             if _is_complete(output, settings, force, emit):
                 work.remove()
-                return Prepared(open_data(output), read_json(output / REPORT), was_complete=True)
+                return Prepared.open(output, was_complete=True)
             if work.open(describe_job(settings, chunk_pairs)):
                 emit(Notice("Continuing where an earlier run was stopped."))
             if not work.finished.is_file():
@@ -161,7 +161,7 @@ def prepare_corpora(
                         emit=emit,
                     ).run()
             _publish(work, output)
-            return Prepared(open_data(output), read_json(output / REPORT), was_complete=False)
+            return Prepared.open(output, was_complete=False)
     finally:
         if is_new:
             with contextlib.suppress(OSError):

@@ -1,0 +1,62 @@
+"""The whole way in Python, as the README shows it: prepare, train, translate, evaluate, explain."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import translucid
+from translucid.data.prepare import Prepared
+from translucid.training.train import TrainedRun
+
+
+def train_small(folder: Path) -> tuple[Prepared, TrainedRun, list[object]]:
+    data = translucid.prepare(
+        ["lesson"],
+        source="fr",
+        target="en",
+        output=folder / "data",
+        split=(40, 40),
+        max_words=5,
+        tokenizer="word",
+        placeholders=0.0,
+        workers=1,
+    )
+    events: list[object] = []
+    run = translucid.train(
+        data,
+        output=folder / "run",
+        preset="tiny",
+        max_steps=30,
+        warmup_steps=10,
+        validate_every=30,
+        validation_sample=20,
+        batch_tokens=512,
+        encoder_layers=1,
+        decoder_layers=1,
+        d_model=32,
+        d_ff=64,
+        heads=2,
+        on_event=events.append,
+    )
+    return data, run, events
+
+
+def test_the_library_from_files_to_a_look_inside(tmp_path: Path) -> None:
+    data, run, events = train_small(tmp_path)
+    assert len(data.split("test")) == 40
+    assert events
+    model = translucid.load(run)
+    assert (run.model / "README.md").is_file()  # the model card
+    assert (run.model / "alignment.json").is_file()  # alignment heads, as the command finds them
+    one = model.translate("Le chat dort.", beam=2)
+    assert one == model.translate(["Le chat dort."], beam=2)[0]
+    found = translucid.evaluate(model, data, resamples=0)
+    assert 0 <= found.bleu.score <= 100
+    assert "nrefs:1" in found.bleu.signature
+    trace = translucid.explain(model, "Le chat dort.")
+    trace.save(tmp_path / "inside.html")
+    assert "</html>" in (tmp_path / "inside.html").read_text(encoding="utf-8")
+    trace.save(tmp_path / "inside.json")
+    assert json.loads((tmp_path / "inside.json").read_text(encoding="utf-8"))["source"]
+    assert run.directory.path == tmp_path / "run"
