@@ -150,6 +150,8 @@ def _describe(field: FieldInfo, *, show_default: bool) -> str:
     default = field.default
     if isinstance(default, bool):
         default = "on" if default else "off"
+    elif isinstance(default, float):
+        default = f"{default:g}"
     return f"{sentence}  [default: {default}]"
 
 
