@@ -88,7 +88,7 @@ def serving(
     models: ServedModels | None = None,
 ) -> Iterator[Running]:
     """Run a server while the block lasts."""
-    from translucid.cli.serve_runs import runs_of
+    from translucid.cli.serve import runs_of
 
     app = create_app(
         models or both_models(),

@@ -33,7 +33,7 @@ def commands() -> list[str]:
 def endpoints() -> tuple[list[str], list[str]]:
     """Every endpoint, ``POST /v1/translate``, and the names of all that is sent and answered."""
     from served import both_models
-    from translucid.cli.serve_runs import runs_of
+    from translucid.cli.serve import runs_of
     from translucid.serving.app import create_app
     from translucid.serving.config import ServingConfig
 

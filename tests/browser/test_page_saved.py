@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from served_page import PANELS, PATIENCE, SENTENCE, Explorer, Server, write_run
 
 from saved_pages import saved_content, saved_tensors
-from translucid.cli.explain_sources import load_checkpoint, save_run
+from translucid.cli.explanation import load_checkpoint, save_run
 from translucid.interpret.explain import explain
 from translucid.interpret.film import frames_of
 from translucid.interpret.page import notebook, saved_page

@@ -21,9 +21,9 @@ from saved_pages import saved_content, saved_tensors
 from small_translators import write_random_model, write_taught_model
 from translucid.checkpoint import load_model, named_weights
 from translucid.checkpoint.run_directory import RunDirectory, RunRecord
-from translucid.cli import explain_sources
+from translucid.cli import explanation
 from translucid.cli.explain import explain
-from translucid.cli.explain_sources import load_checkpoint
+from translucid.cli.explanation import load_checkpoint
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Trained, Validated
 from translucid.interpret.figures.panels import PANELS, Choice, check_choice
@@ -199,7 +199,7 @@ def test_a_film_never_holds_the_networks_of_all_checkpoints(
         networks.append(weakref.ref(found))
         return found
 
-    monkeypatch.setattr(explain_sources, "load_checkpoint", loading)
+    monkeypatch.setattr(explanation, "load_checkpoint", loading)
     film = made(tmp_path / "film.html", SENTENCE, "--run", folder, "--panel", "film").decode()
     shown = [frame["step"] for frame in saved_content(film)["run"]["frames"]]
     assert shown == [100, 200, 300, 400]

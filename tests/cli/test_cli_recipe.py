@@ -18,9 +18,8 @@ from typer.testing import CliRunner
 
 from translucid.checkpoint.run_directory import RunDirectory
 from translucid.cli.main import app
-from translucid.cli.recipe import run_to_its_end
+from translucid.cli.recipe import Stage, list_models, parse_directions, plan_stages, run_command
 from translucid.cli.recipe_file import read_recipe
-from translucid.cli.recipe_stages import Stage, directions_of, models_of, stages
 from translucid.data.shards import open_data
 from translucid.errors import ConfigError, InputError
 
@@ -65,7 +64,7 @@ def commands(
 ) -> list[str]:
     """Return the commands of a recipe; each is one whose options `translucid` has."""
     known = cast("TyperGroup", get_command(app)).commands
-    found = stages(read_recipe(path), folder, mirror=mirror, seed=seed)
+    found = plan_stages(read_recipe(path), folder, mirror=mirror, seed=seed)
     for name, *words in (stage.words for stage in found):
         known[name].make_context(name, list(words))
     return [" ".join(stage.words) for stage in found]
@@ -242,7 +241,7 @@ def test_companions_learn_the_same_data_and_translate_along(tmp_path: Path) -> N
     assert found[5] == f"train out/data -o {beside}/third/run -c {third} --resume"
     models = ("out/run/best", f"{beside}/other/model", f"{beside}/third/run/best")
     assert found[6].startswith(f"evaluate -m {' -m '.join(models)} --data out/data")
-    assert models_of(read_recipe(path), Path("out")) == [Path(model) for model in models]
+    assert list_models(read_recipe(path), Path("out")) == [Path(model) for model in models]
     seeds = [word for command in commands(path, Path("out"), seed=5) for word in command.split()]
     assert [word for word in seeds if word.startswith("training.seed=")] == [
         f"training.seed={seed}" for seed in (5, 6, 7)
@@ -398,7 +397,7 @@ def test_unknown_corpora_and_languages(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="tatoeba-fra-eng"):
         commands(path, tmp_path)
     with pytest.raises(InputError, match="lacks --to, the languages"):
-        directions_of(("a.tsv", "--from", "fr"))
+        parse_directions(("a.tsv", "--from", "fr"))
 
 
 def test_the_command_inside_has_the_last_word_about_a_signal(tmp_path: Path) -> None:
@@ -410,15 +409,15 @@ def test_the_command_inside_has_the_last_word_about_a_signal(tmp_path: Path) -> 
         "signal.pause()\n"
     )
     outer = (
-        "import sys\nfrom translucid.cli.recipe import run_to_its_end\n"
-        f"sys.exit(run_to_its_end([sys.executable, '-c', {inner!r}]))\n"
+        "import sys\nfrom translucid.cli.recipe import run_command\n"
+        f"sys.exit(run_command([sys.executable, '-c', {inner!r}]))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", outer])
     while not (tmp_path / "ready").exists():
         assert process.poll() is None
     os.kill(process.pid, signal.SIGTERM)
     assert process.wait(timeout=60) == 130
-    assert run_to_its_end([sys.executable, "-c", "raise SystemExit(3)"]) == 3
+    assert run_command([sys.executable, "-c", "raise SystemExit(3)"]) == 3
 
 
 def test_a_recipe_runs(tmp_path: Path) -> None:
@@ -442,4 +441,4 @@ def test_a_stage_that_fails_is_named(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 2
     assert "lacks 6 of the files of multi30k" in done.stderr
-    assert "stopped at stage 1, fetch: the same command goes on" in done.stderr
+    assert "stopped at stage 1, fetch: the same command continues" in done.stderr

@@ -23,9 +23,7 @@ from typer.testing import CliRunner
 from small_translators import write_random_model
 from translucid import errors
 from translucid.cli.main import app
-from translucid.cli.serve import checked_origins
-from translucid.cli.serve_runs import runs_of
-from translucid.cli.serve_settings import settings_of
+from translucid.cli.serve import build_settings, check_origins, runs_of
 from translucid.errors import ConfigError, InputError, MissingPackageError
 from translucid.serving.app import create_app
 from translucid.serving.config import ServingConfig
@@ -228,7 +226,7 @@ def test_the_limits_that_are_listed_are_a_file_of_settings(tmp_path: Path) -> No
     file = tmp_path / "limits.toml"
     file.write_text(result.output)
     assert tomllib.loads(result.output)["max_texts"] == 7
-    assert settings_of(file, [], {}) == ServingConfig(max_texts=7)
+    assert build_settings(file, [], {}) == ServingConfig(max_texts=7)
     for name in ServingConfig.model_fields:
         assert name in result.output
 
@@ -236,12 +234,12 @@ def test_the_limits_that_are_listed_are_a_file_of_settings(tmp_path: Path) -> No
 def test_single_options_are_above_assignments_and_those_above_a_file(tmp_path: Path) -> None:
     file = tmp_path / "limits.toml"
     file.write_text("max_texts = 1\nmax_beam = 2\nmax_n_best = 3\n")
-    found = settings_of(file, ["max_texts=10", "max_beam=20"], {"max_texts": 100})
+    found = build_settings(file, ["max_texts=10", "max_beam=20"], {"max_texts": 100})
     assert (found.max_texts, found.max_beam, found.max_n_best) == (100, 20, 3)
-    assert settings_of(None, ["request_seconds=10"], {}).request_seconds == 10.0
+    assert build_settings(None, ["request_seconds=10"], {}).request_seconds == 10.0
     file.write_text("max_text = 1\n")
     with pytest.raises(ConfigError, match="did you mean 'max_texts'"):
-        settings_of(file, [], {})
+        build_settings(file, [], {})
 
 
 def test_one_trace_must_fit_into_the_store() -> None:
@@ -251,10 +249,10 @@ def test_one_trace_must_fit_into_the_store() -> None:
 
 def test_origins_are_as_browsers_send_them() -> None:
     sites = ("https://example.org", "http://localhost:5173", "*")
-    assert checked_origins(sites) == sites
+    assert check_origins(sites) == sites
     for wrong in ("example.org", "https://", "https://example.org/", "ftp://example.org"):
         with pytest.raises(InputError, match="without a path"):
-            checked_origins([wrong])
+            check_origins([wrong])
 
 
 def test_addresses_are_written_as_browsers_take_them() -> None:

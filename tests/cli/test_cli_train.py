@@ -23,7 +23,15 @@ from typer.testing import CliRunner, Result
 from translucid.checkpoint import load_model
 from translucid.checkpoint.run_directory import RunDirectory
 from translucid.cli.train import train
-from translucid.cli.training_display import AT_ONCE, STOPPING, Course, Lines, Plan, in_words, shown
+from translucid.cli.training_display import (
+    AT_ONCE,
+    STOPPING,
+    Course,
+    Lines,
+    Plan,
+    describe_event,
+    show_training,
+)
 from translucid.data.shards import PreparedData, open_data
 from translucid.errors import ConfigError, DataError, InputError, MissingPackageError
 from translucid.events import (
@@ -260,15 +268,15 @@ def test_a_signal_saves_and_the_run_goes_on(
 def test_a_second_signal_stops_at_once() -> None:
     script = """
 import os, signal
-from translucid.cli.interruption import stopped_by_signals
+from translucid.cli.display import stop_on_signals
 asked = []
 before = signal.getsignal(signal.SIGTERM)
-with stopped_by_signals(lambda: asked.append(1), once=True):
+with stop_on_signals(lambda: asked.append(1), once=True):
     os.kill(os.getpid(), signal.SIGINT)
     os.kill(os.getpid(), signal.SIGTERM)
     assert asked == [1]
 asked.clear()
-with stopped_by_signals(lambda: asked.append(1), once=False):
+with stop_on_signals(lambda: asked.append(1), once=False):
     os.kill(os.getpid(), signal.SIGTERM)
     assert asked == [1]
     try:
@@ -374,7 +382,7 @@ def test_a_resumed_run_counts_its_own_steps_in_its_own_time() -> None:
     """Its first report covers steps of the session before, and their seconds."""
     clock = Clock()
     course = Course(PLAN, clock)
-    course.go_on(45, 90.0)
+    course.resume(45, 90.0)
     clock.now += 10.0
     course.take(trained(50, seconds=100.0))
     assert course.elapsed == 10
@@ -424,7 +432,7 @@ def test_a_limit_of_minutes_that_comes_first_decides() -> None:
     plan = Plan(max_steps=10_000, max_minutes=1.0, passes=ONCE, flops=1.0, peak=1.0)
     clock = Clock()
     course = Course(plan, clock)
-    course.go_on(1, 20.0)
+    course.resume(1, 20.0)
     for step in range(2, 7):
         clock.now += 2.0
         course.take(trained(step))
@@ -449,13 +457,13 @@ def test_plain_lines_come_every_few_seconds_and_all_else_at_once() -> None:
     assert written[0].startswith("step 1 of 100 (1 %), 0:03:18 left: loss 4.321 · perplexity 75.25")
     for event in (VALIDATED, Saved(2, "run/best"), Skipped(3, "no number"), Notice("hello")):
         lines.show(event)
-        assert written[-1] == in_words(event)
+        assert written[-1] == describe_event(event)
     lines.show(Stopped(9, "asked to", "interrupted"))
     assert written[-1] == "stopped after step 9: asked to"
 
 
 def test_a_validation_in_words_shows_references_only_where_they_differ() -> None:
-    assert in_words(VALIDATED).splitlines() == [
+    assert describe_event(VALIDATED).splitlines() == [
         "step 2, dev: loss 1.250 · perplexity 3.49 · BLEU 12.3 · chrF 45.6 (best)",
         "  un [b]deux",
         "    → two two",
@@ -467,7 +475,7 @@ def test_a_validation_in_words_shows_references_only_where_they_differ() -> None
 
 def test_endless_repetition_is_cut_short() -> None:
     endless = replace(VALIDATED, samples=(Sample("un", "one", "seven " * 50),))
-    assert "    → " + "seven " * 26 + "seve …" in in_words(endless).splitlines()
+    assert "    → " + "seven " * 26 + "seve …" in describe_event(endless).splitlines()
 
 
 def on_a_terminal(monkeypatch: pytest.MonkeyPatch, *, no_color: bool) -> str:
@@ -478,7 +486,7 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch, *, no_color: bool) -> str:
         monkeypatch.setenv("NO_COLOR", "1")
     console = Console(file=io.StringIO(), force_terminal=True, width=100, legacy_windows=False)
     course = Course(PLAN, Clock())
-    with shown(console, course) as show:
+    with show_training(console, course) as show:
         for event in (trained(1), VALIDATED, Saved(2, "run/best"), Skipped(3, "no number")):
             show(event)
         course.stopping = STOPPING
@@ -511,7 +519,7 @@ def test_no_color_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_any_perplexity_is_readable(perplexity: float, text: str) -> None:
     event = Trained(1, 1.0, perplexity, 1, 1.0, 0.1, 1.0, 0)
-    assert f"perplexity {text}," in in_words(event)
+    assert f"perplexity {text}," in describe_event(event)
 
 
 def test_flops_grow_with_both_sides(data: PreparedData) -> None:

@@ -511,7 +511,7 @@ def test_killed_and_resumed_is_as_if_nothing_had_happened(taught: Path, tmp_path
     with output.open("ab") as file:
         file.write(b"black ca")  # as if it had been killed in the middle of writing a line
     unfinished = run("-i", source, "-o", output, *words)
-    assert "is unfinished: go on with the same command and --resume" in str(unfinished.exception)
+    assert "is unfinished: continue with the same command and --resume" in str(unfinished.exception)
     resumed = run("-i", source, "-o", output, *words, "--resume")
     assert resumed.exit_code == 0, resumed.output
     assert f"{done:,} lines are done already" in resumed.stderr
@@ -561,7 +561,7 @@ def test_an_interruption_says_how_to_go_on(taught: Path, tmp_path: Path) -> None
         until_begun(running, output)
         running.send_signal(signal.SIGINT)
         assert running.stderr is not None
-        assert b"Go on:  the same command with --resume" in running.stderr.read()
+        assert b"Continue:  the same command with --resume" in running.stderr.read()
     assert running.returncode == 130
     assert run(*words, "--resume").exit_code == 0
     assert output.read_text() == "black cat\n" * LINES

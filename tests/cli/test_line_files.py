@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from translucid.cli.line_files import (
     Line,
     LineSplitter,
-    all_decoded,
-    decoded,
-    existing_file,
-    lines_of_file,
+    LiveLines,
+    check_file,
+    decode_line,
+    decode_lines,
+    open_lines,
     survey,
 )
-from translucid.cli.live_lines import LiveLines
 from translucid.errors import DataError, InputError
 
 HERE = Path("here.txt")
@@ -54,7 +54,7 @@ def test_lines_are_the_same_however_the_bytes_come(data: bytes, places: list[int
 
 @given(BYTES)
 def test_text_and_end_of_every_line_are_the_file_again(data: bytes) -> None:
-    lines = list(all_decoded(split([data]), HERE, "replace"))
+    lines = list(decode_lines(split([data]), HERE, "replace"))
     assert [line.number for line in lines] == list(range(1, len(lines) + 1))
     again = "".join(line.text + line.ending for line in lines)
     assert again == data.decode("utf-8", "replace")
@@ -66,7 +66,7 @@ def test_text_and_end_of_every_line_are_the_file_again(data: bytes) -> None:
 def test_only_a_newline_ends_a_line(tmp_path: Path) -> None:
     path = tmp_path / "nasty"
     path.write_bytes(NASTY.encode())
-    lines = lines_of_file(path, "strict", skipped=0).take(100)
+    lines = open_lines(path, "strict", skipped=0).take(100)
     assert [(line.text, line.ending) for line in lines] == [
         ("a\0b", "\n"),
         ("", "\r\n"),
@@ -81,10 +81,10 @@ def test_only_a_newline_ends_a_line(tmp_path: Path) -> None:
 def test_a_file_is_taken_some_lines_at_a_time_and_from_any_line_on(tmp_path: Path) -> None:
     path = tmp_path / "numbers"
     path.write_text("".join(f"{n}\n" for n in range(1, 8)))
-    lines = lines_of_file(path, "strict", skipped=2)
+    lines = open_lines(path, "strict", skipped=2)
     taken = [[line.number for line in lines.take(2)] for _ in range(4)]
     assert taken == [[3, 4], [5, 6], [7], []]
-    assert lines_of_file(path, "strict", skipped=3).take(1) == [Line(4, "4", "\n", False)]
+    assert open_lines(path, "strict", skipped=3).take(1) == [Line(4, "4", "\n", False)]
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,10 @@ def test_a_compressed_file_reads_like_the_plain_one(
 
 
 def test_a_byte_order_mark_is_no_text() -> None:
-    assert decoded(b"\xef\xbb\xbfa\n", 1, HERE, "strict") == Line(1, "a", "\n", False)
-    assert decoded(b"\xef\xbb\xbfa\n", 2, HERE, "strict").text == "\ufeffa"
+    assert decode_line(b"\xef\xbb\xbfa\n", 1, HERE, "strict") == Line(1, "a", "\n", False)
+    assert decode_line(b"\xef\xbb\xbfa\n", 2, HERE, "strict").text == "\ufeffa"
     with pytest.raises(DataError, match="is UTF-16"):
-        decoded("a\n".encode("utf-16"), 1, HERE, "replace")
+        decode_line("a\n".encode("utf-16"), 1, HERE, "replace")
 
 
 def test_bytes_that_are_no_utf8_are_told_with_their_line(tmp_path: Path) -> None:
@@ -121,14 +121,14 @@ def test_bytes_that_are_no_utf8_are_told_with_their_line(tmp_path: Path) -> None
     for part in ("line 2: not UTF-8: byte 4 of the line is 0xE9", "iconv -f", "--errors replace"):
         assert part in str(caught.value)
     assert survey(path, "replace").lines == 2
-    assert lines_of_file(path, "replace", skipped=1).take(1)[0].text == "caf\ufffd noir"
+    assert open_lines(path, "replace", skipped=1).take(1)[0].text == "caf\ufffd noir"
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"-i .*: there is no such file"):
-        existing_file("-i", tmp_path / "none")
+        check_file("-i", tmp_path / "none")
     with pytest.raises(InputError, match="is a folder; give a text file"):
-        existing_file("-i", tmp_path)
+        check_file("-i", tmp_path)
 
 
 # Lines that are still being written.

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translucid.cli.line_files import Line, ReadyLines
-from translucid.cli.line_translation import Way, translate_lines, windows, windows_after
+from translucid.cli.translate import Pipeline, remaining_windows, translate_lines, windows
 from translucid.cli.translation_output import Form
 from translucid.errors import InputError
 from translucid.events import Emit, Event, Progress, silent
@@ -48,24 +48,24 @@ class Kept:
 def run(texts: list[str], batch_size: int, done: int) -> tuple[Shouting, Kept, list[Event]]:
     lines = (Line(n, text, "\n", False) for n, text in enumerate(texts, start=1))
     shouting, kept, events = Shouting(), Kept(), list[Event]()
-    way = Way(
+    pipeline = Pipeline(
         source=ReadyLines(islice(lines, done, None)),
         translate=shouting,
         form=PLAIN,
         output=kept,
-        sizes=windows_after(done, batch_size),
+        sizes=remaining_windows(done, batch_size),
         total=len(texts) - done,
     )
-    tally = translate_lines(way, events.append)
+    tally = translate_lines(pipeline, events.append)
     assert tally.lines == len(texts) - done
     return shouting, kept, events
 
 
 def test_the_first_window_is_a_batch_and_later_ones_are_larger() -> None:
     assert list(islice(windows(10), 6)) == [10, 20, 40, 80, 80, 80]
-    assert list(islice(windows_after(0, 10), 2)) == [10, 20]
-    assert list(islice(windows_after(30, 10), 2)) == [40, 80]
-    assert list(islice(windows_after(35, 10), 2)) == [80, 80]  # the whole file had 35 lines
+    assert list(islice(remaining_windows(0, 10), 2)) == [10, 20]
+    assert list(islice(remaining_windows(30, 10), 2)) == [40, 80]
+    assert list(islice(remaining_windows(35, 10), 2)) == [80, 80]  # the whole file had 35 lines
 
 
 @given(st.lists(st.text("ab", max_size=3), max_size=60), st.integers(1, 5), st.data())
@@ -101,6 +101,6 @@ def test_an_error_in_a_text_says_which_lines_were_translated() -> None:
         raise InputError("text 2: it does not fit")
 
     lines = (Line(number, "a", "\n", False) for number in range(31, 36))
-    way = Way(ReadyLines(lines), refuse, PLAIN, Kept(), windows(4), None)
+    pipeline = Pipeline(ReadyLines(lines), refuse, PLAIN, Kept(), windows(4), None)
     with pytest.raises(InputError, match="lines 31 to 34, of which 31 is text 1: text 2: it does"):
-        translate_lines(way, silent)
+        translate_lines(pipeline, silent)

@@ -12,8 +12,8 @@ import typer
 from pydantic import Field
 from typer.testing import CliRunner
 
+from translucid.cli.line_files import read_terms
 from translucid.cli.options import RENAMED, Command, Given, add_settings, choose, with_sample
-from translucid.cli.terms_file import read_terms
 from translucid.config import Config, Flag
 from translucid.errors import DataError, InputError, RenamedWarning
 
@@ -107,7 +107,7 @@ def test_terms_are_read(tmp_path: Path) -> None:
         ("chat\t \n", "line 1: 'chat\\t ' is not two columns"),
         ("a\tb\tc\n", "line 1: 'a\\tb\\tc' is not two columns"),
         ("chat\tcat\nchat\ttomcat\n", "line 2: 'chat' is to become 'tomcat' here and 'cat' before"),
-        ("\n\n", "holds no terms"),
+        ("\n\n", "has no terms"),
     ],
 )
 def test_terms_that_cannot_be_used(tmp_path: Path, content: str, message: str) -> None:

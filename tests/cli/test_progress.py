@@ -6,7 +6,13 @@ import io
 
 from rich.console import Console
 
-from translucid.cli.progress import SECONDS_BETWEEN_LINES, _Lines, describe, shown, stderr_console
+from translucid.cli.display import (
+    SECONDS_BETWEEN_LINES,
+    _Lines,
+    describe,
+    show_progress,
+    stderr_console,
+)
 from translucid.events import Event, Notice, Progress, silent
 
 
@@ -68,7 +74,7 @@ def test_the_speed_is_that_of_what_is_done_now_not_of_what_was_there() -> None:
 
 def test_a_terminal_gets_bars_with_count_and_notices_above() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=120, markup=False)
-    with shown(console) as emit:
+    with show_progress(console) as emit:
         emit(Progress("reading", 5, None, "pairs"))
         emit(Notice("note: [b]no markup[/b]"))
         emit(Progress("encoding", 20_000, 20_000, "pairs"))
@@ -79,7 +85,7 @@ def test_a_terminal_gets_bars_with_count_and_notices_above() -> None:
 
 
 def test_without_a_terminal_there_is_no_colour_and_no_bar(capsys) -> None:
-    with shown(stderr_console()) as emit:
+    with show_progress(stderr_console()) as emit:
         emit(Progress("encoding", 1, 1, "pairs"))
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -87,7 +87,9 @@ def test_no_results_at_all_are_an_empty_file(tmp_path: Path) -> None:
 def test_unfinished_results_are_not_thrown_away(tmp_path: Path) -> None:
     path = tmp_path / "out"
     stopped(path, 2)
-    with pytest.raises(InputError, match="is unfinished: go on with the same command and --resume"):
+    with pytest.raises(
+        InputError, match="is unfinished: continue with the same command and --resume"
+    ):
         run(path, resume=False)
     assert run(path, resume=True) == 2
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from translucid.cli.info import list_settings
 from translucid.cli.main import app
-from translucid.cli.settings_list import settings_of
 from translucid.config import ModelConfig
 from translucid.presets import find_preset
 from translucid.training.config import TrainingConfig
@@ -20,12 +20,12 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "settings.md"
 def markdown(table: str) -> str:
     """The settings of a table as docs/settings.md shows them, in the paper's base and in tiny."""
     base, tiny = (
-        [setting for setting in settings_of(find_preset(name)) if setting.table == table]
+        [setting for setting in list_settings(find_preset(name)) if setting.table == table]
         for name in ("base", "tiny")
     )
     rows = [
         f"| `{one.key}` | `{one.value}` | {f'`{two.value}`' if one.value != two.value else ''} | "
-        f"{one.in_words} |"
+        f"{one.description} |"
         for one, two in zip(base, tiny, strict=True)
     ]
     return "\n".join(["| key | `base` | `tiny` | what it is |", "|---|---|---|---|", *rows])
@@ -38,7 +38,7 @@ def test_the_document_lists_all_settings_as_they_are(table: str) -> None:
 
 
 def test_every_setting_can_be_set_to_what_is_listed() -> None:
-    listed = settings_of(find_preset("tiny"))
+    listed = list_settings(find_preset("tiny"))
     given = parse_assignments([f"{each.table}.{each.key}={each.value}" for each in listed])
     sizes = {"source_vocab_size": 37000, "target_vocab_size": 37000}
     model, training = ModelConfig(**sizes, **given.model), TrainingConfig(**given.training)

@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 
 from small_tokenizers import ALL_KINDS, small_tokenizer
 from translucid.cli.line_files import Line
-from translucid.cli.translation_output import Form, one_field, rendered
-from translucid.cli.translation_summary import Tally
-from translucid.cli.word_scores import word_scores
+from translucid.cli.translation_output import (
+    Form,
+    Tally,
+    escape_field,
+    render_translation,
+    word_scores,
+)
 from translucid.errors import InputError
 from translucid.text.normalization import join_lines
 from translucid.text.tokenizer import FIRST_PIECE
@@ -46,14 +50,16 @@ def form(format_name: Any = "text", **wanted: bool) -> Form:
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r", ""])
 def test_a_line_of_text_ends_as_the_source_line_does(ending: str) -> None:
-    written = rendered(line(ending=ending), translation(BEST), form())
+    written = render_translation(line(ending=ending), translation(BEST), form())
     assert written == f"The cats sleep.{ending}".encode()
 
 
 @pytest.mark.parametrize(("ending", "written"), [("\n", b"\n"), ("\r\n", b"\r\n"), ("", b"\n")])
 def test_a_line_that_became_nothing_is_still_a_line(ending: str, written: bytes) -> None:
     """A last line without an end would vanish, and the output have a line less than the input."""
-    assert rendered(line(ending=ending), translation(candidate("", -1.0)), form()) == written
+    assert (
+        render_translation(line(ending=ending), translation(candidate("", -1.0)), form()) == written
+    )
 
 
 CELL = st.text(st.characters(codec="utf-8"))
@@ -62,7 +68,7 @@ CELL = st.text(st.characters(codec="utf-8"))
 @given(CELL, CELL)
 def test_tsv_is_a_line_of_two_cells(source: str, target: str) -> None:
     found = Translation(source, (candidate(target, -1.0),), Flags(), None)
-    written = rendered(Line(1, source, "\r\n", False), found, form("tsv")).decode()
+    written = render_translation(Line(1, source, "\r\n", False), found, form("tsv")).decode()
     assert written.endswith("\n")
     cells = written[:-1].split("\t")
     assert cells == [join_lines(text).replace("\t", " ") for text in (source, target)]
@@ -77,19 +83,23 @@ def test_tsv_has_no_further_columns(more: str) -> None:
 
 
 def test_alignment_and_word_scores_are_fields_of_their_own() -> None:
-    written = rendered(line(), translation(BEST), form(alignment=True, word_scores=True))
+    written = render_translation(line(), translation(BEST), form(alignment=True, word_scores=True))
     expected = "The cats sleep. ||| 0-0 1-2 2-1 ||| WordScores= -0.1000 -0.5000 -0.3500\n"
     assert written.decode() == expected
 
 
 def test_an_n_best_list_is_that_of_moses() -> None:
-    written = rendered(line(8, ending=""), translation(BEST, OTHER), form(n_best=True)).decode()
+    written = render_translation(
+        line(8, ending=""), translation(BEST, OTHER), form(n_best=True)
+    ).decode()
     assert written.splitlines() == [
         "7 ||| The cats sleep. ||| LogProb= -0.9500 Tokens= 6 ||| -0.4750",
         "7 ||| A &#124;&#124;&#124; cat sleeps ||| LogProb= -2.0000 Tokens= 2 ||| -1.0000",
     ]
     assert written.endswith("\n")
-    scored = rendered(line(), translation(BEST), form(n_best=True, word_scores=True)).decode()
+    scored = render_translation(
+        line(), translation(BEST), form(n_best=True, word_scores=True)
+    ).decode()
     features = "LogProb= -0.9500 Tokens= 6 WordScores= -0.1000 -0.5000 -0.3500"
     assert scored.split(" ||| ")[2] == features
 
@@ -102,7 +112,9 @@ def test_an_n_best_list_has_no_alignment() -> None:
 
 def test_a_json_object_has_everything() -> None:
     wanted = form("jsonl", n_best=True, alignment=True, word_scores=True)
-    written = rendered(line(3, ending=""), translation(BEST, OTHER, looped=True), wanted).decode()
+    written = render_translation(
+        line(3, ending=""), translation(BEST, OTHER, looped=True), wanted
+    ).decode()
     assert written.count("\n") == 1
     value = json.loads(written)
     assert (value["line"], value["source"]) == (3, "Les chats dorment.")
@@ -116,7 +128,7 @@ def test_a_json_object_has_everything() -> None:
     assert value["alignment"]["links"] == [[0, 0], [1, 2], [2, 1]]
     assert value["alignment"]["blocks"][0]["weights"] == [[1.0]]
     assert value["word_scores"] == [-0.1, -0.5, -0.35]
-    plain = json.loads(rendered(line(), translation(BEST), form("jsonl")))
+    plain = json.loads(render_translation(line(), translation(BEST), form("jsonl")))
     assert plain.keys().isdisjoint({"n_best", "alignment", "word_scores"})
 
 
@@ -124,7 +136,7 @@ def test_a_json_object_has_everything() -> None:
 def test_a_text_takes_one_line_and_one_field(text: str) -> None:
     assert "\n" not in join_lines(text)
     assert "\r" not in join_lines(text)
-    field = one_field(text)
+    field = escape_field(text)
     assert "|||" not in field
     assert len(f"0 ||| {field} ||| x".split(" ||| ")) == 3
     assert join_lines("\n".join("ab")) == "a b"

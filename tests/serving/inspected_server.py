@@ -10,7 +10,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from small_traces import random_translator, taught_translator
-from translucid.cli.serve_runs import runs_of
+from translucid.cli.serve import runs_of
 from translucid.serving.app import create_app
 from translucid.serving.config import ServingConfig
 from translucid.serving.served_models import ServedModel, ServedModels

@@ -21,7 +21,7 @@ from small_traces import SENTENCE
 from small_translators import write_taught_model
 from translucid.checkpoint import load_model, named_weights
 from translucid.checkpoint.run_directory import RunDirectory, RunRecord
-from translucid.cli.serve_runs import RunCheckpoints, runs_of
+from translucid.cli.serve import RunCheckpoints, runs_of
 from translucid.errors import DataError, InputError
 from translucid.events import Trained, Validated
 from translucid.folder_lock import is_locked, locked

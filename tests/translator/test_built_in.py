@@ -15,7 +15,7 @@ from sacrebleu_command import write_lines
 from small_translators import write_random_model
 from translucid.built_in import DEFAULT, built_in, built_in_name, built_in_names
 from translucid.cli.main import app
-from translucid.cli.model_choice import chosen
+from translucid.cli.options import choose_models
 from translucid.errors import InputError
 from translucid.serving.served_models import ServedModels, parse_model_option
 from translucid.training.config import TrainingConfig
@@ -83,7 +83,7 @@ def test_a_folder_of_that_name_comes_first_where_the_name_is_given(
     own = write_random_model(tmp_path / DEFAULT.name)
     monkeypatch.chdir(tmp_path)
     assert model_directory(Path(DEFAULT.name)).resolve() == own
-    assert chosen(None) == (DEFAULT,)
+    assert choose_models(None) == (DEFAULT,)
     monkeypatch.chdir("/")
     assert model_directory(Path(DEFAULT.name)) == DEFAULT
 

@@ -62,8 +62,8 @@ def average(
     from translucid.checkpoint.averaging import average_checkpoints, round_to_half
     from translucid.checkpoint.model_directory import is_model_directory
     from translucid.checkpoint.run_directory import RunDirectory
-    from translucid.cli.progress import stderr_console
-    from translucid.cli.training_display import in_words
+    from translucid.cli.display import stderr_console
+    from translucid.cli.training_display import describe_event
     from translucid.training.model_card import ModelWriter
     from translucid.training.state import read_run_recipe
     from translucid.training.train import finish_models
@@ -83,10 +83,12 @@ def average(
     writer = ModelWriter(recipe.model, recipe.training, prepared, directory)
     writer.write(output, weights, _facts(directory, steps, scores, half))
     console = stderr_console()
-    finish_models([output], prepared, lambda event: console.print(in_words(event), soft_wrap=True))
+    finish_models(
+        [output], prepared, lambda event: console.print(describe_event(event), soft_wrap=True)
+    )
     console.print(f"mean of the checkpoints after steps {', '.join(f'{s:,}' for s in steps)}")
     if scores is not None:
-        console.print(in_words(scores), soft_wrap=True)
+        console.print(describe_event(scores), soft_wrap=True)
     typer.echo(output)
 
 

@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 
-from translucid.cli import evaluation_options as options
-from translucid.cli import options as shared
+from translucid.cli import evaluation, options
 from translucid.decoding.settings import SearchConfig
 
 
-@shared.add_settings(SearchConfig, into="search", only=options.SEARCH_SETTINGS)
+@options.add_settings(SearchConfig, into="search", only=evaluation.SEARCH_SETTINGS)
 def compare(
     systems: Annotated[
         list[Path],
@@ -25,21 +24,21 @@ def compare(
             "baseline.",
         ),
     ],
-    source: options.Source = None,
-    reference: options.Reference = None,
-    data: options.Data = None,
-    split: options.Split = None,
-    from_lang: options.From = None,
-    to_lang: options.To = None,
-    search: shared.Given = {},  # noqa: B006 - replaced by one option per setting
-    rerank: shared.Rerank = None,
-    rerank_weight: shared.RerankWeight = None,
-    bleu_tokenizer: options.BleuTokenizer = None,
-    resamples: options.Resamples = 1000,
+    source: evaluation.Source = None,
+    reference: evaluation.Reference = None,
+    data: evaluation.Data = None,
+    split: evaluation.Split = None,
+    from_lang: evaluation.From = None,
+    to_lang: evaluation.To = None,
+    search: options.Given = {},  # noqa: B006 - replaced by one option per setting
+    rerank: options.Rerank = None,
+    rerank_weight: options.RerankWeight = None,
+    bleu_tokenizer: evaluation.BleuTokenizer = None,
+    resamples: evaluation.Resamples = 1000,
     trials: Annotated[
         int, typer.Option(metavar="N", min=0, help="Trials of approximate randomisation; 0: none.")
     ] = 10_000,
-    sentences: options.Sentences = 25,
+    sentences: evaluation.Sentences = 25,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -49,9 +48,9 @@ def compare(
             help="Folder for translations, results and an HTML report.  [default: none saved]",
         ),
     ] = None,
-    json_wanted: options.Json = False,
-    batch_size: shared.BatchSize = 64,
-    threads: shared.Threads = None,
+    json_wanted: evaluation.Json = False,
+    batch_size: options.BatchSize = 64,
+    threads: options.Threads = None,
 ) -> None:
     """Compare two or more systems on one test set, each with the first.
 
@@ -66,8 +65,7 @@ def compare(
     """
     import torch
 
-    from translucid.cli.progress import shown, stderr_console
-    from translucid.cli.score_table import print_comparison, stdout_console
+    from translucid.cli.display import show_progress, stderr_console, stdout_console
     from translucid.evaluation.compare import compare as compare_systems
     from translucid.evaluation.reference_set import ReferenceSource
     from translucid.evaluation.results import check_folder, dump_json
@@ -75,14 +73,14 @@ def compare(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    place = ReferenceSource(source, tuple(reference or ()), options.open_folder(data), split)
-    reranker = shared.load_reranker(rerank, rerank_weight)
+    place = ReferenceSource(source, tuple(reference or ()), evaluation.open_folder(data), split)
+    reranker = options.load_reranker(rerank, rerank_weight)
     loaded = load_systems(systems, lambda model: model.default_search.override(search), reranker)
     if not any(system.model for system in loaded):
-        options.refuse_search(search, reranker)
+        evaluation.refuse_search(search, reranker)
     if output is not None:
         check_folder(output)
-    with shown(stderr_console()) as emit:
+    with show_progress(stderr_console()) as emit:
         found = compare_systems(
             loaded,
             place,
@@ -94,13 +92,13 @@ def compare(
             batch_size=batch_size,
             emit=emit,
         )
-    found = replace(found, settings=options.add_command(found.settings))
+    found = replace(found, settings=evaluation.add_command(found.settings))
     if output is not None:
         found.save(output, sentences)
     if json_wanted:
         content = {**found.to_json(sentences), "settings": found.settings}
         typer.echo(dump_json(content), nl=False)
     else:
-        print_comparison(stdout_console(), found)
+        evaluation.print_comparison(stdout_console(), found)
     if output is not None:
         stderr_console().print(f"results in {output}", soft_wrap=True)

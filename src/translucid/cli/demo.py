@@ -47,26 +47,26 @@ def demo(
     """Train on the built-in lesson, measure, and translate.
 
     The result is a French to English translator. Takes a few minutes on two cores. Stopped by
-    Ctrl-C, the same command goes on where it was.
+    Ctrl-C, the same command continues where it was.
     """
-    from translucid.cli.progress import stderr_console
+    from translucid.cli.display import stderr_console
     from translucid.translator import load
 
     console = stderr_console()
     began = time.monotonic()
     _say(console, "1. The lesson: sentences in French and English, written by rule")
-    data = _prepared(console, output)
+    data = _prepare(console, output)
     _say(console, f"2. Training the preset {PRESET!r} on {_pairs(data, 'train')} pairs")
     run = _train(data, output / "run")
     if run.is_interrupted:
         raise typer.Exit(130)
     _say(console, f"3. Measuring it on {_pairs(data, 'test')} sentences that it has never seen")
     model = load(run.model)
-    _measured(data, model)
+    _evaluate(data, model)
     _say(console, "4. Translating")
-    _translated(model)
+    _translate(model)
     _say(console, "5. Looking inside")
-    _drawn(model, output)
+    _draw(model, output)
     console.print(
         f"\n{_minutes(time.monotonic() - began)}. The model is in {run.model}; its README.md "
         f"tells how it was made.\nYours to try:  translucid translate -m {run.model} "
@@ -88,16 +88,16 @@ def _minutes(seconds: float) -> str:
     return f"{int(seconds) // 60} min {int(seconds) % 60} s"
 
 
-def _prepared(console: Console, output: Path) -> PreparedData:
+def _prepare(console: Console, output: Path) -> PreparedData:
     """Write the lesson, and make of it what training reads; shards that are there are kept."""
-    from translucid.cli.progress import shown
+    from translucid.cli.display import show_progress
     from translucid.data.prepare import prepare
     from translucid.data.readers.built_in import write_lesson
 
     lesson = write_lesson(output / "lesson")
     french, english = lesson.test.read_text(encoding="utf-8").splitlines()[0].split("\t")
     console.print(f"{french}\n{english}")
-    with shown(console) as emit:
+    with show_progress(console) as emit:
         return prepare(
             lesson.train,
             dev=lesson.dev,
@@ -118,7 +118,7 @@ def _train(data: PreparedData, run: Path) -> TrainedRun:
     return train_with_display(data, output=run, preset=PRESET, resume=True, **MODEL, **TRAINING)
 
 
-def _measured(data: PreparedData, model: Translator) -> None:
+def _evaluate(data: PreparedData, model: Translator) -> None:
     """Translate the test set, and print its scores on stdout."""
     from translucid.events import Sample
     from translucid.training.validation import score
@@ -133,12 +133,12 @@ def _measured(data: PreparedData, model: Translator) -> None:
     typer.echo(f"{found.signatures[0]}")
 
 
-def _translated(model: Translator) -> None:
+def _translate(model: Translator) -> None:
     for translation in model.translate(SENTENCES):
         typer.echo(f"{translation.source}\n  → {translation.text}")
 
 
-def _drawn(model: Translator, output: Path) -> None:
+def _draw(model: Translator, output: Path) -> None:
     """Write pictures of how one of the sentences was translated, and print where they are."""
     from translucid.atomic import new_file
     from translucid.interpret.explain import explain

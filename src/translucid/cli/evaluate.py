@@ -8,29 +8,28 @@ from typing import Annotated
 
 import typer
 
-from translucid.cli import evaluation_options as options
-from translucid.cli import options as shared
+from translucid.cli import evaluation, options
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 
 
-@shared.add_settings(SearchConfig, into="search", only=options.SEARCH_SETTINGS)
+@options.add_settings(SearchConfig, into="search", only=evaluation.SEARCH_SETTINGS)
 def evaluate(
-    models: shared.Models = None,
-    source: options.Source = None,
-    reference: options.Reference = None,
+    models: options.Models = None,
+    source: evaluation.Source = None,
+    reference: evaluation.Reference = None,
     translations: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Score these translations instead of a model's."),
     ] = None,
-    data: options.Data = None,
-    split: options.Split = None,
-    train_text: options.TrainText = None,
-    from_lang: options.From = None,
-    to_lang: options.To = None,
-    search: shared.Given = {},  # noqa: B006 - replaced by one option per setting
-    rerank: shared.Rerank = None,
-    rerank_weight: shared.RerankWeight = None,
+    data: evaluation.Data = None,
+    split: evaluation.Split = None,
+    train_text: evaluation.TrainText = None,
+    from_lang: evaluation.From = None,
+    to_lang: evaluation.To = None,
+    search: options.Given = {},  # noqa: B006 - replaced by one option per setting
+    rerank: options.Rerank = None,
+    rerank_weight: options.RerankWeight = None,
     tokenized_bleu: Annotated[
         bool,
         typer.Option(
@@ -38,9 +37,9 @@ def evaluate(
             help="Add the lower-cased, Moses-tokenised BLEU of older papers.",
         ),
     ] = False,
-    bleu_tokenizer: options.BleuTokenizer = None,
-    resamples: options.Resamples = 1000,
-    sentences: options.Sentences = 25,
+    bleu_tokenizer: evaluation.BleuTokenizer = None,
+    resamples: evaluation.Resamples = 1000,
+    sentences: evaluation.Sentences = 25,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -51,9 +50,9 @@ def evaluate(
             "the built-in one, in the current folder]",
         ),
     ] = None,
-    json_wanted: options.Json = False,
-    batch_size: shared.BatchSize = 64,
-    threads: shared.Threads = None,
+    json_wanted: evaluation.Json = False,
+    batch_size: options.BatchSize = 64,
+    threads: options.Threads = None,
 ) -> None:
     """Translate a test set and score it: BLEU, chrF, TER, perplexity.
 
@@ -67,9 +66,7 @@ def evaluate(
       translucid evaluate -m run --src test.en --ref test.de --tokenized-bleu --json
       translucid evaluate --translations theirs.en --src test.fr --ref test.en --to en
     """
-    from translucid.cli.model_choice import loaded
-    from translucid.cli.progress import shown, stderr_console
-    from translucid.cli.score_table import print_evaluation, stdout_console
+    from translucid.cli.display import show_progress, stderr_console, stdout_console
     from translucid.evaluation.evaluate import count_training_words
     from translucid.evaluation.evaluate import evaluate as evaluate_system
     from translucid.evaluation.metrics import Scoring
@@ -79,23 +76,23 @@ def evaluate(
 
     if models and translations:
         raise InputError("-m and --translations: give a model or translations, not both")
-    place = ReferenceSource(source, tuple(reference or ()), options.open_folder(data), split)
-    translator = None if translations else loaded(models, threads)
+    place = ReferenceSource(source, tuple(reference or ()), evaluation.open_folder(data), split)
+    translator = None if translations else options.load_models(models, threads)
     languages = place.languages(translator, from_lang, to_lang)
-    reranker = shared.load_reranker(rerank, rerank_weight)
+    reranker = options.load_reranker(rerank, rerank_weight)
     if translator is None:
         assert translations is not None
-        options.refuse_search(search, reranker)
+        evaluation.refuse_search(search, reranker)
         system, search_name = System.from_file(translations), ""
     else:
         chosen = translator.default_search.override(search)
         system = System.from_model(translator, chosen, reranker)
-        search_name = options.name_search(chosen, translator.default_search)
+        search_name = evaluation.name_search(chosen, translator.default_search)
     test = place.read(languages)
     folder = output or default_folder(system, test, languages.target, search_name)
     check_folder(folder)
     scoring = Scoring(languages.source, languages.target, bleu_tokenizer, tokenized_bleu, resamples)
-    with shown(stderr_console()) as emit:
+    with show_progress(stderr_console()) as emit:
         # First, so that a mistake in its files is found before hours of work.
         frequencies = count_training_words(place.data, train_text, scoring, emit)
         found = evaluate_system(
@@ -110,11 +107,11 @@ def evaluate(
             batch_size=batch_size,
             emit=emit,
         )
-    found = replace(found, settings=options.add_command(found.settings))
+    found = replace(found, settings=evaluation.add_command(found.settings))
     found.save(folder, sentences)
     if json_wanted:
         content = {**found.to_json(sentences), "settings": found.settings}
         typer.echo(dump_json(content), nl=False)
     else:
-        print_evaluation(stdout_console(), found)
+        evaluation.print_evaluation(stdout_console(), found)
     stderr_console().print(f"results in {folder}", soft_wrap=True)

@@ -2,39 +2,93 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from translucid.cli import explain_options as own
 from translucid.cli import options
 from translucid.decoding.settings import SearchConfig
 
 if TYPE_CHECKING:
     from translucid.translator import Translator
 
-
 _SEARCH_SETTINGS = (
     *("method", "beam", "length_penalty", "coverage_penalty", "max_length"),
     *("temperature", "top_k", "top_p", "seed"),
 )
 
+# ---- the options, in the order in which --help shows them ---------------------------------------
+
+Text = Annotated[
+    str | None,
+    typer.Argument(metavar="TEXT", show_default=False, help="The sentence to translate."),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="File to write: .html .svg .png .pdf .json .safetensors",
+    ),
+]
+PanelName = Annotated[
+    str | None,
+    typer.Option(
+        "--panel",
+        metavar="NAME",
+        help="Which picture, or where the page opens (see --panels).  [default: alignment]",
+    ),
+]
+SideName = Annotated[
+    str | None,
+    typer.Option(
+        "--side", metavar="encoder|decoder|cross", help="Which attention, where a panel has three."
+    ),
+]
+Layer = Annotated[int | None, typer.Option(metavar="L", help="Layer, from 0.")]
+Head = Annotated[int | None, typer.Option(metavar="H", help="Head, from 0.")]
+StepNumber = Annotated[
+    int | None,
+    typer.Option("--step", metavar="T", help="Step of the translation, or token that looks."),
+]
+GivenTranslation = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Look at this translation instead of searching for one."),
+]
+LevelName = Annotated[
+    str | None,
+    typer.Option(
+        "--level", metavar="light|full", help="Attention only, or every number.  [default: full]"
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Record a trace however large it is.")]
+TraceFile = Annotated[
+    Path | None,
+    typer.Option("--trace", metavar="FILE", help="Read a trace that was saved as .safetensors."),
+]
+Run = Annotated[
+    Path | None,
+    typer.Option(metavar="RUN", help="Run of `translucid train`: for the panels film and curve."),
+]
+
 
 @options.add_settings(SearchConfig, into="search", only=_SEARCH_SETTINGS)
 def explain(
-    text: own.Text = None,
+    text: Text = None,
     models: options.Models = None,
-    output: own.Output = None,
-    panel: own.PanelName = None,
-    side: own.SideName = None,
-    layer: own.Layer = None,
-    head: own.Head = None,
-    step: own.StepNumber = None,
-    given: own.Given = None,
-    level: own.LevelName = None,
-    force: own.Force = False,
-    trace_file: own.TraceFile = None,
-    run: own.Run = None,
+    output: Output = None,
+    panel: PanelName = None,
+    side: SideName = None,
+    layer: Layer = None,
+    head: Head = None,
+    step: StepNumber = None,
+    given: GivenTranslation = None,
+    level: LevelName = None,
+    force: Force = False,
+    trace_file: TraceFile = None,
+    run: Run = None,
     target: options.To = None,
     search: options.Given = {},  # noqa: B006 - replaced by one option per setting
     sample: options.Sample = False,
@@ -59,19 +113,25 @@ def explain(
       translucid explain --trace cat.safetensors -o alignment.pdf
       translucid explain "Le chat dort." --run run -o film.html --panel film
     """
-    from translucid.cli.explain_output import chosen, form_of, list_panels, write
-    from translucid.cli.explain_sources import ExplainOptions, build_material, write_curve
-    from translucid.cli.model_choice import loaded
+    from translucid.cli.explanation import (
+        ExplainOptions,
+        build_material,
+        list_panels,
+        parse_choice,
+        parse_form,
+        write,
+        write_curve,
+    )
 
     if panels:
         list_panels()
         return
-    form = form_of(output, panel)
-    choice = chosen(form, side, layer, head, step)
+    form = parse_form(output, panel)
+    choice = parse_choice(form, side, layer, head, step)
     search = options.with_sample(search, sample=sample)
 
     def network() -> Translator:
-        return loaded(models or ([run] if run else None), threads)
+        return options.load_models(models or ([run] if run else None), threads)
 
     def how(translator: Translator) -> SearchConfig:
         return translator.default_search.override(search)

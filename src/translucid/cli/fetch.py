@@ -47,7 +47,7 @@ def fetch(
     Prints the folder. A run that was cut off continues where it stopped; files that are there are
     checked and not fetched again.
     """
-    from translucid.cli.progress import shown, stderr_console
+    from translucid.cli.display import show_progress, stderr_console
     from translucid.data.download import RetryPolicy
     from translucid.data.fetch import (
         cache_folder,
@@ -64,7 +64,7 @@ def fetch(
     if name is None:
         raise InputError(f"which corpus? Known: {', '.join(KNOWN)}. --list says more about them.")
     corpus = find_known_corpus(name)
-    with shown(stderr_console()) as emit:
+    with show_progress(stderr_console()) as emit:
         folder = fetch_corpus(
             corpus,
             into=cache_folder() if output is None else output,

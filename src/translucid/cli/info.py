@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import typer
+from pydantic.fields import FieldInfo
+
+from translucid.config import Config
+from translucid.presets import PAPER_VOCABULARY, Preset
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,6 +56,7 @@ def info(
     """
     from rich.console import Console
 
+    from translucid.cli.display import print_whole_table
     from translucid.errors import InputError
 
     console = Console(markup=False)
@@ -62,27 +67,19 @@ def info(
         _show_settings(console, model)
         return
     if model is None:
-        _show(console, _presets_table())
+        print_whole_table(console, _presets_table())
         return
     name, config = _find(model, vocab_size)
     length = length or LENGTH
-    _show(console, _anatomy_table(name, config, length))
+    print_whole_table(console, _anatomy_table(name, config, length))
     typer.echo(
         f"Millions of FLOPs a target token, matrix products only, for {length} source and "
         f"{length} target tokens."
     )
 
 
-def _show(console: Console, table: Table) -> None:
-    """Print a table whole: a narrow terminal wraps its lines rather than hiding digits."""
-    unbounded = console.options.update_width(10_000)
-    console.width = max(console.width, console.measure(table, options=unbounded).maximum)
-    console.print(table)
-
-
 def _show_settings(console: Console, preset: str | None) -> None:
     """Print a table for the network and one for training; what they mean wraps where it must."""
-    from translucid.cli.settings_list import settings_of
     from translucid.presets import find_preset
     from translucid.training.recipe import DEFAULT_PRESET
 
@@ -92,9 +89,9 @@ def _show_settings(console: Console, preset: str | None) -> None:
         for heading in ("key", "value"):
             table.add_column(heading, no_wrap=True)
         table.add_column("what it is", overflow="fold")
-        for setting in settings_of(found):
+        for setting in list_settings(found):
             if setting.table == area:
-                table.add_row(setting.key, setting.value, setting.in_words)
+                table.add_row(setting.key, setting.value, setting.description)
         console.print(table)
         console.print()
 
@@ -181,3 +178,41 @@ def _presets_table() -> Table:
         )
         table.add_row(preset.name, preset.summary, f"{count / 1e6:.1f} M", *figures)
     return table
+
+
+class Setting(NamedTuple):
+    """A key of a settings file, its value in a preset, and what it is."""
+
+    table: str
+    key: str
+    value: str
+    description: str
+
+
+def list_settings(preset: Preset) -> list[Setting]:
+    """Return the settings of network and training, in the order of their tables."""
+    from translucid.training.recipe import build_recipe, preset_settings
+
+    model, training = build_recipe([preset_settings(preset)], (PAPER_VOCABULARY, PAPER_VOCABULARY))
+    return [*_settings("model", model), *_settings("training", training)]
+
+
+def _settings(table: str, config: Config) -> list[Setting]:
+    from translucid.training.recipe import FROM_DATA
+
+    return [
+        Setting(table, key, _format_toml(getattr(config, key)), _describe(field))
+        for key, field in type(config).model_fields.items()
+        if key not in FROM_DATA
+    ]
+
+
+def _describe(field: FieldInfo) -> str:
+    choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+    return f"{field.description}{': ' if choices else ''}{', '.join(choices)}"
+
+
+def _format_toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else f"{value}"

@@ -1,16 +1,19 @@
 """The ``translucid`` command: what it offers, and how an error leaves it.
 
-Each command lives in a file of its own, whose module level imports nothing heavy, so that
+Each command has its own file, whose module level imports nothing heavy, so that
 ``translucid --help`` and ``--version`` answer at once. Exit codes: 0 fine, 1 failed, 2 usage,
 3 bad data, 130 interrupted.
 """
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import faulthandler
 import os
+import signal
 import sys
+import threading
 import warnings
 from typing import Annotated, Any
 
@@ -34,11 +37,12 @@ from translucid.cli import (
     train,
     translate,
 )
-from translucid.cli.interruption import hear_ctrl_c_everywhere
 from translucid.cli.options import Command
 from translucid.errors import RenamedWarning, TranslucidError
 
 SPINS = "2000"  # some microseconds: longer than the pause between two operations of a step
+
+_AGAIN = 0.01  # seconds until a Ctrl-C that was dropped comes again
 
 app = typer.Typer(
     name="translucid",
@@ -103,6 +107,33 @@ def _tell_where_it_crashed() -> None:
         faulthandler.enable()  # refused where stderr is no open file: there is nowhere to print
 
 
+def _hear_ctrl_c_everywhere() -> None:
+    """Have Ctrl-C sent again where Python drops the exception that it raised.
+
+    In a finalizer or the callback of a weak reference, which every import has, an exception cannot
+    leave; Python prints it and continues, and the command would run on as if nothing had happened.
+    """
+    usual = sys.unraisablehook
+
+    def hook(dropped: sys.UnraisableHookArgs) -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt) and not sys.is_finalizing():
+            this = threading.get_ident()  # the main thread: no other is ever interrupted
+            again = threading.Timer(_AGAIN, _interrupt, [this])  # when the callback is over
+            again.daemon = True  # a command that has ended by then does not need it
+            again.start()
+        else:
+            usual(dropped)
+
+    sys.unraisablehook = hook
+
+
+def _interrupt(thread: int) -> None:
+    if hasattr(signal, "pthread_kill"):  # which also ends what the thread waits for
+        signal.pthread_kill(thread, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
+
+
 def _show_renames_as_notes() -> None:
     """Print what was given under an old name as one line on stderr, once per name."""
     others = warnings.showwarning
@@ -121,7 +152,7 @@ def main() -> None:
     """Run the command line; a TranslucidError becomes its message on stderr and its exit code."""
     _share_the_processor()
     _tell_where_it_crashed()
-    hear_ctrl_c_everywhere()
+    _hear_ctrl_c_everywhere()
     _show_renames_as_notes()
     try:
         app()

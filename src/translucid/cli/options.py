@@ -25,11 +25,12 @@ import typer
 from pydantic.fields import FieldInfo
 from typer.core import TyperCommand
 
+from translucid.built_in import DEFAULT
 from translucid.config import Config, Flag
 from translucid.errors import InputError, RenamedWarning
 
 if TYPE_CHECKING:
-    from translucid.translator import Reranker
+    from translucid.translator import Reranker, Translator
 
 Given: TypeAlias = dict[str, Any]  # the settings that were given, by field name
 Choice = TypeVar("Choice", bound=str)
@@ -102,11 +103,12 @@ def add_settings(
 def _option(field: FieldInfo, name: str, text: str | None) -> inspect.Parameter:
     """Return the parameter of a command that is an option for a setting."""
     kind, choices = _value_type(field.annotation)
-    flag = next((one.spelling for one in field.metadata if isinstance(one, Flag)), None)
+    flags = (one.spelling for one in field.metadata if isinstance(one, Flag))
+    spelling = next(flags, _spell(name, kind))
     option = typer.Option(
-        flag or _spell(name, kind),
+        spelling,
         metavar=None if kind is bool else "|".join(choices) or _METAVARS[kind],
-        help=text or _describe(field),
+        help=text or _describe(field, show_default=kind is not bool or "/" in spelling),
         show_default=False,
     )
     return inspect.Parameter(
@@ -139,15 +141,17 @@ def _value_type(annotation: Any) -> tuple[type, tuple[str, ...]]:
     return annotation, ()
 
 
-def _describe(field: FieldInfo) -> str:
+def _describe(field: FieldInfo, *, show_default: bool) -> str:
     """Return a field's description as a sentence, with its default."""
     text = str(field.description)
     sentence = f"{text[0].upper()}{text[1:]}."
-    if field.default is None:
+    if field.default is None or not show_default:
         return sentence
     default = field.default
     if isinstance(default, bool):
         default = "on" if default else "off"
+    elif isinstance(default, float):
+        default = f"{default:g}"
     return f"{sentence}  [default: {default}]"
 
 
@@ -254,3 +258,19 @@ Threads = Annotated[
     typer.Option(min=1, metavar="N", help="Processor threads.  [default: PyTorch's choice]"),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary on stderr.")]
+
+
+def choose_models(models: Sequence[Path] | None) -> tuple[Path, ...]:
+    """Return the models named with -m, or the one that comes with the package."""
+    return tuple(models or (DEFAULT,))
+
+
+def load_models(models: Sequence[Path] | None, threads: int | None) -> Translator:
+    """Return the translator of the chosen models; several are an ensemble."""
+    import torch
+
+    from translucid.translator import load
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return load(*choose_models(models))

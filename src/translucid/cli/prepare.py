@@ -5,197 +5,90 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from translucid.cli.options import Command, repeat_option
+from translucid.cli import options
+from translucid.data.cleaning import CleaningConfig, Repair
+from translucid.data.config import PrepareConfig
 from translucid.errors import InputError
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+_NOT_OPTIONS = ("split_dev", "split_test", "cleaning")  # --split sets the first two
 _SEVERAL = ("--dev", "--test")  # options that take several files: --dev dev.fr dev.en
 
 
-class PrepareCommand(Command):
+class PrepareCommand(options.Command):
     """The command ``prepare``, whose options --dev and --test take several files."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse arguments in which such an option stands once for all its files."""
-        return super().parse_args(ctx, repeat_option(args, _SEVERAL))
+        return super().parse_args(ctx, options.repeat_option(args, _SEVERAL))
 
 
-# ---- the options, in the order in which --help shows them ---------------------------------------
-
-Files = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE",
-        show_default=False,
-        help="Training corpora: two line-aligned text files, .tsv, .jsonl, .tmx, .po, .xliff, "
-        ".parquet, each plain, .gz or .xz; FILE@2 counts twice; 'lesson', 'copy', 'reverse' and "
-        "'sort' are built in.",
-    ),
-]
-From = Annotated[str, typer.Option("--from", metavar="LANG", help="Source language.")]
-To = Annotated[str, typer.Option("--to", metavar="LANG", help="Target language.")]
-Output = Annotated[
-    Path, typer.Option("--output", "-o", metavar="DATA", help="Folder for the data.")
-]
-Dev = Annotated[
-    list[str] | None,
-    typer.Option(metavar="FILE...", help="Dev set: --dev dev.fr dev.en. All lines are kept."),
-]
-Test = Annotated[
-    list[str] | None,
-    typer.Option(metavar="FILE...", help="Test set. Training shares no sentence with either."),
-]
-Split = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DEV,TEST",
-        help="Hold out so many pairs of the corpora, chosen by hash: --split 1000,1000.",
-    ),
-]
-TokenizerKind = Annotated[
-    str | None, typer.Option(metavar="KIND", help="bpe, unigram, word or char.  [default: bpe]")
-]
-VocabSize = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Most pieces of the vocabulary.  [default: by data size]"),
-]
-TokenizerFrom = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="PATH",
-        help="Take over tokenizer and language tags of another DATA folder, or a tokenizer file.",
-    ),
-]
-TargetPiecesOnly = Annotated[
-    bool,
-    typer.Option(
-        "--target-pieces-only",
-        help="Let the network write only pieces that target text has: faster, for bpe.",
-    ),
-]
-Both = Annotated[
-    bool, typer.Option("--both", help="Train both directions, with target-language tags.")
-]
-Tags = Annotated[
-    bool, typer.Option("--tags", help="Use target-language tags in one direction too.")
-]
-Fields = Annotated[
-    str | None,
-    typer.Option(metavar="A,B", help="Source and target field of .tsv, .jsonl, .parquet."),
-]
-RepairEncoding = Annotated[
-    bool, typer.Option(help="Repair text that was read in a wrong encoding.")
-]
-StripControl = Annotated[bool, typer.Option(help="Remove control and invisible characters.")]
-TidyWhitespace = Annotated[bool, typer.Option(help="One plain space between words.")]
-Lowercase = Annotated[
-    bool,
-    typer.Option("--lowercase", help="Bring all text into lower case; the model will do so too."),
-]
-PlainTypography = Annotated[
-    bool,
-    typer.Option(
-        "--plain-typography", help="Apostrophes, quotes and spaces of a keyboard; in the model too."
-    ),
-]
-Placeholders = Annotated[
-    float,
-    typer.Option(
-        metavar="SHARE",
-        help="Share of pairs that get placeholders for what is not translated; 0: none.",
-    ),
-]
-Capitals = Annotated[
-    float,
-    typer.Option(
-        metavar="SHARE", help="Share of pairs that the vocabulary learns in capitals too."
-    ),
-]
-Nfc = Annotated[bool, typer.Option(help="Bring text into Unicode's composed form.")]
-DropDamaged = Annotated[
-    bool, typer.Option("--drop-damaged/--keep-damaged", help="Remove pairs with lost characters.")
-]
-DropEmpty = Annotated[
-    bool, typer.Option("--drop-empty/--keep-empty", help="Remove pairs with an empty side.")
-]
-MaxCharacters = Annotated[
-    int, typer.Option(metavar="N", help="Longest side in characters; 0: any.")
-]
-MaxWords = Annotated[int, typer.Option(metavar="N", help="Longest side in words; 0: any.")]
-MaxTokens = Annotated[int, typer.Option(metavar="N", help="Longest side in tokens; 0: any.")]
-MaxRatio = Annotated[
-    float, typer.Option(metavar="R", help="How many times longer one side may be; 0: any.")
-]
-DropIdentical = Annotated[
-    bool, typer.Option("--drop-identical/--keep-identical", help="Remove pairs with equal sides.")
-]
-DropMarkup = Annotated[
-    bool,
-    typer.Option(
-        "--drop-markup/--keep-markup",
-        help="Remove pairs that are mostly markup or whose tags and placeholders differ.",
-    ),
-]
-CheckLanguage = Annotated[bool, typer.Option(help="Remove pairs that are in another language.")]
-DropDuplicates = Annotated[
-    bool, typer.Option("--drop-duplicates/--keep-duplicates", help="Remove pairs seen before.")
-]
-Seed = Annotated[int, typer.Option(metavar="N", help="Chooses what --split holds out.")]
-BatchTokens = Annotated[
-    int, typer.Option(metavar="N", help="Batch size for the share of padding reported.")
-]
-WorkerCount = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Processes; no influence on the result.  [default: all]"),
-]
-ChunkPairs = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Pairs a unit of work; no influence.  [default: 20000]"),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace other prepared data in the folder.")]
-
-
+@options.add_settings(PrepareConfig, into="settings", leave_out=_NOT_OPTIONS)
+@options.add_settings(CleaningConfig, into="cleaning")
 def prepare(
-    files: Files,
-    source_lang: From,
-    target_lang: To,
-    output: Output,
-    dev: Dev = None,
-    test: Test = None,
-    split: Split = None,
-    tokenizer: TokenizerKind = None,
-    vocab_size: VocabSize = None,
-    tokenizer_from: TokenizerFrom = None,
-    target_pieces_only: TargetPiecesOnly = False,
-    placeholders: Placeholders = 0.1,
-    capitals: Capitals = 0.0,
-    both: Both = False,
-    tags: Tags = False,
-    fields: Fields = None,
-    repair_encoding: RepairEncoding = True,
-    strip_control: StripControl = True,
-    tidy_whitespace: TidyWhitespace = True,
-    plain_typography: PlainTypography = False,
-    lowercase: Lowercase = False,
-    nfc: Nfc = True,
-    drop_damaged: DropDamaged = True,
-    drop_empty: DropEmpty = True,
-    max_characters: MaxCharacters = 1000,
-    max_words: MaxWords = 200,
-    max_tokens: MaxTokens = 512,
-    max_ratio: MaxRatio = 4.0,
-    drop_identical: DropIdentical = True,
-    drop_markup: DropMarkup = True,
-    check_language: CheckLanguage = False,
-    drop_duplicates: DropDuplicates = True,
-    seed: Seed = 0,
-    batch_tokens: BatchTokens = 4096,
-    workers: WorkerCount = None,
-    chunk_pairs: ChunkPairs = None,
-    force: Force = False,
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE",
+            show_default=False,
+            help="Training corpora: two line-aligned text files, .tsv, .jsonl, .tmx, .po, .xliff, "
+            ".parquet, each plain, .gz or .xz; FILE@2 counts twice; 'lesson', 'copy', 'reverse' "
+            "and 'sort' are built in.",
+        ),
+    ],
+    source_lang: Annotated[str, typer.Option("--from", metavar="LANG", help="Source language.")],
+    target_lang: Annotated[str, typer.Option("--to", metavar="LANG", help="Target language.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DATA", help="Folder for the data.")
+    ],
+    dev: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE...", help="Dev set: --dev dev.fr dev.en. All lines are kept."),
+    ] = None,
+    test: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE...", help="Test set. Training shares no sentence with either."),
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DEV,TEST",
+            help="Hold out this many pairs of the corpora, chosen by hash: --split 1000,1000.",
+        ),
+    ] = None,
+    fields: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Source and target field of .tsv, .jsonl, .parquet."),
+    ] = None,
+    tokenizer_from: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Use the tokenizer and language tags of another DATA folder, or a tokenizer file.",
+        ),
+    ] = None,
+    settings: options.Given = {},  # noqa: B006 - replaced by one option per setting
+    cleaning: options.Given = {},  # noqa: B006 - replaced by one option per setting
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Processes; no influence on the result.  [default: all]"),
+    ] = None,
+    chunk_pairs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Pairs per unit of work; no influence either.  [default: 20000]"
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace other prepared data in the folder.")
+    ] = False,
 ) -> None:
     """Clean, split and tokenize corpora for training.
 
@@ -208,13 +101,12 @@ def prepare(
       translucid prepare train.fr train.en --from fr --to en -o data --dev dev.fr dev.en
       translucid prepare memory.tmx extra.tsv@2 --from fr --to en -o data --split 1000,1000 --both
     """
-    from translucid.cli.preparation_table import print_report
-    from translucid.cli.progress import shown, stderr_console
+    from translucid.cli.display import show_progress, stderr_console
     from translucid.data.prepare import prepare as prepare_data
 
     console = stderr_console()
     begin = time.monotonic()
-    with shown(console) as emit:
+    with show_progress(console) as emit:
         done = prepare_data(
             files,
             source=source_lang,
@@ -229,31 +121,8 @@ def prepare(
             workers=workers,
             chunk_pairs=chunk_pairs,
             emit=emit,
-            tokenizer=tokenizer,
-            vocab_size=vocab_size,
-            target_pieces_only=target_pieces_only,
-            placeholders=placeholders,
-            capitals=capitals,
-            both=both,
-            tags=tags,
-            seed=seed,
-            batch_tokens=batch_tokens,
-            repair_encoding=repair_encoding,
-            strip_control=strip_control,
-            tidy_whitespace=tidy_whitespace,
-            plain_typography=plain_typography,
-            lowercase=lowercase,
-            compose_unicode=nfc,
-            drop_damaged=drop_damaged,
-            drop_empty=drop_empty,
-            max_characters=max_characters,
-            max_words=max_words,
-            max_tokens=max_tokens,
-            max_ratio=max_ratio,
-            drop_identical=drop_identical,
-            drop_markup=drop_markup,
-            check_language=check_language,
-            drop_duplicates=drop_duplicates,
+            **settings,
+            **cleaning,
         )
     if done.was_complete:
         console.print(f"{output} is prepared already, from the same files in the same way.")
@@ -287,3 +156,99 @@ def _two_names(text: str) -> tuple[str, str]:
             "such as --fields french,english"
         )
     return names[0], names[1]
+
+
+def print_report(
+    console: Console, report: dict[str, Any], folder: Path, seconds: float | None
+) -> None:
+    """Print what was read, removed and written; `seconds` is None where nothing was done."""
+    console.print(_read_table(report))
+    console.print(_pairs_table(report))
+    console.print(_absent(report), highlight=False, style="dim")
+    console.print(_splits_table(report))
+    console.print(_closing(report, folder, seconds), highlight=False, soft_wrap=True)
+
+
+def _read_table(report: dict[str, Any]) -> Table:
+    from translucid.cli.display import build_table
+
+    table = build_table("read", "format", "weight", "pairs", "not read")
+    for corpus in report["read"]["corpora"]:
+        skipped = [f"{tally['count']:,} {reason}" for reason, tally in corpus["skipped"].items()]
+        table.add_row(
+            " + ".join(corpus["files"]),
+            corpus["format"],
+            f"{corpus['weight']:g}",
+            f"{corpus['pairs']:,}",
+            ", ".join(skipped) or "–",
+        )
+    return table
+
+
+def _pairs_table(report: dict[str, Any]) -> Table:
+    """List repairs and removals that happened; those that did not are named below."""
+    from translucid.cli.display import build_table
+
+    table = build_table("pairs", "number", "share")
+    table.add_row("read", f"{report['read']['pairs']:,}", "")
+    for group in ("repaired", "removed"):
+        for entry in report[group]:
+            if entry["pairs"]:
+                name = f"  {group}: {entry['title']}"
+                table.add_row(name, f"{entry['pairs']:,}", f"{entry['share']:.3%}")
+    table.add_row("left", f"{sum(split['pairs'] for split in _own_splits(report)):,}", "")
+    return table
+
+
+def _own_splits(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the splits whose pairs come from the corpora, not from separate files."""
+    given = {name for name, held in report["held_out"].items() if held["from"] == "files"}
+    return [split for name, split in report["splits"].items() if name not in given]
+
+
+def _absent(report: dict[str, Any]) -> str:
+    entries = [
+        entry
+        for entry in report["repaired"] + report["removed"]
+        if not entry["pairs"] and (entry["on"] or entry["name"] != Repair.LOWER_CASED)
+    ]
+    lines = []
+    for label, on in (("nothing to do for", True), ("switched off", False)):
+        titles = [entry["title"] for entry in entries if entry["on"] is on]
+        if titles:
+            lines.append(f"{label}: {', '.join(titles)}")
+    return "\n".join(lines)
+
+
+def _splits_table(report: dict[str, Any]) -> Table:
+    from translucid.cli.display import build_table
+
+    languages = (report["source_lang"], report["target_lang"])
+    table = build_table("split", "pairs", *(f"{lang} tokens" for lang in languages), "unknown")
+    for name, split in report["splits"].items():
+        tokens, unknown = sum(split["tokens"].values()), sum(split["unknown_tokens"].values())
+        table.add_row(
+            name,
+            f"{split['pairs']:,}",
+            *(f"{split['tokens'][lang]:,}" for lang in languages),
+            f"{unknown / tokens:.3%}" if tokens else "–",
+        )
+    return table
+
+
+def _closing(report: dict[str, Any], folder: Path, seconds: float | None) -> str:
+    tokenizer, padding = report["tokenizer"], report["padding"]
+    share = "not known" if padding["share"] is None else f"{padding['share']:.1%}"
+    size = tokenizer["vocab_size"]
+    written = tokenizer.get("target_pieces", size)  # older reports do not say, and have all
+    of_them = f", {written:,} of them in the target" if written < size else ""
+    lines = [
+        f"vocabulary  {size:,} pieces ({tokenizer['kind']}){of_them}",
+        f"padding     {share} in batches of {padding['batch_tokens']:,} tokens",
+        f"on disk     {report['bytes_on_disk'] / 1e6:,.1f} MB in {folder}",
+    ]
+    if seconds is not None:
+        speed = report["read"]["pairs"] / seconds
+        lines.append(f"time        {seconds:,.1f} s, {speed:,.0f} pairs a second")
+    lines.append(f"examples    {folder / 'report.json'}")
+    return "\n".join(lines)

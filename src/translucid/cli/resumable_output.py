@@ -1,4 +1,4 @@
-"""A file of results that a kill at any moment leaves in a state to go on from.
+"""A file of results that can be continued after a kill at any moment.
 
 ::
 
@@ -36,7 +36,7 @@ class Output(Protocol):
     """Where results go."""
 
     def write(self, results: bytes, lines: int) -> None:
-        """Write the results of so many more lines of input, at once."""
+        """Write the results of `lines` more lines of input, at once."""
 
 
 def unfinished_folder(path: Path) -> Path:
@@ -45,11 +45,11 @@ def unfinished_folder(path: Path) -> Path:
 
 
 def is_unfinished(path: Path) -> bool:
-    """Tell whether there is something to go on with."""
-    return _record_of(path).exists()
+    """Return whether there is unfinished work to continue."""
+    return _record_path(path).exists()
 
 
-def _record_of(path: Path) -> Path:
+def _record_path(path: Path) -> Path:
     return unfinished_folder(path) / "progress.json"
 
 
@@ -58,16 +58,16 @@ class ResumableOutput:
 
     def __init__(self, path: Path, work: Work) -> None:
         self._path = path
-        self._record = _record_of(path)
+        self._record = _record_path(path)
         self._work = dict(work)
         self._digest = hashlib.sha256()
         self._bytes = 0
         self._file: FileIO | None = None
         self.lines = 0
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Take up what an earlier process has recorded, if it was the same work."""
-        lines, size, sha256 = self._recorded()
+        lines, size, sha256 = self._read_record()
         if self._path.exists():
             with self._path.open("rb") as file:
                 while self._bytes < size and (chunk := file.read(min(_CHUNK, size - self._bytes))):
@@ -82,9 +82,9 @@ class ResumableOutput:
         self.lines = lines
 
     def write(self, results: bytes, lines: int) -> None:
-        """Add the results of so many more lines of input; when this returns, they are kept."""
-        with _explained(self._path):
-            file = self._opened()
+        """Add the results of `lines` more lines of input; when this returns, they are kept."""
+        with _explain_errors(self._path):
+            file = self._open()
             written = 0
             while written < len(results):  # on a disk that is nearly full, part of it is written
                 written += file.write(results[written:])
@@ -92,12 +92,12 @@ class ResumableOutput:
             self._digest.update(results)
             self._bytes += len(results)
             self.lines += lines
-            self._keep_record()
+            self._write_record()
 
     def finish(self) -> None:
         """Declare that the results are complete."""
-        with _explained(self._path):
-            self._opened()
+        with _explain_errors(self._path):
+            self._open()
             self._record.unlink()
 
     def close(self) -> None:
@@ -105,17 +105,17 @@ class ResumableOutput:
         if self._file is not None:
             self._file.close()
 
-    def _opened(self) -> FileIO:
-        """Return the file, open where results go on; an older one is replaced no sooner."""
+    def _open(self) -> FileIO:
+        """Return the file, open where results continue; an older one is not replaced before."""
         if self._file is None:
-            self._keep_record()
+            self._write_record()
             # Without a buffer, which closing would try to write after it could not be written.
             self._file = self._path.open("r+b" if self._bytes else "wb", buffering=0)
             self._file.truncate(self._bytes)
             self._file.seek(self._bytes)
         return self._file
 
-    def _keep_record(self) -> None:
+    def _write_record(self) -> None:
         record = {
             "version": _VERSION,
             "work": self._work,
@@ -126,7 +126,7 @@ class ResumableOutput:
         with new_file(self._record) as file:
             file.write((json.dumps(record, indent=2) + "\n").encode())
 
-    def _recorded(self) -> tuple[int, int, str]:
+    def _read_record(self) -> tuple[int, int, str]:
         """Return lines, bytes and SHA-256 of the record, if it is one of this work."""
         anew = f"To begin anew, remove {self._record.parent}."
         try:
@@ -158,8 +158,8 @@ def _differences(before: Work, now: Work) -> list[str]:
 def resumable_output(path: Path, work: Work, *, resume: bool) -> Iterator[ResumableOutput]:
     """Give the file of results, for this process alone; leaving without an error completes it.
 
-    With `resume` it goes on where an earlier process was stopped, or begins where there is nothing;
-    without, unfinished results are not thrown away in silence.
+    With `resume` it continues where an earlier process was stopped, or begins if there is nothing;
+    without it, unfinished results are never silently thrown away.
     """
     folder = unfinished_folder(path)
     try:
@@ -174,7 +174,7 @@ def resumable_output(path: Path, work: Work, *, resume: bool) -> Iterator[Resuma
             output = ResumableOutput(path, work)
             _check(path, folder, resume=resume)
             if is_unfinished(path):
-                output.go_on()
+                output.resume()
             try:
                 yield output
                 output.finish()
@@ -182,7 +182,7 @@ def resumable_output(path: Path, work: Work, *, resume: bool) -> Iterator[Resuma
                 output.close()
     finally:
         with contextlib.suppress(OSError):
-            folder.rmdir()  # it is empty unless there is something to go on from
+            folder.rmdir()  # it is empty unless there is something to continue
 
 
 def _check(path: Path, folder: Path, *, resume: bool) -> None:
@@ -190,7 +190,7 @@ def _check(path: Path, folder: Path, *, resume: bool) -> None:
     begun = is_unfinished(path)
     if begun and not resume:
         raise InputError(
-            f"-o {path} is unfinished: go on with the same command and --resume, or, to begin "
+            f"-o {path} is unfinished: continue with the same command and --resume, or, to begin "
             f"anew, remove {folder}"
         )
     if resume and not begun and path.exists() and path.stat().st_size:
@@ -201,7 +201,7 @@ def _check(path: Path, folder: Path, *, resume: bool) -> None:
 
 
 @contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _explain_errors(path: Path) -> Iterator[None]:
     """Say what cannot be written, and that nothing is lost."""
     try:
         yield

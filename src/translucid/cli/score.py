@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
+import json
+import math
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from translucid.cli import options
+from translucid.cli.line_files import (
+    ERRORS,
+    Errors,
+    Line,
+    check_file,
+    detect_target,
+    open_lines,
+    survey,
+)
+from translucid.cli.resumable_output import Output
+from translucid.cli.translation_output import (
+    check_output,
+    format_float,
+    open_output,
+    round_float,
+    show_line_progress,
+    word_scores,
+)
+from translucid.errors import DataError, InputError
+from translucid.events import Emit, Progress
+
+if TYPE_CHECKING:
+    from translucid.translator import Scored, Translator
 
 
 def score(
@@ -41,23 +68,169 @@ def score(
       translucid score -m model --src test.fr --tgt test.en --format jsonl -o scores.jsonl
       translucid score -m model --src test.fr --tgt test.en --word-scores
     """
-    from translucid.cli.closed_pipe import ended_quietly
-    from translucid.cli.file_language import target_of_file
-    from translucid.cli.line_files import ERRORS
-    from translucid.cli.model_choice import loaded
-    from translucid.cli.pair_scoring import FORMATS, PairScoring, ScoreFormat, open_pairs
-    from translucid.cli.translation_places import output_of, progress_shown, stream_output
+    from translucid.cli.display import exit_on_closed_pipe
 
     form = ScoreFormat(options.choose("--format", format_name, FORMATS), word_scores)
     pairs = open_pairs(source, target, options.choose("--errors", errors, ERRORS))
-    destination = output_of(output, (source, target))
-    translator = loaded(models, threads)
+    destination = check_output(output, (source, target))
+    translator = options.load_models(models, threads)
     if language is None and pairs.lines is not None:
-        language = target_of_file(translator, source, pairs.errors, quiet=quiet)
+        language = detect_target(translator, source, pairs.errors, quiet=quiet)
     scoring = PairScoring(pairs, translator, language, batch_size)
     begin = time.monotonic()
-    with ended_quietly():
-        with stream_output(destination) as stream, progress_shown(destination, quiet=quiet) as emit:
+    with exit_on_closed_pipe():
+        with (
+            open_output(destination) as stream,
+            show_line_progress(destination, quiet=quiet) as emit,
+        ):
             total = scoring.write(stream, form, emit)
         if not quiet:
             typer.echo(total.summary(time.monotonic() - begin), err=True)
+
+
+Format = Literal["text", "jsonl"]
+FORMATS: tuple[Format, ...] = ("text", "jsonl")
+_BATCHES = 8  # read and scored at once, so that pairs of like length share a batch
+
+
+@dataclass(frozen=True)
+class ScoreFormat:
+    """How a score is written."""
+
+    format: Format
+    word_scores: bool
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Two files with the same number of lines; `lines` is None if not known in advance."""
+
+    source: Path
+    target: Path
+    errors: Errors
+    lines: int | None
+
+    def windows(self, size: int) -> Iterator[list[tuple[Line, Line]]]:
+        """Yield pairs of lines, `size` at a time."""
+        sides = [open_lines(path, self.errors, skipped=0) for path in (self.source, self.target)]
+        while True:
+            sources, targets = (side.take(size) for side in sides)
+            if len(sources) != len(targets):
+                longer = "more" if len(targets) > len(sources) else "fewer"
+                raise unequal_lines(self.target, f"has {longer} lines than {self.source}")
+            if not sources:
+                return
+            yield list(zip(sources, targets, strict=True))
+
+
+def open_pairs(source: Path, target: Path, errors: Errors) -> Pairs:
+    """Open two files whose lines belong together, and check that they have as many."""
+    check_file("--src", source)
+    check_file("--tgt", target)
+    if not (source.is_file() and target.is_file()):  # a pipe, which can be read only once
+        return Pairs(source, target, errors, lines=None)
+    lines, others = (survey(path, errors).lines for path in (source, target))
+    if lines != others:
+        raise unequal_lines(target, f"has {others:,} lines, and {source} has {lines:,}")
+    return Pairs(source, target, errors, lines)
+
+
+def unequal_lines(target: Path, problem: str) -> DataError:
+    """Return the error for files with different numbers of lines."""
+    return DataError(
+        target, problem, remedy="Each line of --tgt is to translate that line of --src."
+    )
+
+
+@dataclass(frozen=True)
+class PairScoring:
+    """Pairs and the model that scores them."""
+
+    pairs: Pairs
+    translator: Translator
+    language: str | None
+    batch_size: int
+
+    def windows(self) -> Iterator[tuple[list[tuple[Line, Line]], Sequence[Scored]]]:
+        """Yield pairs of lines and their scores, some at a time."""
+        for window in self.pairs.windows(_BATCHES * self.batch_size):
+            try:
+                scores = self.translator.score(
+                    [source.text for source, _ in window],
+                    [target.text for _, target in window],
+                    target=self.language,
+                    batch_size=self.batch_size,
+                )
+            except InputError as error:
+                first, last = window[0][0].number, window[-1][0].number
+                raise InputError(
+                    f"{self.pairs.target}, lines {first:,} to {last:,}, of which {first:,} is pair "
+                    f"1: {error}"
+                ) from error
+            yield window, scores
+
+    def write(self, output: Output, form: ScoreFormat, emit: Emit) -> ScoreTotal:
+        """Score all pairs, write the scores, and return their total."""
+        total = ScoreTotal(0, 0, 0.0)
+        for window, scores in self.windows():
+            results = [
+                f"{render(source, target, one, form)}\n"
+                for (source, target), one in zip(window, scores, strict=True)
+            ]
+            output.write("".join(results).encode("utf-8", "replace"), len(window))
+            total = total.add(scores)
+            emit(Progress("scoring", total.lines, self.pairs.lines, "lines"))
+        return total
+
+
+@dataclass(frozen=True)
+class ScoreTotal:
+    """Lines, tokens (end symbols counted) and log P of all pairs so far."""
+
+    lines: int
+    tokens: int
+    log_prob: float
+
+    def add(self, scores: Sequence[Scored]) -> ScoreTotal:
+        """Return the total with more pairs added."""
+        return ScoreTotal(
+            self.lines + len(scores),
+            self.tokens + sum(len(one.log_probs) for one in scores),
+            math.fsum([self.log_prob, *(one.log_prob for one in scores)]),
+        )
+
+    def summary(self, seconds: float) -> str:
+        """Return the summary line at the end."""
+        speed = self.tokens / seconds if seconds > 0 else 0.0
+        perplexity = math.exp(min(-self.log_prob / max(1, self.tokens), 700.0))
+        plural = "" if self.lines == 1 else "s"
+        return (
+            f"{self.lines:,} line{plural}, {self.tokens:,} tokens in {seconds:.1f} s "
+            f"({speed:,.0f} tokens/s): log P {self.log_prob:,.2f}, perplexity {perplexity:,.4g}"
+        )
+
+
+def render(source: Line, target: Line, scored: Scored, form: ScoreFormat) -> str:
+    """Return the output for one pair."""
+    words = None
+    if form.word_scores:
+        words = word_scores(target.text, scored.tokens, scored.log_probs)
+    if form.format == "text":
+        text = format_float(scored.log_prob)
+        return (
+            text
+            if words is None
+            else " ".join([text, "||| WordScores=", *map(format_float, words)])
+        )
+    values: dict[str, Any] = {
+        "line": source.number,
+        "source": source.text,
+        "target": target.text,
+        "log_prob": round_float(scored.log_prob),
+        "perplexity": round_float(scored.perplexity),
+        "tokens": scored.tokens,
+        "log_probs": [round_float(value) for value in scored.log_probs],
+    }
+    if words is not None:
+        values["word_scores"] = [round_float(value) for value in words]
+    return json.dumps(values, ensure_ascii=False)

@@ -4,42 +4,101 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from translucid.built_in import DEFAULT
-from translucid.cli import serve_options as options
-from translucid.errors import InputError
+from translucid.cli import options
+from translucid.errors import InputError, nearest, optional
+from translucid.serving.config import ServingConfig
 
 if TYPE_CHECKING:
+    from translucid.serving.runs import Runs
     from translucid.serving.served_models import ServedModels
+    from translucid.translator import Translator
+
+# Limits that have an option; --set and --config set all of them.
+_OPTIONS = (
+    *("max_characters", "max_texts", "max_beam", "max_body_bytes"),
+    *("queue_size", "batch_sentences", "request_seconds"),
+)
 
 
+@options.add_settings(ServingConfig, into="given", only=_OPTIONS)
 def serve(
-    models: options.Models = None,
-    runs: options.Runs = None,
-    host: options.Host = "127.0.0.1",
-    port: options.Port = 8000,
-    api_key_file: options.KeyFile = None,
-    allow_host: options.AllowHosts = None,
-    allow_origin: options.AllowOrigins = None,
-    log_text: options.LogText = False,
-    quiet: options.Quiet = False,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="[NAME=]MODEL",
+            help="Model directory, RUN of `translucid train`, or fr-en, the built-in model; "
+            "repeatable: each is served.  [default: the models of --run, or fr-en]",
+        ),
+    ] = None,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--run", metavar="RUN", help="Show this training run on the page; repeatable."
+        ),
+    ] = None,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="Address to listen on; 0.0.0.0: all addresses of this machine."
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0: any free one.")
+    ] = 8000,
+    api_key_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Answer only requests with one of these keys, one per line. "
+            "Also: TRANSLUCID_API_KEYS, with commas.",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Another host name of the server; repeatable."),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            help="Let pages of this site call the server (CORS), such as https://example.org.",
+        ),
+    ] = None,
+    log_text: Annotated[
+        bool, typer.Option("--log-text", help="Write texts and translations to the log, too.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Do not log each request on stderr.")
+    ] = False,
     threads: options.Threads = None,
-    config: options.ConfigFile = None,
-    assignments: options.Assignments = None,
-    max_characters: options.MaxCharacters = None,
-    max_texts: options.MaxTexts = None,
-    max_beam: options.MaxBeam = None,
-    max_body_bytes: options.MaxBodyBytes = None,
-    queue_size: options.QueueSize = None,
-    batch_sentences: options.BatchSentences = None,
-    request_seconds: options.RequestSeconds = None,
-    limits: options.ListLimits = False,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", "-c", metavar="FILE", help="TOML file with limits and times."),
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="One limit or time, such as max_texts=128; repeatable.",
+        ),
+    ] = None,
+    given: options.Given = {},  # noqa: B006 - replaced by one option per setting
+    limits: Annotated[
+        bool,
+        typer.Option("--limits", help="List all limits and times with their values, and exit."),
+    ] = False,
 ) -> None:
     """Serve translations over HTTP, and the page that shows how they come about.
 
@@ -56,24 +115,12 @@ def serve(
       translucid serve --limits > limits.toml
       translucid serve -m model -c limits.toml --set request_seconds=10
     """
-    from translucid.cli.serve_settings import check_packages, list_limits, settings_of
-
     check_packages()
-    given = {
-        "max_characters": max_characters,
-        "max_texts": max_texts,
-        "max_beam": max_beam,
-        "max_body_bytes": max_body_bytes,
-        "queue_size": queue_size,
-        "batch_sentences": batch_sentences,
-        "request_seconds": request_seconds,
-    }
-    settings = settings_of(config, assignments or [], given)
+    settings = build_settings(config, assignments or [], given)
     if limits:
         list_limits(settings)
         return
 
-    from translucid.cli.serve_runs import runs_of
     from translucid.serving.app import create_app
     from translucid.serving.auth import Access, allowed_hosts, read_keys
     from translucid.serving.server import bind_socket, run
@@ -81,18 +128,18 @@ def serve(
     access = Access(
         read_keys(api_key_file),
         allowed_hosts(host, allow_host or []),
-        checked_origins(allow_origin or []),
+        check_origins(allow_origin or []),
         log_text,
     )
     shown = runs_of(runs or [])
     with bind_socket(host, port) as bound:
-        app = create_app(_loaded(models, runs, threads), settings, shown, access)
+        app = create_app(_load_models(models, runs, threads), settings, shown, access)
         with _log(quiet):
             code = run(app, bound, lambda line: typer.echo(line, err=True))
     raise typer.Exit(code)
 
 
-def _loaded(
+def _load_models(
     models: Sequence[str] | None, runs: Sequence[Path] | None, threads: int | None
 ) -> ServedModels:
     """Return the models named with -m, or those of the runs, or the one of the package."""
@@ -106,7 +153,7 @@ def _loaded(
     return ServedModels.load([parse_model_option(place) for place in places])
 
 
-def checked_origins(origins: Sequence[str]) -> tuple[str, ...]:
+def check_origins(origins: Sequence[str]) -> tuple[str, ...]:
     """Return origins as browsers send them: a scheme and a host, no path."""
     for origin in origins:
         scheme, _, rest = origin.partition("://")
@@ -120,7 +167,7 @@ def checked_origins(origins: Sequence[str]) -> tuple[str, ...]:
 
 @contextmanager
 def _log(quiet: bool) -> Iterator[None]:
-    """Write one line a request to stderr, warnings in any case, while the server runs."""
+    """Log one line per request on stderr, or only warnings, while the server runs."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     logging.getLogger("translucid.serving").setLevel(logging.WARNING if quiet else logging.INFO)
@@ -129,3 +176,84 @@ def _log(quiet: bool) -> Iterator[None]:
         yield
     finally:
         logging.getLogger().removeHandler(handler)
+
+
+def runs_of(folders: Sequence[Path]) -> Runs:
+    """Return the runs of some folders; refuse a folder without one."""
+    from translucid.checkpoint.run_directory import RunDirectory
+    from translucid.serving.runs import Runs
+
+    for folder in folders:
+        if not folder.is_dir():
+            raise InputError(f"--run {folder}: there is no such folder")
+        RunDirectory(folder).read_record()
+    return Runs(folders, RunCheckpoints())
+
+
+class RunCheckpoints:
+    """The networks of a run's checkpoints, with tokenizer, languages and heads of its model."""
+
+    def steps(self, run: Path) -> list[int]:
+        """Return the steps of which there is a checkpoint, oldest first."""
+        from translucid.checkpoint.run_directory import RunDirectory
+
+        return RunDirectory(run).checkpoints.steps()
+
+    def reader(self, run: Path) -> Callable[[int], Translator]:
+        """Return what loads the network of a step; a DataError where that is not sound."""
+        from translucid.checkpoint.run_directory import RunDirectory
+        from translucid.cli.explanation import load_checkpoint
+        from translucid.translator import load
+
+        if not RunDirectory(run).models:
+            raise InputError(
+                f"the run {run.resolve().name} has not saved a model yet, so its tokenizer is not "
+                "there: wait for its first validation"
+            )
+        like = load(run)
+        return lambda step: load_checkpoint(run, step, like)
+
+
+PACKAGES = ("fastapi", "uvicorn", "prometheus_client", "py3langid")
+
+
+def check_packages() -> None:
+    """Say which extra installs what serving needs, if something is missing."""
+    for package in PACKAGES:
+        optional(package, extra="serve", job="Serving")
+
+
+def build_settings(
+    file: Path | None, assignments: Sequence[str], given: Mapping[str, Any]
+) -> ServingConfig:
+    """Return limits and times: a file's, over them those of --set, over them single"""
+    if file is not None and not file.is_file():
+        raise InputError(f"--config {file}: there is no such file")
+    below = ServingConfig() if file is None else ServingConfig.from_file(file)
+    changes = dict(_parse_assignment(one, ServingConfig.model_fields) for one in assignments)
+    changes |= given
+    return below.replace(**changes) if changes else below
+
+
+def _parse_assignment(assignment: str, known: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return name and value of KEY=VALUE; a value is written as in TOML."""
+    name, equals, text = assignment.partition("=")
+    name = name.strip()
+    if not equals:
+        raise InputError(f"--set {assignment}: give KEY=VALUE, such as max_texts=128")
+    if name not in known:
+        raise InputError(f"--set {assignment}: no limit is called {name!r}; {nearest(name, known)}")
+    try:
+        value = tomllib.loads(f"value = {text.strip()}")["value"]
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"--set {assignment}: {text.strip()!r} is not a number") from error
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return name, float(value) if whole and name.endswith("_seconds") else value
+
+
+def list_limits(settings: ServingConfig) -> None:
+    """Print all limits and times, as -c FILE takes them."""
+    for name, field in type(settings).model_fields.items():
+        value = getattr(settings, name)
+        line = f"# {name} =" if value is None else f"{name} = {value}"
+        typer.echo(f"{line:<36}# {field.description}")

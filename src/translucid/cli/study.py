@@ -53,8 +53,7 @@ def study(
       translucid study table-3 --data data -o study --row "1 layer" --seeds 1,2,3
       translucid study dropout.toml --data data -o study
     """
-    from translucid.cli.interruption import stopped_by_signals
-    from translucid.cli.progress import shown, stderr_console
+    from translucid.cli.display import show_progress, stderr_console, stop_on_signals
     from translucid.data.shards import open_data
     from translucid.training.recipe import Settings, parse_assignments
     from translucid.training.study import build_trials, run_trials
@@ -66,7 +65,7 @@ def study(
     trials = build_trials(chosen, prepared, over, _seeds(seeds), output)
     found: list[RowResult] = []
     stop = threading.Event()
-    with shown(stderr_console()) as emit, stopped_by_signals(stop.set, once=False):
+    with show_progress(stderr_console()) as emit, stop_on_signals(stop.set, once=False):
         for result in run_trials(trials, prepared, emit, stop):
             found.append(result)
             _write(output, chosen.about, found)

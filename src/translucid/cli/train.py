@@ -9,11 +9,21 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from translucid.cli import options
 from translucid.errors import InputError
+from translucid.training.config import TrainingConfig
 
 AUTO = "auto"
 
 
+# The defaults are those of the preset, so --help does not show the ones of the config class.
+_LIMITS = {
+    "max_steps": "End after this many optimiser steps.",
+    "max_minutes": "End after this many minutes.",
+}
+
+
+@options.add_settings(TrainingConfig, into="limits", only=_LIMITS, help_texts=_LIMITS)
 def train(
     data: Annotated[
         Path, typer.Argument(metavar="DATA", help="Folder that `translucid prepare` has made.")
@@ -45,12 +55,7 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the run in RUN, if there is one.")
     ] = False,
-    max_steps: Annotated[
-        int | None, typer.Option(metavar="N", help="End after this many optimiser steps.")
-    ] = None,
-    max_minutes: Annotated[
-        float | None, typer.Option(metavar="M", help="End after this many minutes.")
-    ] = None,
+    limits: options.Given = {},  # noqa: B006 - replaced by one option per setting
     batch_tokens: Annotated[
         str | None,
         typer.Option(
@@ -81,11 +86,9 @@ def train(
     from translucid.training.distributed import DistributedContext
     from translucid.training.recipe import Settings, parse_assignments, read_settings
 
-    options = {
-        "max_steps": max_steps,
-        "max_minutes": max_minutes,
-        "batch_tokens": None if batch_tokens is None else _parse_tokens(batch_tokens),
-    }
+    settings = dict(limits)
+    if batch_tokens is not None:
+        settings["batch_tokens"] = _parse_tokens(batch_tokens)
     context = DistributedContext.from_environment(os.environ)
     try:
         run = train_with_display(
@@ -98,7 +101,7 @@ def train(
             ],
             resume=resume,
             tensorboard=tensorboard,
-            **{key: value for key, value in options.items() if value is not None},
+            **settings,
         )
     except KeyboardInterrupt:  # the second Ctrl-C, which does not wait for threads
         typer.echo("Aborted.", err=True)

@@ -24,8 +24,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from translucid.cli.interruption import stopped_by_signals
-from translucid.cli.progress import stderr_console
+from translucid.cli.display import stderr_console, stop_on_signals
 from translucid.events import (
     Notice,
     Resumed,
@@ -81,9 +80,11 @@ class TrainingDisplay:
         if isinstance(event, Started):
             if self._shown:
                 self._course = Course(Plan.from_event(event), time.monotonic)
-                self._draw = self._stack.enter_context(shown(stderr_console(), self._course))
+                self._draw = self._stack.enter_context(
+                    show_training(stderr_console(), self._course)
+                )
             self._stack.enter_context(self._signals)
-            self._signals.enter_context(stopped_by_signals(self.request_stop, once=self._once))
+            self._signals.enter_context(stop_on_signals(self.request_stop, once=self._once))
         if self._draw is not None:
             self._draw(event)
         if isinstance(event, Stopped):
@@ -132,7 +133,7 @@ class Course:
     """What has been seen of a run so far.
 
     `steps_before` and `seconds_before` are those of earlier sessions. `stopping` is what to say
-    once a person has asked for an end, while the step under way is finished.
+    once the user has asked for an end, while the step under way is finished.
     """
 
     plan: Plan
@@ -145,7 +146,7 @@ class Course:
     _recent: deque[Trained] = field(default_factory=deque)
     _started: float | None = None
 
-    def go_on(self, step: int, seconds: float) -> None:
+    def resume(self, step: int, seconds: float) -> None:
         """Count from here: these steps and seconds are those of earlier sessions."""
         self.steps_before, self.seconds_before = step, seconds
         self._started = self.clock()
@@ -160,7 +161,7 @@ class Course:
             while sum(e.seconds for e in self._recent) > SECONDS_OF_SPEED and len(self._recent) > 1:
                 self._recent.popleft()
         elif isinstance(event, Resumed):
-            self.go_on(event.step, event.seconds)
+            self.resume(event.step, event.seconds)
         elif isinstance(event, Validated) and event.best:
             self.best = event
 
@@ -204,7 +205,7 @@ class Course:
 
 
 @contextmanager
-def shown(console: Console, course: Course) -> Iterator[Callable[[TrainingEvent], None]]:
+def show_training(console: Console, course: Course) -> Iterator[Callable[[TrainingEvent], None]]:
     """Give a consumer of training events that draws on `console` until the block is left."""
     if console.is_terminal:
         with _Screen(console, course) as screen:
@@ -229,7 +230,7 @@ class Lines:
             self._told = True
             self._write(self._course.stopping)
         if not isinstance(event, Trained):
-            self._write(in_words(event))
+            self._write(describe_event(event))
             return
         now = self._course.clock()
         if self._spoke is None or now - self._spoke >= SECONDS_BETWEEN_LINES:
@@ -261,15 +262,15 @@ class _Screen:
             case Validated():
                 self._console.print(_validation(event))
             case Skipped():
-                self._console.print(in_words(event), style="yellow")
+                self._console.print(describe_event(event), style="yellow")
             case _:
-                self._console.print(in_words(event))
+                self._console.print(describe_event(event))
 
     def _draw(self) -> RenderableType:
         return _picture(self._course)
 
 
-def in_words(event: TrainingEvent) -> str:
+def describe_event(event: TrainingEvent) -> str:
     """Put an event into plain lines."""
     match event:
         case Trained():
@@ -346,7 +347,7 @@ def _position(course: Course) -> str:
 
 
 def _figures(course: Course) -> tuple[str, str]:
-    """Return how well and how fast it learns, each in a line."""
+    """Return how well and how fast it learns, one line each."""
     latest = course.latest
     assert latest is not None
     return (

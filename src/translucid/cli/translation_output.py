@@ -1,4 +1,4 @@
-"""How translations are written: text, Moses n-best lists, Pharaoh alignments, TSV, JSON lines.
+"""Output of translations: text, Moses n-best lists, Pharaoh alignments, TSV, JSON lines.
 
 ::
 
@@ -17,13 +17,22 @@ A tab inside a cell of TSV is written as a space.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import json
+import math
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from translucid.cli.word_scores import word_scores
-from translucid.errors import InputError
+from translucid.errors import InputError, TranslucidError
+from translucid.events import Emit, silent
 from translucid.text.normalization import join_lines
+from translucid.text.tokenizer import CORE_PIECES, UNK, UNKNOWN_TEXT
 
 if TYPE_CHECKING:
     from translucid.cli.line_files import Line
@@ -56,7 +65,7 @@ class Form:
             )
 
 
-def rendered(line: Line, translation: Translation, form: Form) -> bytes:
+def render_translation(line: Line, translation: Translation, form: Form) -> bytes:
     """Return what is written for one line of input."""
     if form.format == "jsonl":
         text = json.dumps(as_json(line, translation, form), ensure_ascii=False) + "\n"
@@ -72,7 +81,7 @@ def rendered(line: Line, translation: Translation, form: Form) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def one_field(text: str) -> str:
+def escape_field(text: str) -> str:
     """Return a text that stands between ``|||``: one line, and no such bars in it."""
     return join_lines(text).replace("|||", "&#124;&#124;&#124;")
 
@@ -84,7 +93,7 @@ def _cell(text: str) -> str:
 def _best_fields(translation: Translation, form: Form) -> str:
     if not (form.alignment or form.word_scores):
         return join_lines(translation.text)
-    fields = [one_field(translation.text)]
+    fields = [escape_field(translation.text)]
     if form.alignment:
         fields.append(pharaoh(translation))
     if form.word_scores:
@@ -94,16 +103,21 @@ def _best_fields(translation: Translation, form: Form) -> str:
 
 def _n_best_fields(line: Line, candidate: Candidate, form: Form) -> str:
     """Return an entry of an n-best list as Moses writes it; lines are counted from 0 there."""
-    features = f"LogProb= {number(candidate.log_prob)} Tokens= {len(candidate.log_probs)}"
+    features = f"LogProb= {format_float(candidate.log_prob)} Tokens= {len(candidate.log_probs)}"
     if form.word_scores:
         features += f" {_word_scores_field(candidate)}"
-    fields = [str(line.number - 1), one_field(candidate.text), features, number(candidate.score)]
+    fields = [
+        str(line.number - 1),
+        escape_field(candidate.text),
+        features,
+        format_float(candidate.score),
+    ]
     return " ||| ".join(fields)
 
 
 def _word_scores_field(candidate: Candidate) -> str:
     scores = word_scores(candidate.text, candidate.tokens, candidate.log_probs)
-    return " ".join(["WordScores=", *map(number, scores or ())])
+    return " ".join(["WordScores=", *map(format_float, scores or ())])
 
 
 def pharaoh(translation: Translation) -> str:
@@ -113,19 +127,21 @@ def pharaoh(translation: Translation) -> str:
     return " ".join(f"{source}-{target}" for source, target in translation.alignment.links)
 
 
-def number(value: float) -> str:
+def format_float(value: float) -> str:
     """Return a score or log-probability as text output shows it."""
     return f"{value:.4f}"
 
 
 def as_json(line: Line, translation: Translation, form: Form) -> dict[str, Any]:
-    """Return all there is to know of a translation as plain values."""
+    """Return everything about a translation as plain values."""
     best, *others = translation.n_best
     values = {
         "line": line.number,
         "source": line.text,
         **_candidate_json(best, form),
-        "confidence": None if translation.confidence is None else rounded(translation.confidence),
+        "confidence": None
+        if translation.confidence is None
+        else round_float(translation.confidence),
         "flags": vars(translation.flags),
     }
     if form.n_best:
@@ -138,15 +154,15 @@ def as_json(line: Line, translation: Translation, form: Form) -> dict[str, Any]:
 def _candidate_json(candidate: Candidate, form: Form) -> dict[str, Any]:
     values: dict[str, Any] = {
         "translation": candidate.text,
-        "score": rounded(candidate.score),
-        "log_prob": rounded(candidate.log_prob),
+        "score": round_float(candidate.score),
+        "log_prob": round_float(candidate.log_prob),
         "ending": candidate.ending,
         "tokens": candidate.tokens,
-        "log_probs": [rounded(value) for value in candidate.log_probs],
+        "log_probs": [round_float(value) for value in candidate.log_probs],
     }
     if form.word_scores:
         scores = word_scores(candidate.text, candidate.tokens, candidate.log_probs)
-        values["word_scores"] = None if scores is None else [rounded(score) for score in scores]
+        values["word_scores"] = None if scores is None else [round_float(score) for score in scores]
     return values
 
 
@@ -162,13 +178,215 @@ def _alignment_json(translation: Translation) -> dict[str, Any] | None:
             {
                 "source_start": block.source_start,
                 "target_start": block.target_start,
-                "weights": [[rounded(value) for value in row] for row in block.weights],
+                "weights": [[round_float(value) for value in row] for row in block.weights],
             }
             for block in found.blocks
         ],
     }
 
 
-def rounded(value: float) -> float:
+def round_float(value: float) -> float:
     """Return a number as JSON output shows it."""
     return round(value, _DIGITS)
+
+
+_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+_SPACE_MARK = "▁"  # how sentencepiece writes a space
+
+
+def word_scores(text: str, tokens: Sequence[str], log_probs: Sequence[float]) -> list[float] | None:
+    """Return log P of each word of ``text.split()``; None: it is not known which token has which.
+
+    The score of a word is the sum over its tokens; the scores of all words sum to log P::
+
+        tokens      ▁The   ▁cat   s   ▁sleep   .   </s>
+        log P       -0.1   -0.2  -0.3   -0.1  -0.2  -0.05
+        words       The    cats         sleep.
+        scores      -0.1   -0.5         -0.35        (the end symbol counts with the last word)
+
+    White space is not compared, so a token belongs to the word that its first visible character is
+    part of, and one without such a character to the word that follows.
+    """
+    if len(log_probs) > len(tokens) + 1:
+        return None  # of several parts, each with its own end symbol
+    ends = list(itertools.accumulate(len(word) for word in text.split()))
+    if not ends:
+        return []
+    found: list[list[float]] = [[] for _ in ends]
+    last = len(ends) - 1
+    for place, log_prob in zip(_places(tokens), log_probs, strict=False):
+        found[min(bisect.bisect_right(ends, place), last)].append(log_prob)
+    found[last] += log_probs[len(tokens) :]
+    return [math.fsum(values) for values in found]
+
+
+def _places(tokens: Sequence[str]) -> Iterator[int]:
+    """Yield how many visible characters stand before those of each token."""
+    parts = [_token_bytes(token) for token in tokens]
+    borders = list(itertools.accumulate(map(len, parts), initial=0))
+    token = place = shown = 0
+    # A byte that is part of no character becomes one by itself, which is not white space.
+    for character in b"".join(parts).decode("utf-8", "surrogateescape"):
+        place += len(character.encode("utf-8", "surrogateescape"))
+        while token < len(parts) and borders[token] < place:
+            yield shown
+            token += 1
+        shown += not character.isspace()
+
+
+def _token_bytes(token: str) -> bytes:
+    """Return the text of a token, a space where its piece has a mark for it."""
+    if match := _BYTE.fullmatch(token):
+        return bytes([int(match[1], 16)])
+    text = UNKNOWN_TEXT if token == CORE_PIECES[UNK] else token.replace(_SPACE_MARK, " ")
+    return text.encode("utf-8", "replace")
+
+
+# By flag: how the summary counts it, and what a warning says of the lines.
+FLAGS: Mapping[str, tuple[str, str]] = {
+    "truncated": ("truncated", "cut at the limit of length (--max-length, --extra-length)"),
+    "looped": ("looped", "ended because the translation went in circles"),
+    "split": ("split", "too long for the network at once, and translated in parts"),
+    "between_spans": (
+        "translated between spans",
+        "translated piece by piece between tags, addresses and the like, for which this model has "
+        "no placeholders",
+    ),
+    "forced_spans": (
+        "with a span out of place",
+        "with a tag, an address or the like where the model would not have put it",
+    ),
+    "doubtful": ("doubtful", "doubtful: the model is more likely to be wrong than right"),
+    "unknown": ("with unknown characters", "with characters that the vocabulary cannot spell"),
+    "empty": ("empty", "translated into nothing"),
+    "replaced": ("not UTF-8", "not UTF-8; � stands for what could not be read"),
+}
+_NAMED = 10  # lines that a warning names
+
+
+class Tally:
+    """Counts lines and tokens, and remembers which lines deserve a look.
+
+    `seconds` are those of translating, without the time in which there was nothing to translate.
+    `notices` are what the translator said on the way.
+    """
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.tokens = 0
+        self.seconds = 0.0
+        self.notices: list[str] = []
+        self._flagged: dict[str, list[int]] = {flag: [] for flag in FLAGS}
+
+    def add(self, lines: Sequence[Line], translations: Sequence[Translation]) -> None:
+        """Count lines and what has become of them."""
+        for line, translation in zip(lines, translations, strict=True):
+            self.lines += 1
+            self.tokens += len(translation.tokens)
+            flags = {
+                **vars(translation.flags),
+                "doubtful": translation.doubtful,
+                "empty": bool(line.text.strip()) and not translation.text.strip(),
+                "replaced": line.replaced,
+            }
+            for flag, numbers in self._flagged.items():
+                if flags[flag]:
+                    numbers.append(line.number)
+
+    def warnings(self) -> list[str]:
+        """Return a line of text for each kind of flag that was raised, and all notices."""
+        flagged = [
+            f"{_place(numbers)}: {FLAGS[flag][1]}"
+            for flag, numbers in self._flagged.items()
+            if numbers
+        ]
+        return [*flagged, *self.notices]
+
+    def summary(self) -> str:
+        """Return the line that is printed at the end."""
+        counts = ", ".join(
+            f"{len(numbers):,} {FLAGS[flag][0]}"
+            for flag, numbers in self._flagged.items()
+            if numbers or flag in ("truncated", "looped")
+        )
+        speed = self.tokens / self.seconds if self.seconds > 0 else 0.0
+        plural = "" if self.lines == 1 else "s"
+        return (
+            f"{self.lines:,} line{plural}, {self.tokens:,} tokens in {self.seconds:.1f} s "
+            f"({speed:,.0f} tokens/s): {counts}"
+        )
+
+
+def _place(numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return f"line {numbers[0]:,}"
+    named = ", ".join(f"{number:,}" for number in numbers[:_NAMED])
+    more = len(numbers) - _NAMED
+    return f"lines {named}" + (f" and {more:,} more" if more > 0 else "")
+
+
+DASH = Path("-")
+
+
+def check_output(output: Path | None, inputs: Sequence[Path]) -> Path | None:
+    """Return the file to write, None for standard output; it must be none of those read."""
+    if output is None or output == DASH:
+        return None
+    if output.is_dir():
+        raise InputError(f"-o {output}: is a folder; give a file")
+    if not output.parent.is_dir():
+        raise InputError(f"-o {output}: there is no folder {output.parent}; make it first")
+    if output.exists() and any(output.samefile(path) for path in inputs):
+        raise InputError(f"-o {output} is a file that is read; give another name")
+    return output
+
+
+class StreamOutput:
+    """Results that are written to a stream as soon as they are there."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._stream = stream
+        self._name = name
+
+    def write(self, results: bytes, lines: int) -> None:
+        """Hand over the results."""
+        del lines
+        try:
+            self._stream.write(results)
+            self._stream.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            from translucid.cli.display import discard_buffer
+
+            discard_buffer(self._stream)
+            reason = error.strerror or error
+            raise TranslucidError(f"{self._name} cannot be written: {reason}") from error
+
+
+@contextmanager
+def open_output(path: Path | None) -> Iterator[StreamOutput]:
+    """Give standard output, or a file that is written anew."""
+    if path is None:
+        if sys.stdout is None:
+            raise InputError("standard output is closed; give a file with -o FILE")
+        yield StreamOutput(sys.stdout.buffer, "standard output")
+        return
+    try:
+        file = path.open("wb")
+    except OSError as error:
+        raise InputError(f"-o {path} cannot be written: {error.strerror or error}") from error
+    with file:
+        yield StreamOutput(file, f"-o {path}")
+
+
+@contextmanager
+def show_line_progress(output: Path | None, *, quiet: bool) -> Iterator[Emit]:
+    """Give a consumer of progress; where results scroll by on a terminal, it shows none."""
+    if quiet or (output is None and sys.stdout.isatty()):
+        yield silent
+    else:
+        from translucid.cli.display import show_progress, stderr_console
+
+        with show_progress(stderr_console()) as emit:
+            yield emit

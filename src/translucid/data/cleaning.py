@@ -23,7 +23,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 from pydantic import Field
 
-from translucid.config import Config
+from translucid.config import Config, Flag
 from translucid.errors import InputError, optional
 from translucid.text.normalization import (
     has_typography,
@@ -43,37 +43,48 @@ class CleaningConfig(Config):
     )
     strip_control: bool = Field(default=True, description="remove control and invisible characters")
     tidy_whitespace: bool = Field(
-        default=True, description="one plain space between words, none before and after"
+        default=True, description="leave one plain space between words, none before and after"
     )
-    plain_typography: bool = Field(
+    plain_typography: Annotated[bool, Flag("--plain-typography")] = Field(
         default=False,
         description="write apostrophes, quotes, ellipses and spaces as keyboards do; the model "
         "does so too",
     )
-    lowercase: bool = Field(
+    lowercase: Annotated[bool, Flag("--lowercase")] = Field(
         default=False, description="convert text to lower case; the model does so too"
     )
-    compose_unicode: bool = Field(
+    compose_unicode: Annotated[bool, Flag("--nfc/--no-nfc")] = Field(
         default=True, description="convert text to Unicode's composed form (NFC)"
     )
-    drop_damaged: bool = Field(
+    drop_damaged: Annotated[bool, Flag("--drop-damaged/--keep-damaged")] = Field(
         default=True, description="remove pairs with lost characters (U+FFFD)"
     )
-    drop_empty: bool = Field(default=True, description="remove pairs with an empty side")
+    drop_empty: Annotated[bool, Flag("--drop-empty/--keep-empty")] = Field(
+        default=True, description="remove pairs with an empty side"
+    )
     max_characters: Limit = Field(
-        default=1000, description="maximum length of a side in characters"
+        default=1000, description="maximum length of a side in characters; 0: any"
     )
     max_words: Limit = Field(
-        default=200, description="maximum length of a side in words (between spaces)"
+        default=200, description="maximum length of a side in words (between spaces); 0: any"
     )
-    max_tokens: Limit = Field(default=512, description="maximum length of a side in tokens")
-    max_ratio: float = Field(default=4.0, ge=0, description="how many times longer one side may be")
-    drop_identical: bool = Field(default=True, description="remove pairs whose sides are the same")
-    drop_markup: bool = Field(
-        default=True, description="remove pairs that are mostly markup or differ in markup"
+    max_tokens: Limit = Field(default=512, description="maximum length of a side in tokens; 0: any")
+    max_ratio: float = Field(
+        default=4.0,
+        ge=0,
+        description="how many times longer than the other one side may be; 0: any",
+    )
+    drop_identical: Annotated[bool, Flag("--drop-identical/--keep-identical")] = Field(
+        default=True, description="remove pairs whose sides are the same"
+    )
+    drop_markup: Annotated[bool, Flag("--drop-markup/--keep-markup")] = Field(
+        default=True,
+        description="remove pairs that are mostly markup, or whose tags and placeholders differ",
     )
     check_language: bool = Field(default=False, description="remove pairs in a wrong language")
-    drop_duplicates: bool = Field(default=True, description="remove pairs that occurred before")
+    drop_duplicates: Annotated[bool, Flag("--drop-duplicates/--keep-duplicates")] = Field(
+        default=True, description="remove pairs that occurred before"
+    )
 
 
 class Sides(NamedTuple):

@@ -104,7 +104,9 @@ class ServingConfig(EngineSettings):
         default=50_000, description="characters of all texts of a request"
     )
     max_texts: Count = Field(default=64, description="texts of a request")
-    max_beam: Count = Field(default=16, description="search.beam, and so search.groups")
+    max_beam: Count = Field(
+        default=16, description="width of a beam (search.beam), and so search.groups"
+    )
     max_n_best: Count = Field(default=16, description="search.n_best, and alternatives")
     max_samples: Count = Field(default=64, description="search.samples")
     max_length: Count = Field(

@@ -3,7 +3,7 @@
 ::
 
     pipeline.py       prepare(): what is there already, the stages, the move into place
-    config.py         settings and inputs, and the record that decides what may be reused
+    config.py         inputs and settings, and the record that decides what may be reused
     build.py          the stages in order
       clean.py        1  read and clean, chunk by chunk                        many processes
       selection.py    2  duplicates, held-out sentences, the split: by hashes   one process
@@ -17,7 +17,8 @@
 
 from __future__ import annotations
 
-from translucid.data.prepare.config import Inputs, PrepareConfig
+from translucid.data.config import PrepareConfig
+from translucid.data.prepare.config import Inputs
 from translucid.data.prepare.pipeline import CHUNK_PAIRS, Prepared, prepare, prepare_corpora
 
 __all__ = ["CHUNK_PAIRS", "Inputs", "PrepareConfig", "Prepared", "prepare", "prepare_corpora"]

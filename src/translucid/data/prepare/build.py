@@ -11,6 +11,7 @@ import numpy as np
 
 from translucid.data.batches import Batches, iterate_blocks, load_examples, longest_example
 from translucid.data.cleaning import REASON_TITLES, Cleaner, Reason
+from translucid.data.config import PrepareConfig
 from translucid.data.download import compute_sha256
 from translucid.data.manifest import (
     VERSION,
@@ -21,7 +22,7 @@ from translucid.data.manifest import (
     TokenizerEntry,
 )
 from translucid.data.prepare.clean import CleanedCorpora, clean_corpora
-from translucid.data.prepare.config import Inputs, PrepareConfig, stamp_files
+from translucid.data.prepare.config import Inputs, stamp_files
 from translucid.data.prepare.placeholders import learn_lexicon
 from translucid.data.prepare.report import PairTallies, Results, build_report, list_paths
 from translucid.data.prepare.selection import (

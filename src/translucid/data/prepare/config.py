@@ -1,4 +1,4 @@
-"""Settings and inputs of a preparation, and the record of them that decides what may be reused."""
+"""Inputs of a preparation, and the record of them that decides what may be reused."""
 
 from __future__ import annotations
 
@@ -11,75 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
-
-from pydantic import Field, field_validator
-from pydantic_core import PydanticCustomError
+from typing import Any, TypeAlias
 
 from translucid import __version__
-from translucid.config import Config, Share
 from translucid.data.cleaning import CleaningConfig
+from translucid.data.config import PrepareConfig
 from translucid.data.download import compute_sha256
 from translucid.data.readers import Corpus, find_corpora
 from translucid.errors import DataError, InputError
-from translucid.text.tokenizer import FIRST_PIECE, MAX_VOCAB_SIZE, tokenizer_kinds
 
-Count = Annotated[int, Field(ge=0)]
 _WORK_VERSION = 1  # of the files in the work folder
 _PACKAGES = ("numpy", "sentencepiece", "ftfy", "py3langid")
-
-
-class PrepareConfig(Config):
-    """All settings that decide what the prepared data looks like."""
-
-    tokenizer: str = Field(
-        default="bpe",
-        description="what a token is: bpe, unigram, word, char or a registered kind",
-    )
-    vocab_size: int | None = Field(
-        default=None,
-        ge=FIRST_PIECE + 2,
-        le=MAX_VOCAB_SIZE,
-        description="maximum number of pieces; None: by the size of the data",
-    )
-    split_dev: Count = Field(default=0, description="pairs to hold out from the corpora for dev")
-    split_test: Count = Field(default=0, description="pairs to hold out from the corpora for test")
-    target_pieces_only: bool = Field(
-        default=False, description="let the network write only pieces that occur in target text"
-    )
-    placeholders: Share = Field(
-        default=0.1,
-        description="share of training pairs that get placeholders for what is not translated, "
-        "with bpe or unigram; 0: no placeholders",
-    )
-    capitals: Share = Field(
-        default=0.0,
-        description="share of training pairs that the vocabulary learns in capitals too",
-    )
-    both: bool = Field(
-        default=False, description="train both directions, with a target-language tag"
-    )
-    tags: bool = Field(
-        default=False, description="put a target-language tag before every source sentence"
-    )
-    seed: int = Field(
-        default=0, ge=0, lt=2**63, description="chooses which pairs a split holds out"
-    )
-    batch_tokens: int = Field(
-        default=4096, ge=1, description="batch size of the padding share reported"
-    )
-    cleaning: CleaningConfig = Field(
-        default=CleaningConfig(), description="a switch for every repair and filter"
-    )
-
-    @field_validator("tokenizer")
-    @classmethod
-    def _check_kind(cls, kind: str) -> str:
-        if kind not in tokenizer_kinds():
-            *names, last = map(repr, tokenizer_kinds())
-            expected = f"{', '.join(names)} or {last}"
-            raise PydanticCustomError("literal_error", "unknown kind", {"expected": expected})
-        return kind
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from typing import Any
 
 from translucid.atomic import sync_folder
 from translucid.data.cleaning import Cleaner
+from translucid.data.config import PrepareConfig
 from translucid.data.manifest import MANIFEST, Manifest
 from translucid.data.prepare.build import Build
 from translucid.data.prepare.config import (
     Files,
     Inputs,
-    PrepareConfig,
     check_request,
     describe_job,
     describe_settings,

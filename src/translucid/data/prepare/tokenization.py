@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from translucid.data.cleaning import Reason
+from translucid.data.config import PrepareConfig
 from translucid.data.manifest import Layout
-from translucid.data.prepare.config import PrepareConfig
 from translucid.data.prepare.placeholders import PlaceholderInserter, WordLexicon
 from translucid.data.prepare.report import PairExample, PairTallies
 from translucid.data.prepare.selection import (

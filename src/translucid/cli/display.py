@@ -1,4 +1,4 @@
-"""Show the events of a long job on stderr.
+"""Consoles, tables, progress on stderr, signals and closed pipes.
 
 On a terminal a stage is a bar with speed and time left. Anywhere else (a pipe, a log file, CI) a
 stage is a plain line at its start, one every few seconds, and one at its end. Standard output is
@@ -7,20 +7,27 @@ never touched, because it belongs to results. ``NO_COLOR`` is honoured by rich i
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Protocol
+from types import FrameType, TracebackType
+from typing import IO, Any, Protocol
 
+import typer
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
+from rich.table import Table
 from rich.text import Text
 
 from translucid.events import Emit, Event, Notice, Progress
 
 SECONDS_BETWEEN_LINES = 5.0
+_PLAIN_WIDTH = 120
 
 
 def stderr_console() -> Console:
@@ -31,9 +38,31 @@ def stderr_console() -> Console:
     return console
 
 
+def stdout_console() -> Console:
+    """Return a console on stdout that is plain when stdout is not a terminal."""
+    if sys.stdout.isatty():
+        return Console(highlight=False, markup=False)
+    return Console(highlight=False, markup=False, width=_PLAIN_WIDTH, no_color=True)
+
+
+def build_table(*columns: str) -> Table:
+    """Make a table of names at the left and numbers at the right."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left", overflow="fold")
+    return table
+
+
+def print_whole_table(console: Console, table: Table) -> None:
+    """Print a table whole: a narrow terminal wraps its lines instead of hiding digits."""
+    unbounded = console.options.update_width(10_000)
+    console.width = max(console.width, console.measure(table, options=unbounded).maximum)
+    console.print(table)
+
+
 @contextmanager
-def shown(console: Console) -> Iterator[Emit]:
-    """Give a consumer of events that draws on ``console`` until the block is left."""
+def show_progress(console: Console) -> Iterator[Emit]:
+    """Give a consumer of events that draws on ``console`` until the block ends."""
     display: _Display
     if console.is_terminal:
         display = _Bars(console)
@@ -111,9 +140,9 @@ class _Lines:
 
 
 def describe(event: Progress, seconds: float, before: int = 0) -> str:
-    """Put a stage's state after so many seconds into one plain line.
+    """Describe the state of a stage after some seconds in one plain line.
 
-    What was done before them, by a run that this one goes on with, says nothing of the speed.
+    `before` is what an earlier run had done already, which does not count for the speed.
 
     >>> describe(Progress("encoding", 50_000, 200_000, "pairs"), 5.0)
     'encoding: 50,000 of 200,000 pairs (25 %), 10,000 pairs/s, 0:00:15 left'
@@ -182,7 +211,7 @@ class _Bars:
         self._progress.update(self._tasks[event.stage], completed=event.done, total=event.total)
 
     def _close(self, stage: str) -> None:
-        """End a stage that did not know its total: what it has done is all there is."""
+        """End a stage whose total was not known: it is what has been done."""
         task = self._progress.tasks[self._progress.task_ids.index(self._tasks[stage])]
         if task.total is None:
             self._progress.update(task.id, total=task.completed)
@@ -204,3 +233,49 @@ class _SpeedColumn(ProgressColumn):
         """Return the speed of one stage."""
         speed = task.finished_speed or task.speed
         return Text("" if speed is None else f"{speed:,.0f}/s", style="dim")
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def stop_on_signals(stop: Callable[[], None], *, once: bool) -> Iterator[None]:
+    """Call `stop` at the first Ctrl-C or SIGTERM; a second one interrupts at once.
+
+    With `once` a second one does nothing: under torchrun a Ctrl-C reaches a process twice, from the
+    terminal and from torchrun, which itself ends processes that take too long.
+    """
+
+    def first(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        signal.signal(signal.SIGINT, signal.SIG_IGN if once else signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN if once else signal.SIG_DFL)
+        stop()
+
+    before = {number: signal.signal(number, first) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+CLOSED_PIPE = 141  # 128 + SIGPIPE: what a shell says of other programs that end so
+
+
+@contextmanager
+def exit_on_closed_pipe() -> Iterator[None]:
+    """Exit silently, with the usual code, if the block writes to a closed pipe (``| head``)."""
+    try:
+        yield
+    except BrokenPipeError:
+        for stream in (sys.stdout, sys.stderr):
+            discard_buffer(stream)
+        raise typer.Exit(CLOSED_PIPE) from None
+
+
+def discard_buffer(stream: IO[Any]) -> None:
+    """Send what is still in the buffer to nowhere, or closing the stream would fail again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

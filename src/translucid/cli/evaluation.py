@@ -1,36 +1,126 @@
-"""Scores and comparisons as tables that people can read, on standard output."""
+"""What ``translucid evaluate`` and ``translucid compare`` share: options, and tables of scores."""
 
 from __future__ import annotations
 
+import shlex
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
+import typer
+
+from translucid.cli.options import spell_option
+from translucid.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from translucid.data.shards import PreparedData
+    from translucid.decoding.settings import SearchConfig
     from translucid.evaluation.compare import Comparison, MetricComparison, SystemScore
     from translucid.evaluation.evaluate import Evaluation
     from translucid.evaluation.metrics import MetricScore
+    from translucid.translator import Reranker
 
-_PLAIN_WIDTH = 120
+# Test sets are translated by greedy, beam or minimum-risk search.
+SEARCH_SETTINGS = (
+    "method",
+    "beam",
+    "length_penalty",
+    "length_form",
+    "coverage_penalty",
+    "max_length",
+)
+Source = Annotated[
+    Path | None,
+    typer.Option(
+        "--src", metavar="FILE", help="Source sentences, one per line; plain, .gz or .xz."
+    ),
+]
+Reference = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--ref", metavar="FILE", help="Their references, one per line; may be given several times."
+    ),
+]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DATA",
+        help="Folder of `translucid prepare`: its test set, if --src is not given, and (evaluate) "
+        "how often its training text has each word.",
+    ),
+]
+Split = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Which split of --data: test or dev.  [default: test]"),
+]
+TrainText = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Target side of the training text, to tell rare words."),
+]
+From = Annotated[
+    str | None, typer.Option("--from", metavar="LANG", help="Source language, if not the model's.")
+]
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="LANG", help="Target language, where it is not clear."),
+]
+BleuTokenizer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="BLEU's words: 13a, intl, zh, char, none, ja-mecab or ko-mecab.  "
+        "[default: 13a; zh and char for scripts without spaces]",
+    ),
+]
+Resamples = Annotated[
+    int,
+    typer.Option(metavar="N", min=0, help="Bootstrap resamples of intervals and tests; 0: none."),
+]
+Sentences = Annotated[
+    int,
+    typer.Option(metavar="N", min=0, help="Sentences of each kind in the report and in --json."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON to stdout instead of tables.")]
+
+
+def open_folder(data: Path | None) -> PreparedData | None:
+    """Open prepared data, if any was named."""
+    from translucid.data.shards import open_data
+
+    return None if data is None else open_data(data)
+
+
+def refuse_search(given: Mapping[str, Any], reranker: Reranker | None) -> None:
+    """Refuse options of the search where no model translates."""
+    names = [*map(spell_option, given), *(["--rerank"] if reranker else [])]
+    if names:
+        raise InputError(f"{', '.join(names)}: the translations are there already; leave it out")
+
+
+def name_search(search: SearchConfig, default: SearchConfig) -> str:
+    """Return a name for a search that has everything in it that is not usual."""
+    name = f"{search.method}{search.beam}" if search.method == "beam" else search.method
+    beam = {"beam": search.beam} if search.method == "beam" else {}
+    usual = default.override({"method": search.method, **beam})
+    changed = [
+        f"{key.replace('_', '-')}{value}"
+        for key, value in search.model_dump().items()
+        if value != getattr(usual, key)
+    ]
+    return "-".join([name, *changed])
+
+
+def add_command(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of results with the command that made them."""
+    command = shlex.join(["translucid", *sys.argv[1:]])
+    return {"made": settings["made"], "command": command, **settings}
+
+
 _SHOWN = 3  # sentences
-
-
-def stdout_console() -> Console:
-    """Return a console on stdout that is plain when stdout is not a terminal."""
-    if sys.stdout.isatty():
-        return Console(highlight=False, markup=False)
-    return Console(highlight=False, markup=False, width=_PLAIN_WIDTH, no_color=True)
-
-
-def _table(*columns: str) -> Table:
-    """Make a table of names at the left and numbers at the right."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left", overflow="fold")
-    return table
 
 
 def _number(value: float | None, places: int = 2) -> str:
@@ -61,7 +151,9 @@ def print_evaluation(console: Console, found: Evaluation) -> None:
 
 
 def _scores(found: Evaluation) -> Table:
-    table = _table("metric", "score", "95 % interval", "better is")
+    from translucid.cli.display import build_table
+
+    table = build_table("metric", "score", "95 % interval", "better is")
     for score in found.scores:
         better = "higher" if score.higher_is_better else "lower"
         table.add_row(score.name, _number(score.score), _interval(score.mean, score.margin), better)
@@ -76,7 +168,9 @@ def _scores(found: Evaluation) -> Table:
 
 
 def _by_length(found: Evaluation) -> Table:
-    table = _table("words of the source", "sentences", "BLEU", "chrF2", "length ratio")
+    from translucid.cli.display import build_table
+
+    table = build_table("words of the source", "sentences", "BLEU", "chrF2", "length ratio")
     for group in found.by_length:
         table.add_row(
             group.label,
@@ -89,7 +183,9 @@ def _by_length(found: Evaluation) -> Table:
 
 
 def _by_frequency(found: Evaluation) -> Table:
-    table = _table(
+    from translucid.cli.display import build_table
+
+    table = build_table(
         f"times seen in {found.frequency_origin}", "in references", "recall", "precision", "F1"
     )
     for group in found.by_frequency:
@@ -137,7 +233,9 @@ def print_comparison(console: Console, found: Comparison) -> None:
 
 
 def _tests(metric: MetricComparison) -> Table:
-    table = _table(
+    from translucid.cli.display import build_table
+
+    table = build_table(
         "system", metric.metric, "95 % interval", "difference", "p, bootstrap", "p, randomisation"
     )
     baseline = metric.systems[0]
@@ -164,9 +262,10 @@ def _p_values(one: SystemScore, baseline: SystemScore) -> tuple[str, str]:
 
 
 def _wins(found: Comparison) -> Table:
+    from translucid.cli.display import build_table
     from translucid.evaluation.compare import WINS
 
-    table = _table(
+    table = build_table(
         f"sentences, against {found.systems[0]}", "better", "worse", "alike", "the same text"
     )
     for place, name in enumerate(found.systems):
