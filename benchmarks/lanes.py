@@ -16,7 +16,7 @@ LOOKED_EVERY = 0.2  # seconds
 
 
 def lanes(cores: int, *, at_most: int) -> list[list[int]]:
-    """Cut the cores that this process may use into lanes of so many."""
+    """Cut the cores that this process may use into lanes of this many."""
     known = sorted(os.sched_getaffinity(0))[: Machine().cores()]
     if not 1 <= cores <= len(known):
         raise SystemExit(f"--cores {cores}: there are 1 to {len(known)} to choose")

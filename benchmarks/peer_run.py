@@ -71,7 +71,7 @@ class PeerRun:
         sampling = None
         if strength or typed:
             writer = self.tokenizer.within(self.data.manifest.tokenizer.sizes[1])
-            sampling = Sampling(self.tokenizer, writer, strength, typed, batches.max_tokens)
+            sampling = Sampling(self.tokenizer, writer, strength, batches.max_tokens, typed=typed)
         return Loader(batches, sampling, ahead=4, pin=False)
 
     def train(self, until: float) -> None:

@@ -4,11 +4,11 @@
 
 Servers are real ones (`translucid serve`), each in a process of its own, and take turns: three
 rounds of 1, 8 and 32 clients that ask for one text at a time, of mixed lengths. The baselines
-decode one sentence at a time: with a thread a sentence, and with all threads on one sentence.
+decode one sentence at a time: with a thread per sentence, and with all threads on one sentence.
 "processor ms" is what all threads of the server compute for a request; other programs that run on
 the machine change it less than the rest.
 
-Then, on the micro-batching server alone: its memory over so many requests; half of the clients go
+Then, on the micro-batching server alone: its memory over many requests; half of the clients go
 away in the middle of their requests, while the answers of the others are compared with those given
 one by one; and SIGTERM under load, after which every request it had accepted must be answered.
 
@@ -39,7 +39,6 @@ from typing import IO, Any
 
 import torch
 from load_clients import GONE, Answer, Client, Tally, Target, ask_all, load
-from translucid.data.readers.lesson import lesson_pairs
 
 from translucid.checkpoint.model_directory import (
     CARD,
@@ -48,6 +47,7 @@ from translucid.checkpoint.model_directory import (
     named_weights,
     write_model,
 )
+from translucid.data.readers.built_in import lesson_pairs
 from translucid.model import Transformer
 from translucid.presets import find_preset
 from translucid.text.tokenizer import train_tokenizer

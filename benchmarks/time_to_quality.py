@@ -10,7 +10,7 @@
                            that the recipe asks for, which a plain loop has not
     MarianMTModel          a plain PyTorch loop over it with the recipe of the published score
                            (4+4 layers, post-norm, Adam, dropout .3, learning rate .005 after 2,000
-                           steps of warm-up, 8,192 tokens a step), validated as it is and as a
+                           steps of warm-up, 8,192 tokens per step), validated as it is and as a
                            moving average. It is made for 8,000 steps on GPUs: in an hour of two
                            cores its learning rate is still rising
 

@@ -4,7 +4,7 @@
     .venv/bin/python benchmarks/train_speed.py --data FOLDER --preset tiny --changes
 
 FOLDER is prepared data (`translucid prepare`). Both sides train networks of the same sizes, 4,096
-tokens a side in a step, with Adam in float32 and two threads. Ours cuts a step into a micro-batch
+tokens per side in a step, with Adam in float32 and two threads. Ours cuts a step into a micro-batch
 for each thread; the peer computes it at once. Each lives in a process of its own, so that its peak
 memory can be told; the processes take turns, five rounds, and the median of the rounds counts. The
 machine's own matrix-product peak is measured beside them in every round.

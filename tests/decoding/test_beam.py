@@ -460,7 +460,7 @@ class NoNumbers(TableStepper):
 def test_log_probs_that_are_no_numbers_end_the_search(columns: slice) -> None:
     """As nothing compares with them, it would go on for ever."""
     tables = [random_table(1, 6)]
-    with pytest.raises(TranslucidError, match="log P that is no number"):
+    with pytest.raises(TranslucidError, match="log P that is not a number"):
         beam_search(
             lambda copies: NoNumbers(tables, copies, columns), job_of([6]), config(beam=2), None
         )

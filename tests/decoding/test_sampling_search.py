@@ -303,7 +303,7 @@ def test_without_keys_the_place_in_the_batch_is_the_key() -> None:
     tables = [random_table(number, 9) for number in range(3)]
     assert drawn(tables, 6, seed=4) == drawn(tables, 6, keys=(0, 1, 2), seed=4)
     assert drawn(tables, 6, seed=4) != drawn(tables, 6, keys=(5, 6, 7), seed=4)
-    with pytest.raises(InputError, match="2 keys for 3 sources: give one a source"):
+    with pytest.raises(InputError, match="2 keys for 3 sources: give one per source"):
         drawn(tables, 6, keys=(1, 2))
 
 

@@ -144,7 +144,7 @@ def _tail(data: bytes) -> bytes:
         b"\x08\x01",  # a field that should be a message is a number
         b"\x0a\x02\x08\x01",  # a piece whose text is a number
         b"\x0a\x02\x10\x01",  # a score that is no float
-        b"\x0a\x05\x1d\0\0\0\0",  # a type that is no number
+        b"\x0a\x05\x1d\0\0\0\0",  # a type that is not a number
         b"\xff" * 11,  # a number that does not end
     ],
 )

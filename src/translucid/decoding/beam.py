@@ -302,7 +302,7 @@ class BeamSearch:
         """Tell which sources have nothing under way, or nothing that could change the result."""
         best_B = beam.totals_BW.amax(dim=1)
         if best_B.isnan().any():
-            raise TranslucidError("a network gives log P that is no number: it is damaged")
+            raise TranslucidError("a network gives log P that is not a number: it is damaged")
         certain_B = cannot_be_beaten(
             best_B, self._to_beat_B[beam.sources_B], self._longest_B[beam.sources_B]
         )

@@ -99,7 +99,7 @@ class Forbidden:
 
 @dataclass(frozen=True)
 class MinimumLength:
-    """The end symbol does not come before so many tokens."""
+    """The end symbol does not come before this many tokens."""
 
     length: int
     end: int

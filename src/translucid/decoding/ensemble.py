@@ -59,7 +59,7 @@ def log_mean(all_log_probs: Sequence[Tensor]) -> Tensor:
     highest_NV = first_NV
     for log_probs_NV in others:
         highest_NV = torch.maximum(highest_NV, log_probs_NV)
-    finite_NV = highest_NV.nan_to_num(neginf=0.0)  # −∞ − −∞ is no number
+    finite_NV = highest_NV.nan_to_num(neginf=0.0)  # −∞ − −∞ is not a number
     mean_NV = sum((log_probs_NV - finite_NV).exp() for log_probs_NV in all_log_probs)
     assert isinstance(mean_NV, Tensor)
     return mean_NV.div_(len(all_log_probs)).log_().add_(finite_NV).clamp_(max=0)

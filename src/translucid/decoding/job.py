@@ -93,9 +93,10 @@ def _faults(job: Job) -> Iterator[str]:
         *([("tokens wanted once", job.once.wanted)] if job.once else []),
     ):
         if len(values) != job.sources:
-            yield f"{len(values)} {name} for {job.sources} sources: give one a source, if empty"
+            given = f"{len(values)} {name} for {job.sources} sources"
+            yield f"{given}: give one per source, even if empty"
     if job.keys and len(job.keys) != job.sources:
-        yield f"{len(job.keys)} keys for {job.sources} sources: give one a source, or none at all"
+        yield f"{len(job.keys)} keys for {job.sources} sources: give one per source, or none at all"
     if job.end in job.forbidden:
         yield f"the end symbol {job.end} is among the forbidden tokens {job.forbidden}"
     limits = limits_B.tolist()

@@ -40,7 +40,7 @@ def frames_of(
     """Yield the frames of checkpoints (step, translator), the newest first.
 
     A checkpoint is needed only until its frame is there, so they can be loaded one after another.
-    `max_bytes` bounds the trace of a frame; `emit` is told of every step of a search.
+    `max_bytes` bounds the trace of a frame; `emit` gets every step of a search.
     """
     how = partial(explain, level="light", target=target, max_bytes=max_bytes, emit=emit)
     newest: Trace | None = None
@@ -52,7 +52,7 @@ def frames_of(
 
 
 def evenly_chosen(steps: Sequence[int], most: int) -> list[int]:
-    """Return at most so many of the steps, evenly spread, the first and the last among them."""
+    """Return at most this many of the steps, evenly spread, the first and the last among them."""
     if len(steps) <= most:
         return list(steps)
     if most == 1:

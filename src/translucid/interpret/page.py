@@ -90,7 +90,7 @@ def saved_page(
     With the `translator` that made the trace (its `without` heads already switched off) the page
     has both lenses, the whole vocabulary, and the other search beside: greedy beside a beam.
     `target` is the language of the translation. `address` is the part of the page's address after
-    `#`, where it opens. `emit` is told of every step of the lenses and the other search.
+    `#`, where it opens. `emit` gets every step of the lenses and the other search.
     """
     tensors, left_out = _chosen_tensors(trace, () if run is None else run.frames)
     body = trace_json(trace, key=None, target=target, without=without)

@@ -247,7 +247,7 @@ async def _translate(
 
 
 def _search(default: SearchConfig, alternatives: int, most: int) -> SearchConfig:
-    """Return a search that finds so many alternatives, with a beam of `most` at most."""
+    """Return a search that finds this many alternatives, with a beam of `most` at most."""
     if not alternatives:
         return default
     beam = max(default.beam, alternatives + 1, min(most, _ALTERNATIVE_BEAM))

@@ -247,7 +247,7 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
 
 
 def invalid_fields(faults: Sequence[Fault], *, left_out: int = 0) -> Problem:
-    """Return the problem of a request with these faults, and so many more that are not told."""
+    """Return the problem of a request with these faults, and this many more that are not listed."""
     total = len(faults) + left_out
     count = "1 field" if total == 1 else f"{total:,} fields"
     each = "; ".join(f"{fault.where}: {fault.problem}" for fault in faults)

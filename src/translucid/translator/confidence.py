@@ -85,7 +85,7 @@ class Calibration(Config):
 
 
 def features(candidate: Candidate, source_tokens: int) -> tuple[float, ...]:
-    """Return the numbers that FEATURES names, for a source of so many tokens."""
+    """Return the numbers that FEATURES names, for a source of this many tokens."""
     log_probs = [max(_LOWEST, value) for value in candidate.log_probs]
     count = len(log_probs)
     ratio = math.log(count / (source_tokens + 1))

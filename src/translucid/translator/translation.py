@@ -27,7 +27,7 @@ class Alignment:
 
     `source_tokens` are what the network read: the tag of the target language, if it has tags, and
     the end symbol `</s>` are among them, for it looks at those too. Parts that were translated by
-    themselves could not look at each other: `blocks` has one a part.
+    themselves could not look at each other: `blocks` has one per segment.
 
     `links` is hard and of words as spaces divide them: pairs (source word, target word) from 0,
     for each target word its best source word. Where a script has no spaces, a token is a word.

@@ -46,7 +46,7 @@ class Area:
 
 
 def ticks(low: float, high: float, most: int) -> list[float]:
-    """Return round numbers that span `low` to `high`, about so many at most.
+    """Return round numbers that span `low` to `high`, about this many at most.
 
     >>> ticks(0, 7.2, 5)
     [0.0, 2.0, 4.0, 6.0, 8.0]
