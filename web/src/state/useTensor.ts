@@ -17,8 +17,10 @@ export function useTensor(
 ): Tensor | undefined {
   const [, redraw] = useState(0);
   const place = at.join(",");
+  const drawn = trace && name !== null ? tensorNow(trace, name, at) : undefined;
   useEffect(() => {
-    if (!trace || name === null || tensorNow(trace, name, at)) return;
+    // What arrived after this drawing but before this effect still has to be drawn.
+    if (!trace || name === null || drawn) return;
     let wanted = true;
     tensor(trace, name, at).then(
       () => wanted && redraw((count) => count + 1),
@@ -28,7 +30,7 @@ export function useTensor(
       wanted = false;
     };
   }, [trace, name, place, retries.value]);
-  return trace && name !== null ? tensorNow(trace, name, at) : undefined;
+  return drawn;
 }
 
 /** The lenses of a trace; undefined until they are here. */
