@@ -1,11 +1,15 @@
 /** A matrix of numbers as shades, on a canvas. */
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Palette, palette } from "./colours.ts";
-import { type Cell, cellAt, type Layout, layout, moved } from "./matrixLayout.ts";
 import {
+  type Cell,
   type Cells,
+  cellAt,
   LABEL_FONT,
+  type Layout,
   type Look,
+  layout,
+  moved,
   paintCells,
   paintLabels,
   paintMarks,
@@ -13,7 +17,7 @@ import {
   readCells,
   resize,
 } from "./matrixPaint.ts";
-import { printed } from "./numbers.ts";
+import { printed } from "./Number.tsx";
 
 /** What Matrix needs. */
 export interface MatrixProps {

@@ -1,8 +1,17 @@
 import { describe, expect, test } from "vitest";
 import python from "../../../src/translucid/interpret/figures/colours.py?raw";
 import sheet from "../style/base.css?raw";
-import { contrast, DARK, diverging, heat, inkOn, LEVELS, LIGHT, levelOf } from "./colours.ts";
-import { luminance } from "./oklab.ts";
+import {
+  contrast,
+  DARK,
+  diverging,
+  heat,
+  inkOn,
+  LEVELS,
+  LIGHT,
+  levelOf,
+  luminance,
+} from "./colours.ts";
 
 const NAMES = ["ground", "ink", "muted", "line", "panel", "accent", "good", "masked"] as const;
 const PALETTES = { LIGHT, DARK };

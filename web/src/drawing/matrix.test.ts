@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { cellAt, layout, moved } from "./matrixLayout.ts";
-import { readCells } from "./matrixPaint.ts";
+import { cellAt, layout, moved, readCells } from "./matrixPaint.ts";
 
 const SIZES = [1, 2, 7, 60, 200];
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Step } from "../api/types.ts";
 import { PANEL_KEYS } from "../state/address.ts";
-import { forcedPieces } from "./Changes.tsx";
-import { directionName, langOf, languageName } from "./languages.ts";
+import { directionName, langOf, languageName } from "./Choices.tsx";
+import { forcedPieces } from "./Explore.tsx";
 import { shift } from "./Menu.tsx";
 import { actionOf, type Place } from "./shortcuts.ts";
 

@@ -1,4 +1,4 @@
-/** Light or dark: as the system says, or as the reader has chosen. */
+/** How the page looks and moves: as the system says, or as the reader has chosen. */
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { lasting } from "../api/storage.ts";
 
@@ -31,3 +31,14 @@ export function startTheme(): void {
     lasting.set(KEY, chosenTheme.value);
   });
 }
+
+/* Whether the reader has asked for less motion. */
+
+const motionQuery = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)");
+
+/** True: nothing glides; values jump. */
+export const reducedMotion = signal(motionQuery?.matches ?? false);
+
+motionQuery?.addEventListener("change", (event) => {
+  reducedMotion.value = event.matches;
+});

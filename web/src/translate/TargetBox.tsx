@@ -1,8 +1,8 @@
 /** The translation: firm as far as it is certain, its words tied to those of the source. */
 import { useState } from "preact/hooks";
 import type { Flags, Translation } from "../api/types.ts";
+import { copyText } from "../drawing/files.ts";
 import { Num } from "../drawing/Number.tsx";
-import { copyText } from "../frame/clipboard.ts";
 import { say } from "../state/notices.ts";
 import { address, link, newText, retry } from "../state/store.ts";
 import { doubtOf, finished, partial, pointed } from "./translation.ts";

@@ -2,11 +2,8 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { asProblem } from "../api/client.ts";
 import type { Translation } from "../api/types.ts";
-import { Num } from "../drawing/Number.tsx";
-import { counted } from "../drawing/numbers.ts";
-import { DirectionChoice } from "../frame/DirectionChoice.tsx";
-import { langOf, languageName } from "../frame/languages.ts";
-import { SearchChoice } from "../frame/SearchChoice.tsx";
+import { counted, Num } from "../drawing/Number.tsx";
+import { DirectionChoice, langOf, languageName, SearchChoice } from "../frame/Choices.tsx";
 import { say, tell } from "../state/notices.ts";
 import { sourcesOf, targetOf } from "../state/requests.ts";
 import { address, go, model, newText, write } from "../state/store.ts";

@@ -9,8 +9,7 @@ import type {
   StreamRequest,
   Translation,
 } from "../api/types.ts";
-import type { Loaded } from "../state/follow.ts";
-import { follow } from "../state/follow.ts";
+import { follow, type Loaded } from "../state/follow.ts";
 import { streamRequest } from "../state/requests.ts";
 import { address, models, retries } from "../state/store.ts";
 import type { Word } from "./words.ts";

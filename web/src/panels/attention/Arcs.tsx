@@ -1,14 +1,16 @@
 /** One head as lines between tokens: on a canvas, with the tokens as buttons above it. */
+
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Tensor } from "../../api/tensors.ts";
 import { palette } from "../../drawing/colours.ts";
 import { LABEL_FONT } from "../../drawing/matrixPaint.ts";
+import { clampIndex } from "../../state/address.ts";
 import { step } from "../../state/player.ts";
 import { highlight } from "../../state/store.ts";
 import { curvesOf, paintCurves, type Row, type Stage, stageOf, TOKEN_HEIGHT } from "./curves.ts";
+import { marked } from "./inView.ts";
 import { labels, type Sentences, type Stream } from "./tokens.ts";
-import { marked, within } from "./view.ts";
 
 export interface ArcsProps {
   sentences: Sentences;
@@ -135,7 +137,7 @@ function TokenButtons(props: TokenButtonsProps) {
     ];
     if (to === undefined) return;
     event.preventDefault();
-    list.current?.querySelectorAll("button")[within(to, names.length)]?.focus();
+    list.current?.querySelectorAll("button")[clampIndex(to, names.length)]?.focus();
   };
   return (
     <ul class="attention-tokens" ref={list} aria-label={props.label} data-own-keys>

@@ -3,15 +3,13 @@ import { useMemo } from "preact/hooks";
 import { type Tensor, value } from "../../api/tensors.ts";
 import { Bars } from "../../drawing/Bars.tsx";
 import { Matrix } from "../../drawing/Matrix.tsx";
-import { Num } from "../../drawing/Number.tsx";
-import { printed } from "../../drawing/numbers.ts";
+import { Num, printed } from "../../drawing/Number.tsx";
 import { step } from "../../state/player.ts";
 import { go, highlight } from "../../state/store.ts";
 import { Arcs } from "./Arcs.tsx";
-import { pointed, query, shape, stretched } from "./inView.ts";
+import { marked, pointed, query, rowInView, shape, stretched } from "./inView.ts";
 import { largest, type Reading as Read, readColumn, readRow, told } from "./reading.ts";
 import { isMasked, labels, type Sentences } from "./tokens.ts";
-import { marked, rowInView } from "./view.ts";
 import { rowInWords, WHY_HIDDEN } from "./words.ts";
 
 /** Matrices of more columns than this have no room for numbers in their cells. */

@@ -4,20 +4,18 @@ import { attentionName, part, type Tensor } from "../../api/tensors.ts";
 import type { HeadId, HeadRole, Trace } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
-import { Num } from "../../drawing/Number.tsx";
-import { printed } from "../../drawing/numbers.ts";
+import { Num, printed } from "../../drawing/Number.tsx";
 import { Segmented } from "../../drawing/Segmented.tsx";
 import { matrixPicture, type Picture } from "../../drawing/svg.ts";
-import { address, go, link } from "../../state/store.ts";
+import { address, go, link, setExtra } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
 import { measuredStage } from "./Arcs.tsx";
 import { curvesOf, FAINTEST } from "./curves.ts";
-import { type Drawn, drawn, hiding, setExtra, shape, stretched } from "./inView.ts";
+import { type Drawn, drawn, hiding, rowInView, shape, stretched } from "./inView.ts";
 import { Large } from "./Large.tsx";
 import { arcsPicture, weightsTable } from "./pictures.ts";
 import { largest, shareOn } from "./reading.ts";
 import { isMasked, isText, labels, type Sentences } from "./tokens.ts";
-import { rowInView } from "./view.ts";
 import {
   kindInWords,
   largestShare,

@@ -7,9 +7,9 @@
 import type { Tensor } from "../../api/tensors.ts";
 import type { Palette } from "../../drawing/colours.ts";
 import { LABEL_FONT } from "../../drawing/matrixPaint.ts";
-import { printed } from "../../drawing/numbers.ts";
+import { printed } from "../../drawing/Number.tsx";
+import type { Marked } from "./inView.ts";
 import { isMasked, type Sentences } from "./tokens.ts";
-import type { Marked } from "./view.ts";
 
 /** Weights below this are not drawn, or the picture would be a carpet. */
 export const FAINTEST = 0.02;

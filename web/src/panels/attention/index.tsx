@@ -8,11 +8,10 @@ import { Segmented } from "../../drawing/Segmented.tsx";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { go } from "../../state/store.ts";
 import { HeadGrid } from "./HeadGrid.tsx";
-import { head, layer, pointed, side, stretched, useLayers } from "./inView.ts";
+import { head, headInView, layer, pointed, side, stretched, useLayers } from "./inView.ts";
 import { OneHead } from "./OneHead.tsx";
 import { headsPicture, headsTable } from "./pictures.ts";
 import { ATTENTIONS, type Sentences, sentencesOf } from "./tokens.ts";
-import { headInView } from "./view.ts";
 import { EXPLAINED, marksOf, roleInWords } from "./words.ts";
 import "./attention.css";
 

@@ -63,11 +63,6 @@ export function isMasked(side: Side, row: number, column: number): boolean {
   return side === "decoder" && column > row;
 }
 
-/** Return how many layers have this attention. */
-export function layersOf(trace: Pick<Trace, "model">, side: Side): number {
-  return side === "encoder" ? trace.model.encoder_layers : trace.model.decoder_layers;
-}
-
 /**
  * Return how tokens are labelled: words as they are, what continues a word after a dot.
  *

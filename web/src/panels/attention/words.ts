@@ -2,9 +2,8 @@
 import type { HeadId, HeadRole, HeadStatistics, Side, TokenKind, Trace } from "../../api/types.ts";
 import { plain } from "../../drawing/pieces.ts";
 import { sameHead } from "../lens/headList.ts";
-import type { Drawn } from "./inView.ts";
+import { alignsWords, type Drawn } from "./inView.ts";
 import { ATTENTIONS, type Sentences } from "./tokens.ts";
-import { alignsWords } from "./view.ts";
 
 /** What one sees in each attention, in a sentence. */
 export const EXPLAINED: Record<Side, string> = {

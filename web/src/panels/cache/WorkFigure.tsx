@@ -4,9 +4,9 @@ import type { Trace } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Lines, type LinesProps, linesPicture } from "../../drawing/Lines.tsx";
+import { Whole } from "../../drawing/Number.tsx";
 import { jump } from "../../state/player.ts";
 import { accountStep, accountTable, running } from "./account.ts";
-import { Whole } from "./Whole.tsx";
 
 /** The two curves, and the numbers of the present step. */
 export function WorkFigure({ trace, step }: { trace: Trace; step: number }) {

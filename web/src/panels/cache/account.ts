@@ -1,7 +1,7 @@
 /** Sums and comparisons over what the cache did, from the numbers of the trace. */
 
 import type { CacheUsage } from "../../api/types.ts";
-import { counted } from "../../drawing/numbers.ts";
+import { counted } from "../../drawing/Number.tsx";
 
 /** Everything up to and including one step. */
 export interface SoFar {

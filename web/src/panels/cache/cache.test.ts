@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { CacheUsage, SearchTree } from "../../api/types.ts";
 import { accountStep, accountTable, factor, inBytes, running } from "./account.ts";
-import { rowsAt, singleRow } from "./rows.ts";
-import { runs, triangle } from "./triangle.ts";
+import { rowsAt, singleRow } from "./RowsFigure.tsx";
+import { runs, triangle } from "./TriangleFigure.tsx";
 
 /** An account of so many steps with so many rows; numbers are made up but consistent. */
 function account(steps: number, rows: number): CacheUsage {

@@ -2,13 +2,12 @@
 
 import type { ComponentChildren } from "preact";
 import type { Trace } from "../../api/types.ts";
-import { Num } from "../../drawing/Number.tsx";
+import { Num, Whole } from "../../drawing/Number.tsx";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { step } from "../../state/player.ts";
 import { accountStep, factor, inBytes, running } from "./account.ts";
 import { RowsFigure } from "./RowsFigure.tsx";
 import { TriangleFigure } from "./TriangleFigure.tsx";
-import { Whole } from "./Whole.tsx";
 import { WorkFigure } from "./WorkFigure.tsx";
 import "./cache.css";
 

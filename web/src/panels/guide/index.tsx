@@ -2,7 +2,7 @@
 import { TraceProblem } from "../../frame/PanelFrame.tsx";
 import { address } from "../../state/store.ts";
 import "./guide.css";
-import { startTour } from "./onTour.ts";
+import { startTour } from "./TourCard.tsx";
 import { TOUR } from "./tour.ts";
 
 export default function GuidePanel() {

@@ -1,5 +1,7 @@
 /** The heads of a network, and lists of those that are switched off; every function is pure. */
+
 import type { HeadId, ModelConfig, Side } from "../../api/types.ts";
+import { clampIndex } from "../../state/address.ts";
 
 /** The three attentions in the order of the paper's section 3.2.3, with their names for people. */
 export const SIDES: { side: Side; title: string; short: string }[] = [
@@ -8,8 +10,11 @@ export const SIDES: { side: Side; title: string; short: string }[] = [
   { side: "cross", title: "Cross-attention, decoder to source", short: "cross" },
 ];
 
-/** Return how many layers have this attention. */
-export function layersOf(config: ModelConfig, side: Side): number {
+/** Count the layers that have this attention. */
+export function countLayers(
+  config: Pick<ModelConfig, "encoder_layers" | "decoder_layers">,
+  side: Side,
+): number {
   return side === "encoder" ? config.encoder_layers : config.decoder_layers;
 }
 
@@ -21,7 +26,7 @@ export function headsOfLayer(config: ModelConfig, side: Side, layer: number): He
 /** Return all heads of a network: encoder, decoder, cross, each from its first layer on. */
 export function allHeads(config: ModelConfig): HeadId[] {
   return SIDES.flatMap(({ side }) =>
-    Array.from({ length: layersOf(config, side) }, (_, layer) =>
+    Array.from({ length: countLayers(config, side) }, (_, layer) =>
       headsOfLayer(config, side, layer),
     ).flat(),
   );
@@ -91,10 +96,5 @@ export function moved(from: Place, key: string, rows: number, columns: number): 
     Home: { row: from.row, column: 0 },
     End: { row: from.row, column: columns - 1 },
   }[key];
-  return to ? { row: within(to.row, rows), column: within(to.column, columns) } : null;
-}
-
-/** Return the nearest of 0 … count − 1. */
-export function within(value: number, count: number): number {
-  return Math.max(0, Math.min(value, count - 1));
+  return to ? { row: clampIndex(to.row, rows), column: clampIndex(to.column, columns) } : null;
 }

@@ -1,4 +1,5 @@
 /** Lens and heads: what layers would say by themselves, and what heads are good for. */
+
 import { saved } from "../../api/saved.ts";
 import type { Lens, LensCell, Trace } from "../../api/types.ts";
 import { Bars } from "../../drawing/Bars.tsx";
@@ -9,21 +10,22 @@ import { Marked, Num } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { NeedsServer } from "../../frame/Saved.tsx";
+import { clampIndex } from "../../state/address.ts";
 import { jump, step } from "../../state/player.ts";
-import { address, go } from "../../state/store.ts";
+import { address, setExtra } from "../../state/store.ts";
 import { useLens } from "../../state/useTensor.ts";
 import { HeadSwitches } from "./HeadSwitches.tsx";
-import { type Place, within } from "./headList.ts";
-import { LensGrid } from "./LensGrid.tsx";
-import { lensPicture } from "./pictures.ts";
+import type { Place } from "./headList.ts";
 import {
   COLUMNS,
   decoderRows,
+  LensGrid,
   logitRows,
   type ReadingRow,
   readingTable,
   settledCounts,
-} from "./readings.ts";
+} from "./LensGrid.tsx";
+import { lensPicture } from "./pictures.ts";
 import "./lens.css";
 
 export default function LensPanel() {
@@ -117,10 +119,10 @@ interface ReadingProps {
 function Reading({ name, title, trace, rows, mark, caption, children }: ReadingProps) {
   const written = trace.steps.map(({ token }) => token.piece);
   const asked = address.value.extra[mark];
-  const row = within(asked === undefined ? rows.length - 2 : Number(asked) || 0, rows.length);
-  const chosen = { row, column: within(step.value, written.length) };
+  const row = clampIndex(asked === undefined ? rows.length - 2 : Number(asked) || 0, rows.length);
+  const chosen = { row, column: clampIndex(step.value, written.length) };
   const choose = (place: Place): void => {
-    go({ extra: { ...address.peek().extra, [mark]: String(place.row) } }, { replace: true });
+    setExtra({ [mark]: String(place.row) }, { replace: true });
     jump(place.column);
   };
   return (

@@ -3,12 +3,12 @@
 import type { HeadId, ModelConfig } from "../../api/types.ts";
 import { diverging, heat, inkOn, type Palette } from "../../drawing/colours.ts";
 import type { Table } from "../../drawing/files.ts";
-import { printed } from "../../drawing/numbers.ts";
+import { printed } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
 import { el, hatchPattern, type Picture, picture, rect, text, widthOf } from "../../drawing/svg.ts";
-import { allHeads, headName, includes, layersOf, SIDES } from "./headList.ts";
+import { allHeads, countLayers, headName, includes, SIDES } from "./headList.ts";
 import { byName, type HeadLoss, largest } from "./headLosses.ts";
-import { type ReadingRow, topProbability } from "./readings.ts";
+import { type ReadingRow, topProbability } from "./LensGrid.tsx";
 
 const [TOP, ROW, MARGIN, LEFT] = [64, 44, 12, 128];
 
@@ -102,7 +102,7 @@ export function switchesPicture(
           },
         ),
       ),
-      ...Array.from({ length: layersOf(config, side) }, (_, layer) =>
+      ...Array.from({ length: countLayers(config, side) }, (_, layer) =>
         text(
           SWITCHES_LEFT + place * across - 8,
           SWITCHES_TOP + (layer + 0.5) * HIGH + 3,

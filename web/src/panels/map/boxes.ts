@@ -1,6 +1,6 @@
 /** What each box of the map is called, what flows through it, and where it leads. */
 
-import { counted } from "../../drawing/numbers.ts";
+import { counted } from "../../drawing/Number.tsx";
 import type { Address } from "../../state/address.ts";
 import type { Box } from "./layout.ts";
 import type { Stack } from "./parts.ts";

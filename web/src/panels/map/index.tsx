@@ -11,11 +11,12 @@ import { el, group, type Picture, path, picture, rect, text, widthOf } from "../
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { step } from "../../state/player.ts";
 import { address } from "../../state/store.ts";
+import { countLayers } from "../lens/headList.ts";
 import { about } from "./boxes.ts";
 import { Diagram } from "./Diagram.tsx";
 import { attentionStrip, phases, type State, type StripData, stateOf } from "./flow.ts";
 import { arrowHead, type Box, type Frame, planOf, roundedPath, type Wire } from "./layout.ts";
-import { type Kind, layersOf } from "./parts.ts";
+import type { Kind } from "./parts.ts";
 import { Strip } from "./Strip.tsx";
 import { sizesOf } from "./scene.ts";
 import "./map.css";
@@ -157,7 +158,7 @@ function mapPicture(trace: Trace, step: number, layer: number, colours: Palette)
 
 function framePart(frame: Frame, trace: Trace, colours: Palette): string {
   const { x, y, width, height, stack, layer } = frame;
-  const last = layersOf(trace.model, stack) - 1;
+  const last = countLayers(trace.model, stack) - 1;
   const left = stack === "encoder" ? x + width / 2 + 12 : x + 12;
   return (
     rect(x, y, width, height, { rx: 8, fill: colours.panel, stroke: colours.line }) +

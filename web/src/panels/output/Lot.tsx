@@ -3,13 +3,12 @@
 import { Figure } from "../../drawing/Figure.tsx";
 import { Num } from "../../drawing/Number.tsx";
 import { plain, spoken } from "../../drawing/pieces.ts";
-import { address, go } from "../../state/store.ts";
-import { wholeOf, withExtra } from "./extra.ts";
+import { parseWhole } from "../../state/address.ts";
+import { address, setExtra } from "../../state/store.ts";
 import { lotPicture } from "./pictures.ts";
 import { drawn, type Spread, stretch, uniform } from "./rows.ts";
 import { canForce } from "./Softmax.tsx";
 import type { PieceOf, StepView } from "./view.ts";
-import "./lot.css";
 
 /** Stretches narrower than this share of the line are drawn as one. */
 const NARROW = 0.006;
@@ -32,7 +31,7 @@ export interface Draw {
 
 /** The draw that the address asks for; null: none. */
 export function drawOf(now: Spread, at: number): Draw | null {
-  const seed = wholeOf(address.value.extra.seed, MOST_SEED, -1);
+  const seed = parseWhole(address.value.extra.seed, MOST_SEED, -1);
   if (seed < 0) return null;
   const number = uniform(seed, at);
   return { number, place: drawn(now.shares, number) };
@@ -90,12 +89,11 @@ export function Lot(props: Props) {
 }
 
 function throwWith(seed: number): void {
-  const extra = withExtra(address.value.extra, { seed: String(seed % (MOST_SEED + 1)) });
-  go({ extra }, { replace: true });
+  setExtra({ seed: String(seed % (MOST_SEED + 1)) }, { replace: true });
 }
 
 function Seed({ isDrawn }: { isDrawn: boolean }) {
-  const seed = wholeOf(address.value.extra.seed, MOST_SEED, 0);
+  const seed = parseWhole(address.value.extra.seed, MOST_SEED, 0);
   return (
     <>
       <label for="output-seed">Seed</label>

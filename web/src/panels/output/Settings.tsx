@@ -1,8 +1,7 @@
 /** Temperature, top-k and top-p. */
 
 import { address, go } from "../../state/store.ts";
-import type { Cuts, Spread } from "./rows.ts";
-import { cutsInWords, isChanged, temperatureInWords } from "./rows.ts";
+import { type Cuts, cutsInWords, isChanged, type Spread, temperatureInWords } from "./rows.ts";
 
 interface Props {
   cuts: Cuts;

@@ -2,12 +2,10 @@
 
 import { saved } from "../../api/saved.ts";
 import { Figure } from "../../drawing/Figure.tsx";
-import { Num } from "../../drawing/Number.tsx";
-import { counted } from "../../drawing/numbers.ts";
+import { counted, Num } from "../../drawing/Number.tsx";
 import { isSymbol, plain, spoken } from "../../drawing/pieces.ts";
 import { softmaxPicture } from "./pictures.ts";
-import type { Cuts, Spread } from "./rows.ts";
-import { isChanged, type Rest, type Row, rowAt, rowsOf } from "./rows.ts";
+import { type Cuts, isChanged, type Rest, type Row, rowAt, rowsOf, type Spread } from "./rows.ts";
 import type { PieceOf, StepView } from "./view.ts";
 
 interface Props {

@@ -2,8 +2,7 @@
 
 import type { Step, Trace } from "../../api/types.ts";
 import { Figure } from "../../drawing/Figure.tsx";
-import { Num } from "../../drawing/Number.tsx";
-import { printed } from "../../drawing/numbers.ts";
+import { Num, printed } from "../../drawing/Number.tsx";
 import { plain, spoken } from "../../drawing/pieces.ts";
 import { jump } from "../../state/player.ts";
 import { stripPicture } from "./pictures.ts";

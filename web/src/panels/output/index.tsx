@@ -1,26 +1,36 @@
 /** Panel 5, output: from the decoder's state to the token that is written. */
+
 import { useEffect, useRef, useState } from "preact/hooks";
 import { saved } from "../../api/saved.ts";
 import type { Trace } from "../../api/types.ts";
 import { compareTexts } from "../../drawing/differences.ts";
 import { Figure } from "../../drawing/Figure.tsx";
-import { Marked, Num } from "../../drawing/Number.tsx";
-import { timesAs } from "../../drawing/numbers.ts";
+import { Marked, Num, timesAs } from "../../drawing/Number.tsx";
 import { plain, written } from "../../drawing/pieces.ts";
 import { Needs, PanelFrame } from "../../frame/PanelFrame.tsx";
+import { parseWhole } from "../../state/address.ts";
 import { pause, step } from "../../state/player.ts";
-import { address, baseline, trace as current, go, type Loaded } from "../../state/store.ts";
+import {
+  address,
+  baseline,
+  trace as current,
+  go,
+  type Loaded,
+  setExtra,
+} from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import { wholeOf, withExtra } from "./extra.ts";
 import { drawOf, Lot } from "./Lot.tsx";
-import { barsPath, isTied, type Product, productAt } from "./logit.ts";
 import { logitPicture } from "./pictures.ts";
 import { cutsOf, Settings } from "./Settings.tsx";
 import { Softmax } from "./Softmax.tsx";
 import { StepStrip } from "./StepStrip.tsx";
 import {
+  barsPath,
+  isTied,
   type PieceOf,
+  type Product,
   prefixWith,
+  productAt,
   type StepView,
   usePieces,
   useSpread,
@@ -28,7 +38,6 @@ import {
 } from "./view.ts";
 import { HowSure, WrittenOut } from "./Written.tsx";
 import "./output.css";
-import "./forced.css";
 
 const FEW = 12;
 const MOST = 600;
@@ -92,7 +101,7 @@ function OneStep(props: StepProps) {
   const cuts = cutsOf();
   const now = useSpread(view, cuts);
   const draw = drawOf(now, view.at);
-  const count = wholeOf(address.value.extra.rows, MOST, FEW);
+  const count = parseWhole(address.value.extra.rows, MOST, FEW);
   const more = () => showRows(count + FEW);
   const all = { ...props, cuts, now };
   return (
@@ -108,8 +117,7 @@ function OneStep(props: StepProps) {
 }
 
 function showRows(count: number): void {
-  const extra = withExtra(address.value.extra, { rows: String(Math.min(count, MOST)) });
-  go({ extra }, { replace: true });
+  setExtra({ rows: String(Math.min(count, MOST)) }, { replace: true });
 }
 
 /* What forcing a token changed: the translation before and after, the differences marked. */

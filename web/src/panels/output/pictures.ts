@@ -2,7 +2,7 @@
 
 import type { Trace } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
-import { counted, printed } from "../../drawing/numbers.ts";
+import { counted, printed } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
 import {
   el,
@@ -15,10 +15,8 @@ import {
   rect,
   text,
 } from "../../drawing/svg.ts";
-import { barsPath, type Product } from "./logit.ts";
-import type { Cuts } from "./rows.ts";
-import { isChanged, type Row, type Rows } from "./rows.ts";
-import type { StepView } from "./view.ts";
+import { type Cuts, isChanged, type Row, type Rows } from "./rows.ts";
+import { barsPath, type Product, type StepView } from "./view.ts";
 
 const MARGIN = 16;
 const HEAD = { "font-size": 15, "font-weight": 600 };

@@ -1,5 +1,5 @@
 /** The rows of the table: the most probable tokens, and what all others have together. */
-import { counted } from "../../drawing/numbers.ts";
+import { counted } from "../../drawing/Number.tsx";
 import type { PieceOf, StepView } from "./view.ts";
 
 /** One token of the vocabulary at one step. */

@@ -5,16 +5,26 @@ import { saved } from "../../api/saved.ts";
 import type { SearchTree, Trace } from "../../api/types.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
+import { parseWhole, withExtra } from "../../state/address.ts";
 import { playing, step, steps } from "../../state/player.ts";
 import { hasBeam } from "../../state/requests.ts";
-import { address, go, model, models, retry } from "../../state/store.ts";
-import { wholeOf, withExtra } from "../output/extra.ts";
+import { address, go, model, models, retry, setExtra } from "../../state/store.ts";
 import { AlphaCurve } from "./AlphaCurve.tsx";
 import { Arithmetic, Ends } from "./Arithmetic.tsx";
 import { Compare } from "./Compare.tsx";
-import { chosenNode, type Moment, otherRequest, stepOf, useOther, writtenPath } from "./choice.ts";
 import { layOut } from "./layout.ts";
-import { follow, nodeAt, pathTo, whyStopped } from "./outcome.ts";
+import {
+  chosenNode,
+  follow,
+  type Moment,
+  nodeAt,
+  otherRequest,
+  pathTo,
+  stepOf,
+  useOther,
+  whyStopped,
+  writtenPath,
+} from "./outcome.ts";
 import { treePicture, treeTable } from "./pictures.ts";
 import { TreeView } from "./TreeView.tsx";
 import { resultOf, stepInWords } from "./words.ts";
@@ -110,7 +120,7 @@ function Switch(props: { isGreedy: boolean; wide: boolean; both: boolean }) {
               key={choice}
               type="button"
               aria-pressed={word === choice}
-              onClick={() => go({ extra: withExtra(extra, { tree: choice }) })}
+              onClick={() => setExtra({ tree: choice })}
             >
               {{ beam: wide ? "Beam" : "Samples", greedy: "Greedy", both: "Both" }[choice]}
             </button>
@@ -123,7 +133,7 @@ function Switch(props: { isGreedy: boolean; wide: boolean; both: boolean }) {
           checked={extra.grow === "1"}
           onInput={(event) => {
             const grow = event.currentTarget.checked ? "1" : null;
-            go({ extra: withExtra(extra, { grow }) });
+            setExtra({ grow });
           }}
         />
         Only as far as the present step
@@ -195,7 +205,7 @@ function TreeSection(props: Props) {
 }
 
 function WithTree({ name, title, trace, other, otherName, tree }: Props & { tree: SearchTree }) {
-  const dropped = wholeOf(address.value.extra.dropped, MOST, 0);
+  const dropped = parseWhole(address.value.extra.dropped, MOST, 0);
   const now = { at: step.value + 1, steps: steps.value };
   const chosen = chosenNode(tree, address.value.extra.path ?? "", now);
   const paths = usePaths(tree, other);
@@ -257,7 +267,7 @@ function choosing(tree: SearchTree, node: number): void {
 
 function showDropped(count: number): void {
   const dropped = count === 0 ? null : String(Math.min(count, MOST));
-  go({ extra: withExtra(address.value.extra, { dropped }) }, { replace: true });
+  setExtra({ dropped }, { replace: true });
 }
 
 function Folding({ dropped }: { dropped: number }) {

@@ -3,7 +3,7 @@
 import type { SearchTree, Trace, TreeNode } from "../../api/types.ts";
 import { type Palette, palette } from "../../drawing/colours.ts";
 import type { Table } from "../../drawing/Figure.tsx";
-import { printed } from "../../drawing/numbers.ts";
+import { printed } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
 import { group, type Picture, path, picture, rect, text, widthOf } from "../../drawing/svg.ts";
 import { BOX, curve, type Place, type TreeLayout } from "./layout.ts";

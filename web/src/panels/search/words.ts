@@ -1,7 +1,7 @@
 /** What the panel says of a search, in sentences. */
 
 import type { NodeStatus, SearchTree, Trace } from "../../api/types.ts";
-import { printed, timesAs } from "../../drawing/numbers.ts";
+import { printed, timesAs } from "../../drawing/Number.tsx";
 import { plain, written } from "../../drawing/pieces.ts";
 import { hasBeam } from "../../state/requests.ts";
 import { follow, nodeAt, partingAt, pathTo, type Result, verdict } from "./outcome.ts";

@@ -1,7 +1,7 @@
 /** A vector as a strip of coloured cells: blue below 0, brown above. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { levelOf, palette } from "../../drawing/colours.ts";
-import { printed } from "../../drawing/numbers.ts";
+import { printed } from "../../drawing/Number.tsx";
 
 export interface StripProps {
   vector: ArrayLike<number>;

@@ -1,21 +1,30 @@
 /** One head, six steps: equation 1 with the real numbers of one query (section 3.2.1). */
+
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { attentionName, part } from "../../api/tensors.ts";
 import type { HeadId, Side, Trace } from "../../api/types.ts";
 import { Segmented } from "../../drawing/Segmented.tsx";
 import { TokenRow } from "../../drawing/Tokens.tsx";
 import { Needs, PanelFrame } from "../../frame/PanelFrame.tsx";
+import { clampIndex } from "../../state/address.ts";
 import { step } from "../../state/player.ts";
-import { address, go, highlight, link } from "../../state/store.ts";
+import { address, go, highlight, link, setExtra } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import { head, layer, query, setExtra, side } from "../attention/inView.ts";
-import { ATTENTIONS, labels, layersOf, sentencesOf } from "../attention/tokens.ts";
-import { alignsWords, headInView, rowInView, within } from "../attention/view.ts";
+import {
+  alignsWords,
+  head,
+  headInView,
+  layer,
+  query,
+  rowInView,
+  side,
+} from "../attention/inView.ts";
+import { ATTENTIONS, labels, sentencesOf } from "../attention/tokens.ts";
 import { headName, WHY_HIDDEN } from "../attention/words.ts";
-import { sameHead } from "../lens/headList.ts";
+import { countLayers, sameHead } from "../lens/headList.ts";
 import { Cards } from "./Cards.tsx";
 import { type HeadTensors, type Numbers, numbersOf, reach, strongest } from "./numbers.ts";
-import { SheetFigure } from "./SheetFigure.tsx";
+import { SheetFigure } from "./Sheet.tsx";
 import { Strip } from "./Strip.tsx";
 import { nextStage, STAGES, type Stage, stageOf } from "./stages.ts";
 import "./steps.css";
@@ -89,11 +98,11 @@ function Worked({ trace, id, row, sentences }: WorkedProps) {
     dimension,
     query: asking,
     stage: stageOf(extra.stage),
-    onKey: (key: number) => setExtra({ key: String(key) }, true),
+    onKey: (key: number) => setExtra({ key: String(key) }, { replace: true }),
     onPoint: (key: number | null) => {
       highlight.value = key === null ? null : { stream: sentences.keyStream, index: key };
     },
-    onDimension: (at: number) => setExtra({ dim: String(at) }, true),
+    onDimension: (at: number) => setExtra({ dim: String(at) }, { replace: true }),
   };
   const alone = shared.stage !== null;
   return (
@@ -129,7 +138,7 @@ function Worked({ trace, id, row, sentences }: WorkedProps) {
 }
 
 function numberOr(word: string | undefined, otherwise: number, count: number): number {
-  return word !== undefined && /^\d+$/.test(word) ? within(Number(word), count) : otherwise;
+  return word !== undefined && /^\d+$/.test(word) ? clampIndex(Number(word), count) : otherwise;
 }
 
 function largestPlace({ output }: Numbers): number {
@@ -195,7 +204,7 @@ function HeadPicker({ trace, id }: { trace: Trace; id: HeadId }) {
     value: head,
     name: alignsWords(trace, { ...id, head }) ? `${head} ★` : String(head),
   }));
-  const layers = Array.from({ length: layersOf(trace, id.side) }, (_, value) => ({
+  const layers = Array.from({ length: countLayers(trace.model, id.side) }, (_, value) => ({
     value,
     name: String(value),
   }));
@@ -245,7 +254,7 @@ function Choice({ name, choices, value, onChoose }: ChoiceProps) {
 const PACE = 3000;
 
 function show(stage: Stage | null): void {
-  setExtra({ stage: stage === null ? null : String(stage) }, true);
+  setExtra({ stage: stage === null ? null : String(stage) }, { replace: true });
 }
 
 /** Six buttons, one for all, and Play. */
@@ -278,7 +287,7 @@ function Player({ stage }: { stage: Stage | null }) {
         value={stage === null ? "all" : String(stage)}
         onChoose={(word) => {
           setPlaying(false);
-          setExtra({ stage: word === "all" ? null : word }, true);
+          setExtra({ stage: word === "all" ? null : word }, { replace: true });
         }}
       />
     </div>

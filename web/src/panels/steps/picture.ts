@@ -1,7 +1,7 @@
 /** The sheet of the six steps as a saved picture and as a table of all its numbers. */
 import { levelOf, type Palette } from "../../drawing/colours.ts";
 import type { Table } from "../../drawing/files.ts";
-import { printed } from "../../drawing/numbers.ts";
+import { printed } from "../../drawing/Number.tsx";
 import {
   el,
   hatchPattern,

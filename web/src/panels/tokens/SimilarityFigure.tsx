@@ -6,11 +6,10 @@ import type { Trace } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Matrix } from "../../drawing/Matrix.tsx";
-import { printed } from "../../drawing/numbers.ts";
+import { printed } from "../../drawing/Number.tsx";
 import { matrixPicture } from "../../drawing/svg.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import type { Stream } from "./positions.ts";
-import { dotProducts } from "./positions.ts";
+import { dotProducts, type Stream } from "./positions.ts";
 
 const MANY = 24; // positions that are too many to point at each pair
 

@@ -4,7 +4,7 @@ import type { Trace, TraceToken } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import type { Table } from "../../drawing/files.ts";
-import { counted } from "../../drawing/numbers.ts";
+import { counted } from "../../drawing/Number.tsx";
 import { TokenRow } from "../../drawing/Tokens.tsx";
 import { step } from "../../state/player.ts";
 import { highlight } from "../../state/store.ts";

@@ -6,8 +6,7 @@ import { Needs, PanelFrame } from "../../frame/PanelFrame.tsx";
 import { address } from "../../state/store.ts";
 import { BiasFigure } from "./BiasFigure.tsx";
 import { EntryFigure } from "./EntryFigure.tsx";
-import type { Stream } from "./positions.ts";
-import { methodOf } from "./positions.ts";
+import { methodOf, type Stream } from "./positions.ts";
 import { SimilarityFigure } from "./SimilarityFigure.tsx";
 import { TokensFigure } from "./TokensFigure.tsx";
 

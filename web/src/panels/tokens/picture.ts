@@ -6,8 +6,7 @@ import type { Palette } from "../../drawing/colours.ts";
 import { paintTable } from "../../drawing/heatTable.ts";
 import { isSymbol, joins, plain } from "../../drawing/pieces.ts";
 import { el, type Picture, path, picture, rect, text, widthOf } from "../../drawing/svg.ts";
-import type { Entry } from "./positions.ts";
-import { magnitude, type Stream, tokensOf } from "./positions.ts";
+import { type Entry, magnitude, type Stream, tokensOf } from "./positions.ts";
 
 const EDGE = 16;
 const ACROSS = 860;

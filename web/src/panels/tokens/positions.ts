@@ -2,7 +2,7 @@
 import { type Tensor, value } from "../../api/tensors.ts";
 import type { Trace, TraceToken, WordSpan } from "../../api/types.ts";
 import type { Table } from "../../drawing/files.ts";
-import { counted } from "../../drawing/numbers.ts";
+import { counted } from "../../drawing/Number.tsx";
 
 /** Which sinusoid a dimension holds. */
 export interface Sinusoid {

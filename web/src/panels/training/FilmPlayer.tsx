@@ -1,24 +1,25 @@
 /** Plays a film: one frame large, all frames small, and each checkpoint's own translation. */
+
 import { useEffect, useState } from "preact/hooks";
-import type { Film, HeadId } from "../../api/types.ts";
-import { palette } from "../../drawing/colours.ts";
+import type { Film, FilmRequest, HeadId, Run, Side } from "../../api/types.ts";
+import { heat, type Palette, palette } from "../../drawing/colours.ts";
 import { compareTexts } from "../../drawing/differences.ts";
 import { Figure } from "../../drawing/Figure.tsx";
+import type { Table } from "../../drawing/files.ts";
 import { Matrix } from "../../drawing/Matrix.tsx";
-import { Marked, Num } from "../../drawing/Number.tsx";
-import { counted, printed } from "../../drawing/numbers.ts";
-import { address } from "../../state/store.ts";
+import { counted, Marked, Num, printed } from "../../drawing/Number.tsx";
+import { plain } from "../../drawing/pieces.ts";
+import { el, hatchPattern, type Picture, picture, rect, text, widthOf } from "../../drawing/svg.ts";
+import { parseWhole } from "../../state/address.ts";
+import { address, setExtra } from "../../state/store.ts";
 import { headName } from "../lens/headList.ts";
-import { wholeOf } from "../output/extra.ts";
-import { filmPicture, filmTable, hidden, labelsOf } from "./filmView.ts";
-import { keep } from "./keep.ts";
 
 const BEAT = 900; // milliseconds a frame
 
 export function FilmPlayer({ film, head }: { film: Film; head: HeadId }) {
   const last = film.frames.length - 1;
-  const place = wholeOf(address.value.extra.frame, last, last);
-  const show = (frame: number) => keep({ frame: String(frame) });
+  const place = parseWhole(address.value.extra.frame, last, last);
+  const show = (frame: number) => setExtra({ frame: String(frame) }, { replace: true });
   const [playing, setPlaying] = useState(false);
   useEffect(() => {
     if (!playing) return;
@@ -135,5 +136,122 @@ function Translations({ film, place }: { film: Film; place: number }) {
         </li>
       ))}
     </ol>
+  );
+}
+
+/* A film of one head over checkpoints: labels, choices and its picture; every function is pure. */
+
+/** The layers and heads that the network of a run has. */
+export interface Sizes {
+  encoder_layers: number;
+  decoder_layers: number;
+  heads: number;
+}
+
+/** Return the sizes of a run's network, as its settings tell. */
+export function sizesOf(run: Run): Sizes {
+  const model = (run.settings.model ?? {}) as Partial<Sizes>;
+  return {
+    encoder_layers: model.encoder_layers ?? 1,
+    decoder_layers: model.decoder_layers ?? 1,
+    heads: model.heads ?? 1,
+  };
+}
+
+/** Return the nearest head that a network has. */
+export function headWithin({ side, layer, head }: HeadId, sizes: Sizes): HeadId {
+  const layers = side === "encoder" ? sizes.encoder_layers : sizes.decoder_layers;
+  return { side, layer: Math.min(layer, layers - 1), head: Math.min(head, sizes.heads - 1) };
+}
+
+/** Return what to ask a film with; a target that the run does not translate into is left out. */
+export function filmRequest(
+  run: Pick<Run, "directions">,
+  text: string,
+  head: HeadId,
+  target: string | undefined,
+): FilmRequest {
+  const known = target !== undefined && run.directions.some(([, into]) => into === target);
+  return { text, ...head, ...(known ? { target } : {}) };
+}
+
+/** Return whether two films are of one sentence, whatever the heads. */
+export function sameSentence(one: FilmRequest, other: FilmRequest): boolean {
+  return one.text === other.text && one.target === other.target;
+}
+
+/** Return the names of rows (who looks) and columns (at what) of one attention. */
+export function labelsOf(film: Film, side: Side): { rows: string[]; columns: string[] } {
+  const source = film.source_tokens.map(plain);
+  const target = film.target_tokens.map(plain);
+  return {
+    rows: side === "encoder" ? source : target,
+    columns: side === "decoder" ? target : source,
+  };
+}
+
+/** Return whether a cell is hidden by the decoder's mask. */
+export function hidden(side: Side, row: number, column: number): boolean {
+  return side === "decoder" && column > row;
+}
+
+/** A line a number: every weight of every frame. */
+export function filmTable(film: Film, side: Side): Table {
+  const { rows, columns } = labelsOf(film, side);
+  return {
+    columns: ["step", "translation", "row", "row token", "column", "column token", "weight"],
+    rows: film.frames.flatMap(({ step, translation, weights }) =>
+      weights.flatMap((line, row) =>
+        line.map((weight, column) => [
+          step,
+          translation,
+          row,
+          rows[row] ?? "",
+          column,
+          columns[column] ?? "",
+          weight,
+        ]),
+      ),
+    ),
+  };
+}
+
+const [MARGIN, GAP, TOP, LINE] = [16, 16, 64, 18];
+
+/** Draw all frames in a strip, and under it what each checkpoint wrote. */
+export function filmPicture(film: Film, head: HeadId, colours: Palette): Picture {
+  const { rows, columns } = labelsOf(film, head.side);
+  const size = Math.max(4, Math.min(12, Math.floor(220 / Math.max(rows.length, columns.length))));
+  const wide = Math.max(columns.length * size, 72) + GAP;
+  const aLine = Math.max(1, Math.min(film.frames.length, Math.floor(1100 / wide)));
+  const high = rows.length * size + 34;
+  const lines = Math.ceil(film.frames.length / aLine);
+  const below = TOP + lines * high + 12;
+  const words = film.frames.map(({ step, translation }) => `step ${step}:  ${translation}`);
+  return picture(
+    Math.max(2 * MARGIN + aLine * wide, 2 * MARGIN + Math.max(...words.map((one) => widthOf(one)))),
+    below + words.length * LINE + MARGIN,
+    colours,
+    el("defs", {}, hatchPattern(colours)),
+    text(MARGIN, 26, `Attention of ${headName(head)}, checkpoint by checkpoint`, {
+      "font-size": 15,
+      "font-weight": 600,
+    }),
+    text(MARGIN, 44, "All frames read the same words.", { fill: colours.muted }),
+    ...film.frames.flatMap((frame, place) => {
+      const x = MARGIN + (place % aLine) * wide;
+      const y = TOP + Math.floor(place / aLine) * high;
+      return [
+        text(x, y + 10, `step ${frame.step}`, { "font-size": 11, fill: colours.muted }),
+        ...frame.weights.flatMap((line, row) =>
+          line.map((weight, column) =>
+            rect(x + column * size, y + 16 + row * size, size, size, {
+              fill: hidden(head.side, row, column) ? "url(#hatch)" : heat(weight, colours),
+            }),
+          ),
+        ),
+      ];
+    }),
+    ...words.map((one, place) => text(MARGIN, below + (place + 1) * LINE, one)),
   );
 }

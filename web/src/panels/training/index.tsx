@@ -4,21 +4,24 @@ import { useEffect, useState } from "preact/hooks";
 import { asProblem, isAbort, film as makeFilm, type Problem } from "../../api/client.ts";
 import { saved } from "../../api/saved.ts";
 import type { Film, FilmRequest, HeadId, Run, Side } from "../../api/types.ts";
-import { Num } from "../../drawing/Number.tsx";
-import { counted } from "../../drawing/numbers.ts";
+import { counted, Num } from "../../drawing/Number.tsx";
 import { PanelProblem } from "../../frame/PanelFrame.tsx";
 import { NeedsServer } from "../../frame/Saved.tsx";
 import { oneSentence, targetOf } from "../../state/requests.ts";
-import { address, go, model, retries } from "../../state/store.ts";
+import { address, go, model, retries, setExtra } from "../../state/store.ts";
 import { SIDES } from "../lens/headList.ts";
 import { Charts } from "./Charts.tsx";
 import { duration, lastStep, secondsLeft } from "./course.ts";
-import { FilmPlayer } from "./FilmPlayer.tsx";
-import { filmRequest, headWithin, type Sizes, sameSentence, sizesOf } from "./filmView.ts";
-import type { Followed } from "./follow.ts";
-import { keep } from "./keep.ts";
+import {
+  FilmPlayer,
+  filmRequest,
+  headWithin,
+  type Sizes,
+  sameSentence,
+  sizesOf,
+} from "./FilmPlayer.tsx";
+import { type Followed, useCourse, useRuns } from "./follow.ts";
 import { Samples } from "./Samples.tsx";
-import { useCourse, useRuns } from "./useRun.ts";
 import "./training.css";
 
 export default function TrainingPanel() {
@@ -41,7 +44,8 @@ export default function TrainingPanel() {
 function OneRun({ runs }: { runs: Run[] }) {
   const chosen = runs.find(({ name }) => name === address.value.extra.run) ?? (runs[0] as Run);
   const { followed, problem } = useCourse(chosen.name);
-  const choose = (name: string) => keep({ run: name, at: "", sample: "", frame: "" });
+  const choose = (name: string) =>
+    setExtra({ run: name, at: null, sample: null, frame: null }, { replace: true });
   return (
     <>
       <RunHead runs={runs} run={chosen} followed={followed} onChoose={choose} />
@@ -85,7 +89,11 @@ function FilmStrip({ run }: { run: Run }) {
         <div class="training-choice">
           <HeadChoice head={head} sizes={sizes} />
           {!wanted && (
-            <button type="button" class="button" onClick={() => keep({ film: "1" })}>
+            <button
+              type="button"
+              class="button"
+              onClick={() => setExtra({ film: "1" }, { replace: true })}
+            >
               Make the film
             </button>
           )}

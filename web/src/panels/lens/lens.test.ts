@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { HeadId, LensCell, ModelConfig } from "../../api/types.ts";
+import { DARK, heat, LIGHT } from "../../drawing/colours.ts";
 import {
   allHeads,
   headName,
@@ -17,7 +18,8 @@ import {
   settledCounts,
   settlesAt,
   topProbability,
-} from "./readings.ts";
+} from "./LensGrid.tsx";
+import { lensPicture, switchesPicture, switchesTable } from "./pictures.ts";
 
 const config = { encoder_layers: 3, decoder_layers: 2, heads: 4 } as ModelConfig;
 
@@ -152,4 +154,40 @@ test("the table has a line a cell, with the numbers unrounded", () => {
 test("the shade is the probability of the likeliest token", () => {
   expect(topProbability(cell(1))).toBeCloseTo(0.5, 12);
   expect(topProbability({ top: [], log_prob: 0, rank: 1, entropy: 0 })).toBe(0);
+});
+
+const cellOf = (piece: string, probability: number, rank: number): LensCell => ({
+  top: [{ id: 7, piece, log_prob: Math.log(probability) }],
+  log_prob: -1,
+  rank,
+  entropy: 1,
+});
+
+test("a lens is drawn in the colours of its theme, with token, probability and rank", () => {
+  const rows = logitRows([[cellOf("▁<b>", 0.25, 12)], [cellOf("▁cat", 1, 1)]]);
+  for (const colours of [LIGHT, DARK]) {
+    const { svg } = lensPicture("Logit lens", rows, ["▁cat"], colours);
+    expect(svg).toContain("0.25 · #12");
+    expect(svg).toContain(heat(0.25, colours));
+    expect(svg).toContain(heat(1, colours));
+    expect(svg).not.toContain("<b>");
+  }
+});
+
+const small = { encoder_layers: 1, decoder_layers: 2, heads: 2 } as ModelConfig;
+const off: HeadId = { side: "cross", layer: 1, head: 0 };
+const measured = { head: { side: "encoder", layer: 0, head: 1 } as HeadId, logProb: -3, loss: 2 };
+
+test("heads that are off are hatched, losses are written on those that are on", () => {
+  const { svg } = switchesPicture(small, [off], [measured], LIGHT);
+  expect(svg.match(/url\(#hatch\)/g)?.length).toBe(1);
+  expect(svg).toContain(">2.00<");
+  expect(svg.match(/>on</g)?.length).toBe(8);
+});
+
+test("the table has a line a head, and nothing where nothing was measured", () => {
+  const { rows } = switchesTable(small, [off], [measured]);
+  expect(rows.length).toBe(10);
+  expect(rows[1]).toEqual(["encoder", 0, 1, 1, -3, 2]);
+  expect(rows[8]).toEqual(["cross", 1, 0, 0, "", ""]);
 });
