@@ -57,7 +57,7 @@ function headers(json: boolean): Record<string, string> {
 }
 
 /** Send a request to the server; addresses are relative, so that a proxy's path is kept. */
-export async function send(path: string, body?: unknown, abort?: AbortSignal): Promise<Response> {
+async function send(path: string, body?: unknown, abort?: AbortSignal): Promise<Response> {
   if (saved) throw cannot("ask the network");
   const posting = body !== undefined;
   const asked: RequestInit = {
@@ -141,7 +141,7 @@ export function film(name: string, request: FilmRequest, abort?: AbortSignal): P
 }
 
 /** What a stream tells while it goes on, and once at its end. */
-export interface StreamListener {
+interface StreamListener {
   partial: (soFar: PartialTranslation) => void;
   done: (end: StreamDone) => void;
 }
@@ -244,7 +244,7 @@ export function lens(trace: Trace): Promise<Lens> {
 }
 
 /** One server-sent event. */
-export interface ServerEvent {
+interface ServerEvent {
   name: string;
   data: string;
 }

@@ -11,7 +11,7 @@ import { part, readFloats, type Tensor } from "./tensor.ts";
 import type { Film, FilmFrame, FilmRequest, Lens, Model, Run, RunEvent, Trace } from "./types.ts";
 
 /** A training run, and one film of it: the weights of all its heads are among the numbers. */
-export interface SavedRun {
+interface SavedRun {
   run: Run;
   events: RunEvent[];
   source_tokens: string[];

@@ -11,7 +11,7 @@ export type { Table } from "./files.ts";
 export type { Picture } from "./svg.ts";
 
 /** What Figure needs. */
-export interface FigureProps {
+interface FigureProps {
   /** Name of the saved files, such as "cross-attention". */
   name: string;
   title: string;

@@ -1,5 +1,6 @@
 /** A line chart with axes. */
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
+import { useWidth } from "./Canvas.tsx";
 import { type Palette, palette, series } from "./colours.ts";
 import { counted, readOff } from "./Number.tsx";
 import { group, line, type Picture, path, picture, text, tidy } from "./svg.ts";
@@ -43,6 +44,7 @@ interface Frame {
   props: LinesProps;
 }
 
+const NARROWEST = 240;
 const EDGE = { left: 52, right: 14, top: 12, bottom: 40 };
 
 /**
@@ -51,7 +53,7 @@ const EDGE = { left: 52, right: 14, top: 12, bottom: 40 };
  */
 export function Lines(props: LinesProps) {
   const box = useRef<HTMLDivElement>(null);
-  const width = useBoxWidth(box);
+  const width = Math.max(NARROWEST, useWidth(box));
   const [near, setNear] = useState<number | null>(null);
   const colours = palette();
   const frame = frameOf(props, width);
@@ -105,19 +107,6 @@ export function Lines(props: LinesProps) {
       </p>
     </div>
   );
-}
-
-function useBoxWidth(box: { current: HTMLDivElement | null }): number {
-  const [width, setWidth] = useState(560);
-  useLayoutEffect(() => {
-    if (!box.current) return;
-    const observer = new ResizeObserver(([entry]) => {
-      if (entry) setWidth(Math.max(240, Math.floor(entry.contentRect.width)));
-    });
-    observer.observe(box.current);
-    return () => observer.disconnect();
-  }, [box]);
-  return width;
 }
 
 /** The next point of any line to the right (1) or to the left (−1) of a place. */

@@ -20,7 +20,7 @@ import {
 import { printed } from "./Number.tsx";
 
 /** What Matrix needs. */
-export interface MatrixProps {
+interface MatrixProps {
   rows: readonly string[];
   columns: readonly string[];
   value: (row: number, column: number) => number;

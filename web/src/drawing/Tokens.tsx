@@ -7,7 +7,7 @@ import { heat, inkOn } from "./colours.ts";
 import { beginsWord, isSymbol, joins, plain, spoken } from "./pieces.ts";
 
 /** What TokenRow needs. */
-export interface TokenRowProps {
+interface TokenRowProps {
   tokens: readonly Pick<TraceToken, "id" | "piece">[];
   stream: "source" | "target";
   /** What the row is, for a screen reader. */

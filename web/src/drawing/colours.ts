@@ -125,7 +125,7 @@ export function inkOn(colour: string): string {
 /* Colours by lightness, chroma and hue (OKLab, Ottosson 2020), and their contrast (WCAG 2). */
 
 /** A colour by lightness (0 to 1), chroma and hue. */
-export interface Oklch {
+interface Oklch {
   lightness: number;
   chroma: number;
   /** Degrees. */

@@ -12,7 +12,7 @@ export interface Cells {
 }
 
 /** Where the cells come from. */
-export interface CellSource {
+interface CellSource {
   value: (row: number, column: number) => number;
   masked?: ((row: number, column: number) => boolean) | undefined;
   print?: ((row: number, column: number) => string) | undefined;
@@ -180,7 +180,7 @@ const PALE = 0.72;
 export const LABEL_FONT = `12px ${FONTS}`;
 
 /** What lies over the cells. */
-export interface Marks {
+interface Marks {
   row: number | null;
   column: number | null;
   cursor: Cell | null;
@@ -248,7 +248,7 @@ export interface Cell {
 }
 
 /** What decides where everything lies. */
-export interface LayoutInput {
+interface LayoutInput {
   rows: number;
   columns: number;
   /** Widest label of the rows and of the columns; 0: no labels. */

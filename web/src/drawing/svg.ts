@@ -119,7 +119,7 @@ export function widthOf(words: string, size = 12): number {
 }
 
 /** What matrixPicture needs. */
-export interface MatrixPicture {
+interface MatrixPicture {
   rows: readonly string[];
   columns: readonly string[];
   values: (row: number, column: number) => number;

@@ -130,14 +130,14 @@ export function KeyPrompt() {
 /* A box over the page that keeps the focus inside it. */
 
 /** What Dialog needs. */
-export interface DialogProps {
+interface DialogProps {
   title: string;
   onClose: () => void;
   children: ComponentChildren;
 }
 
 /** Escape and the cross close it. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+function Dialog({ title, onClose, children }: DialogProps) {
   const box = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {

@@ -118,7 +118,7 @@ function SideNav() {
  * Nothing is shown while nothing is changed. It stands at the foot of the window, where it does not
  * push away what the reader has just pressed.
  */
-export function Changes() {
+function Changes() {
   const { prefix, without } = address.value;
   if (prefix.length === 0 && without.length === 0) return null;
   const now = trace.value.value;
@@ -186,7 +186,7 @@ function headName(head: { side: string; layer: number; head: number }): string {
 const SPEEDS = [0.5, 1, 1.5, 3, 6];
 
 /** The bar at the bottom, once there is a trace. */
-export function Timeline() {
+function Timeline() {
   const now = trace.value.value;
   const at = player.step.value;
   const count = player.steps.value;

@@ -6,7 +6,7 @@ import { address, go, model, newText, retry, trace } from "../state/store.ts";
 import { examplesFor } from "../translate/examples.ts";
 
 /** What PanelFrame needs. */
-export interface PanelFrameProps {
+interface PanelFrameProps {
   title: string;
   /** A short sentence that says what one sees, in the paper's terms. */
   lead: ComponentChildren;

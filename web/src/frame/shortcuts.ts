@@ -6,7 +6,7 @@ import { back, first, forward, last, toggle } from "../state/player.ts";
 import { address, go } from "../state/store.ts";
 
 /** What a key does. */
-export type Action =
+type Action =
   | { do: "toggle" | "back" | "forward" | "first" | "last" }
   | { do: "panel"; panel: PanelKey }
   | { do: "sentence" | "translate" | "help" };

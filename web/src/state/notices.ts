@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { Problem } from "../api/client.ts";
 
 /** A problem on the page. */
-export interface Notice {
+interface Notice {
   id: number;
   problem: Problem;
   /** Whether `retry` asks for what is missing once more. */

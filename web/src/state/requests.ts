@@ -47,7 +47,7 @@ export function hasBeam(method: Method): boolean {
 }
 
 /** The changes that an address makes to the model's own search; the server refuses unused ones. */
-export function searchOf(address: Address, model: Model): Partial<SearchSettings> {
+function searchOf(address: Address, model: Model): Partial<SearchSettings> {
   const method = address.method ?? model.search.method;
   return {
     n_best: 1,

@@ -3,7 +3,7 @@ import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { lasting } from "../api/storage.ts";
 
 /** The two grounds. */
-export type Theme = "light" | "dark";
+type Theme = "light" | "dark";
 
 const KEY = "translucid-theme";
 const query = globalThis.matchMedia?.("(prefers-color-scheme: dark)");

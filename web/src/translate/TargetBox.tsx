@@ -21,7 +21,7 @@ const FLAGS: [keyof Flags, string][] = [
 ];
 
 /** What TargetBox needs. */
-export interface TargetBoxProps {
+interface TargetBoxProps {
   shown: Translation | null;
   between: Aligned | null;
   /** The name of the language; its code, where there is one. */

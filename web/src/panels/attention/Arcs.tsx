@@ -12,7 +12,7 @@ import { curvesOf, paintCurves, type Row, type Stage, stageOf, TOKEN_HEIGHT } fr
 import { marked } from "./inView.ts";
 import { labels, type Sentences, type Stream } from "./tokens.ts";
 
-export interface ArcsProps {
+interface ArcsProps {
   sentences: Sentences;
   weights: Tensor;
   hidden: ReadonlySet<number>;

@@ -12,7 +12,7 @@ import { largest } from "./reading.ts";
 import type { Sentences } from "./tokens.ts";
 import { marksOf, roleInWords, statisticsOf } from "./words.ts";
 
-export interface HeadGridProps {
+interface HeadGridProps {
   trace: Trace;
   sentences: Sentences;
   layers: Tensor[];
@@ -193,7 +193,7 @@ export function dots(
  * An image, not a canvas: browsers hand every visible canvas on anew with each frame, and there may
  * be a hundred heads.
  */
-export function thumbnail(weights: Tensor, side: Side, most: number, colours: Palette): string {
+function thumbnail(weights: Tensor, side: Side, most: number, colours: Palette): string {
   const [rows = 0, columns = 0] = weights.shape;
   const size = cellSize(rows, columns);
   const canvas = document.createElement("canvas");

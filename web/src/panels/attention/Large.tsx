@@ -15,7 +15,7 @@ import { rowInWords, WHY_HIDDEN } from "./words.ts";
 /** Matrices of more columns than this have no room for numbers in their cells. */
 const PRINTED = 22;
 
-export interface LargeProps {
+interface LargeProps {
   sentences: Sentences;
   weights: Tensor;
   /** What the picture is called. */

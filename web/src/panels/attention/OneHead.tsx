@@ -25,7 +25,7 @@ import {
   statisticsOf,
 } from "./words.ts";
 
-export interface OneHeadProps {
+interface OneHeadProps {
   trace: Trace;
   sentences: Sentences;
   layers: Tensor[];

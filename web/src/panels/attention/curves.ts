@@ -147,12 +147,12 @@ export function strength(weight: number): { width: number; opacity: number } {
 /* Paints the lines of a head: those of the word in view strong, all others faint. */
 
 /** What stands out: a row and a column, and the last row that is written. */
-export interface Focus extends Marked {
+interface Focus extends Marked {
   written: number;
 }
 
 /** The part of the drawing that is on the screen: a long sentence is wider than its box. */
-export interface View {
+interface View {
   left: number;
   width: number;
 }

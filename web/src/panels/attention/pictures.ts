@@ -7,7 +7,7 @@ import { el, type Picture, path, picture, rect, text } from "../../drawing/svg.t
 import { type Curve, pathOf, type Row, type Stage, strength, TOKEN_HEIGHT } from "./curves.ts";
 
 /** A head of the saved overview: where it stands, its picture as a data address, its caption. */
-export interface SmallPicture {
+interface SmallPicture {
   layer: number;
   head: number;
   image: string;

@@ -1,9 +1,8 @@
 import type { Side, Trace, TraceToken } from "../../api/types.ts";
 import { beginsWord, GAP, isSymbol } from "../../drawing/pieces.ts";
 
-/** Ids that mean the same in every vocabulary: unknown, end of sentence, first piece of text. */
+/** Ids that mean the same in every vocabulary: unknown, first piece of text. */
 const UNKNOWN = 1;
-const END = 3;
 const FIRST_PIECE = 20;
 
 export type Stream = "source" | "target";
@@ -51,11 +50,6 @@ export function sentencesOf(
 /** Tell whether a token is text; the start, the end and language tags are symbols. */
 export function isText(id: number): boolean {
   return id >= FIRST_PIECE || id === UNKNOWN;
-}
-
-/** Tell whether a token ends the sentence. */
-export function isEnd(id: number): boolean {
-  return id === END;
 }
 
 /** Tell whether row may not see column: in the decoder the future is hidden (section 3.2.3). */

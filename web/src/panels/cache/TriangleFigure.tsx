@@ -155,12 +155,7 @@ function titleOf({ kind, row, step }: Run, source: number, isNew: boolean): stri
 }
 
 /** The triangle as a picture to save. */
-export function trianglePicture(
-  trace: Trace,
-  at: number,
-  colours: Palette,
-  width: number,
-): Picture {
+function trianglePicture(trace: Trace, at: number, colours: Palette, width: number): Picture {
   const place = triangle(trace.cache.steps.length, width);
   return picture(place.width, place.height, colours, body(trace, place, at, colours));
 }
@@ -194,7 +189,7 @@ function Caption({ trace }: { trace: Trace }) {
  */
 
 /** Geometry of the triangle, in px. */
-export interface Triangle {
+interface Triangle {
   /** Width and height of the cell of one position at one step. */
   cell: number;
   line: number;

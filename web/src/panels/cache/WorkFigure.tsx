@@ -33,7 +33,7 @@ export function WorkFigure({ trace, step }: { trace: Trace; step: number }) {
 }
 
 /** The curves in millions, a point a step. */
-export function chartOf(trace: Trace, at: number): LinesProps {
+function chartOf(trace: Trace, at: number): LinesProps {
   const sums = running(trace.cache);
   const line = (pick: (index: number) => number) =>
     sums.map((_, index) => [index + 1, pick(index) / 1e6] as const);

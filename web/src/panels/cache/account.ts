@@ -4,7 +4,7 @@ import type { CacheUsage } from "../../api/types.ts";
 import { counted } from "../../drawing/Number.tsx";
 
 /** Everything up to and including one step. */
-export interface SoFar {
+interface SoFar {
   computed: number;
   reused: number;
   multiplications: number;

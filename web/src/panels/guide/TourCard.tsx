@@ -43,11 +43,11 @@ function Card({ place }: { place: number }) {
     };
   }, [open]);
   useEffect(() => {
-    if (!focusWanted.peek()) return;
-    focusWanted.value = false;
+    if (moves.value === movesSeen) return;
+    movesSeen = moves.value;
     title.current?.focus({ preventScroll: true });
     return reveal(step.figure);
-  }, [place]);
+  }, [place, moves.value]);
   return (
     <aside class="guide-card" aria-label="Tour" data-step={place} onKeyDown={keys(place)}>
       <header>
@@ -197,8 +197,9 @@ export function factsOf(now: Loaded<Trace>, known: Facts | null): Facts | null {
   return now.state !== "failed" && known?.trace === now.value ? known : null;
 }
 
-/** Whether the card should take the focus: it was moved by the reader, not by a link. */
-export const focusWanted = signal(false);
+/** Counts the reader's own moves: after one, but not after a link, the card takes the focus. */
+const moves = signal(0);
+let movesSeen = 0;
 
 /** Begin the tour, with an example where there is no sentence yet. */
 export function startTour(place = 0): void {
@@ -210,17 +211,17 @@ export function startTour(place = 0): void {
 }
 
 /** Go to a step: to its panel at once, to its head and token as soon as they are known. */
-export function toStep(place: number): void {
+function toStep(place: number): void {
   pause();
   const wanted = withinTour(place);
   const known = current();
-  focusWanted.value = true;
+  moves.value += 1;
   pending = known ? null : wanted;
   go(stepAddress(wanted, known));
 }
 
 /** Leave the tour, and stay where one is. */
-export function endTour(): void {
+function endTour(): void {
   pending = null;
   go({ tour: null });
 }
@@ -242,21 +243,30 @@ async function collect(trace: Trace): Promise<void> {
     const found = await gather(trace, (name) => tensor(trace, name));
     if (baseline.peek().value !== trace) return;
     gathered.value = found;
-    if (pending !== null && pending === address.peek().tour) {
-      go(stepAddress(pending, found), { replace: true });
-    }
-    pending = null;
+    showPending(found);
   } catch (error) {
-    tell(asProblem(error), { again: true });
+    if (baseline.peek().value === trace) tell(asProblem(error), { again: true });
+  }
+}
+
+/** Show the view of the step that waited for these facts. */
+function showPending(found: Facts): void {
+  const wanted = pending;
+  pending = null;
+  if (wanted !== null && wanted === address.peek().tour) {
+    go(stepAddress(wanted, found), { replace: true });
   }
 }
 
 /** Gather facts while there is a tour; returns what ends it. */
-export function followTour(): () => void {
+function followTour(): () => void {
   return effect(() => {
     const now = baseline.value;
     retries.value;
-    if (now.state !== "ready" || !now.value || gathered.peek()?.trace === now.value) return;
-    void collect(now.value);
+    if (now.state !== "ready" || !now.value) return;
+    const known = gathered.peek();
+    // A sentence that was changed and changed back has its facts already.
+    if (known?.trace === now.value) showPending(known);
+    else void collect(now.value);
   });
 }

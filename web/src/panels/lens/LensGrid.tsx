@@ -7,7 +7,7 @@ import { plain, spoken } from "../../drawing/pieces.ts";
 import { highlight } from "../../state/store.ts";
 import { moved, type Place } from "./headList.ts";
 
-export interface LensGridProps {
+interface LensGridProps {
   label: string;
   rows: ReadingRow[];
   /** Pieces that were written, a step each. */

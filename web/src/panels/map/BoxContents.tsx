@@ -125,7 +125,7 @@ function paintHeads({ context, colours, width, height, row }: Frame, tensor: Ten
 }
 
 /** How many matrices side by side make them largest; `aspect` is height by width of one. */
-export function bestAcross(
+function bestAcross(
   count: number,
   aspect: number,
   width: number,

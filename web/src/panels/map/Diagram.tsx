@@ -307,7 +307,7 @@ function useShare(trace: Trace, step: number): ReadonlySignal<number> {
 /* The lines between the boxes, and the sums where lines meet. */
 
 /** All lines, as one picture behind the boxes. */
-export function Wires({ scene }: { scene: Scene }) {
+function Wires({ scene }: { scene: Scene }) {
   const { plan } = scene;
   const sums = plan.boxes.filter((box) => box.kind === "sum");
   return (

@@ -39,7 +39,7 @@ export interface Box extends Rect {
   reached: number;
 }
 
-export type WireKind = "stream" | "residual" | "memory" | "feedback" | "beside";
+type WireKind = "stream" | "residual" | "memory" | "feedback" | "beside";
 
 export interface Wire {
   id: string;

@@ -59,7 +59,7 @@ export function useNow<T>(scene: Scene, look: (scene: Scene) => T): T {
 /* Which tokens fit into a box. */
 
 /** Tokens that are shown, and how many are left out before or after them. */
-export interface Fitted {
+interface Fitted {
   from: number;
   to: number;
 }

@@ -16,7 +16,7 @@ const NARROW = 0.006;
 const MOST_SEED = 999_999;
 
 /** One stretch of the line from 0 to 1. */
-export interface Slice {
+interface Slice {
   /** Null: many small ones. */
   piece: string | null;
   from: number;

@@ -54,7 +54,7 @@ export function useSpread({ order }: StepView, cuts: Cuts): Spread {
 export type PieceOf = (id: number) => string;
 
 /** The vocabulary of the model that has a hash. */
-export interface Vocabulary {
+interface Vocabulary {
   hash: string;
   pieces: string[];
 }

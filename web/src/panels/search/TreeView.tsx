@@ -8,7 +8,7 @@ import { BOX, curve, type Direction, neighbour, type Place, type TreeLayout } fr
 import { nodeAt } from "./outcome.ts";
 
 /** What is drawn, and how. */
-export interface TreeProps {
+interface TreeProps {
   label: string;
   tree: SearchTree;
   layout: TreeLayout;

@@ -35,7 +35,7 @@ export interface Fold {
 }
 
 /** A line from a parent to a child. */
-export interface Edge {
+interface Edge {
   from: number;
   to: number;
 }

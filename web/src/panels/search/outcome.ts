@@ -135,7 +135,7 @@ export interface Followed {
 }
 
 /** How two results compare. */
-export type Verdict =
+type Verdict =
   | "same" // token for token
   | "more probable" // the beam's has the higher log P
   | "longer" // the beam's is less probable, but scores higher: the length penalty decided
@@ -283,7 +283,7 @@ export function stepOf(tree: SearchTree, node: number, steps: number): number {
 const USUAL_BEAM = 4;
 
 /** A trace that is looked at once: the server need not keep it. */
-export interface LightRequest extends TraceRequest {
+interface LightRequest extends TraceRequest {
   keep: false;
 }
 
@@ -321,7 +321,7 @@ function beamFor(
 }
 
 /** The other trace, and what went wrong where there is none. */
-export interface Other {
+interface Other {
   trace?: Trace;
   problem?: Problem;
 }

@@ -16,7 +16,7 @@ import {
 } from "./numbers.ts";
 import { STAGES, type Stage } from "./stages.ts";
 
-export interface CardsProps {
+interface CardsProps {
   numbers: Numbers;
   query: string;
   keys: string[];
@@ -219,7 +219,7 @@ function SumCard(props: CardProps) {
 /* The long sums of the six steps, written out. */
 
 /** A factor in brackets where it is negative. */
-export function Factor({ value, digits = DECIMALS }: { value: number; digits?: number }) {
+function Factor({ value, digits = DECIMALS }: { value: number; digits?: number }) {
   if (value >= 0) return <Num value={value} digits={digits} />;
   return (
     <>
@@ -228,7 +228,7 @@ export function Factor({ value, digits = DECIMALS }: { value: number; digits?: n
   );
 }
 
-export interface ProductsProps {
+interface ProductsProps {
   numbers: Numbers;
   chosen: number;
   query: string;
@@ -279,7 +279,7 @@ export function Products({ numbers, chosen, query, name }: ProductsProps) {
   );
 }
 
-export interface ExponentialsProps {
+interface ExponentialsProps {
   score: number;
   each: number[];
   sum: number;
@@ -330,7 +330,7 @@ function Exponential({ value }: { value: number }) {
   );
 }
 
-export interface TermsProps {
+interface TermsProps {
   numbers: Numbers;
   dimension: number;
   keys: string[];
@@ -338,7 +338,7 @@ export interface TermsProps {
 }
 
 /** The head's output in one dimension: the largest terms by name, the rest added up. */
-export function Terms({ numbers, dimension, keys, output }: TermsProps) {
+function Terms({ numbers, dimension, keys, output }: TermsProps) {
   const short = shortSum(termsOf(numbers, dimension), 4);
   return (
     <p class="steps-line">

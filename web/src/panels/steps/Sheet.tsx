@@ -21,7 +21,7 @@ import { sheetPicture, sheetTable } from "./picture.ts";
 import { Strip } from "./Strip.tsx";
 import type { Stage } from "./stages.ts";
 
-export interface SheetProps {
+interface SheetProps {
   numbers: Numbers;
   /** The word that looks, and those it can look at. */
   query: string;

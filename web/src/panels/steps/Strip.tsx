@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { levelOf, palette } from "../../drawing/colours.ts";
 import { printed } from "../../drawing/Number.tsx";
 
-export interface StripProps {
+interface StripProps {
   vector: ArrayLike<number>;
   /** The magnitude at the ends of the ramp. */
   reach: number;

@@ -165,7 +165,7 @@ export interface Check {
 }
 
 /** The steps for one key, and for one dimension of the output, from printed digits. */
-export interface Checks {
+interface Checks {
   product: Check;
   scaled: Check;
   score: Check;
@@ -206,7 +206,7 @@ function outputByHand(numbers: Numbers, dimension: number): number {
 }
 
 /** A few terms of a long sum, the largest, in their order; the rest added up. */
-export interface ShortSum {
+interface ShortSum {
   terms: { at: number; value: number }[];
   rest: { count: number; value: number };
 }

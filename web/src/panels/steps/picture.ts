@@ -24,7 +24,7 @@ import {
 } from "./numbers.ts";
 
 /** What a saved sheet shows. */
-export interface SavedSheet {
+interface SavedSheet {
   title: string;
   numbers: Numbers;
   query: string;

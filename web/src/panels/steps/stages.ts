@@ -4,7 +4,7 @@
 export type Stage = 1 | 2 | 3 | 4 | 5 | 6;
 
 /** What is said of a step. */
-export interface StageWords {
+interface StageWords {
   stage: Stage;
   /** For the button. */
   short: string;

@@ -31,7 +31,7 @@ interface Props {
 }
 
 /** The three tables of a stream; undefined until all are here. */
-export function useEntry(trace: Trace, stream: Stream): Entry | undefined {
+function useEntry(trace: Trace, stream: Stream): Entry | undefined {
   const embedding = useTensor(trace, `${stream}.embedding`);
   const positions = useTensor(trace, `${stream}.positions`);
   const sum = useTensor(trace, `${stream}.sum`);
@@ -249,7 +249,7 @@ function Read({ trace, stream, entry, without, place }: MapsProps & { place: Pla
 
 /* Tokens × dimensions as shades, with a cursor for pointer and keyboard. */
 
-export interface HeatMapProps {
+interface HeatMapProps {
   label: string;
   tensor: Tensor;
   names: readonly string[];
@@ -269,12 +269,12 @@ export const NAMES = 86;
 const AXIS = 16;
 
 /** Height of a token's row: less where there are many. */
-export function rowHeight(rows: number): number {
+function rowHeight(rows: number): number {
   return Math.max(4, Math.min(15, Math.floor(330 / Math.max(1, rows))));
 }
 
 /** The map; arrow keys move the cursor, PageUp and PageDown by 16 dimensions. */
-export function HeatMap(props: HeatMapProps) {
+function HeatMap(props: HeatMapProps) {
   const [rows = 0, columns = 0] = props.tensor.shape;
   const { cursor, onPlace } = props;
   const wide = Math.max(columns, props.width - NAMES);

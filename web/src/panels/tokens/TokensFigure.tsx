@@ -148,7 +148,7 @@ function AllTokens({ trace, stream }: Props) {
 }
 
 /** The tokens as a table to save. */
-export function tokenTable(trace: Trace, stream: Stream): Table {
+function tokenTable(trace: Trace, stream: Stream): Table {
   const text = textOf(trace, stream);
   return {
     columns: ["position", "piece", "id", "start", "end", "characters", "word", "what it is"],

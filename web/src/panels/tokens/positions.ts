@@ -5,7 +5,7 @@ import type { Table } from "../../drawing/files.ts";
 import { counted } from "../../drawing/Number.tsx";
 
 /** Which sinusoid a dimension holds. */
-export interface Sinusoid {
+interface Sinusoid {
   form: "sine" | "cosine";
   /** Positions from crest to crest: 2π at the first pair, up to 2π · 10000 at the last. */
   wavelength: number;
@@ -121,7 +121,7 @@ export function methodOf(kind: string): Method {
 
 export type TokenKind = "begins" | "continues" | "byte" | "symbol";
 
-export interface Described {
+interface Described {
   kind: TokenKind;
   /** One sentence on what it is. */
   says: string;

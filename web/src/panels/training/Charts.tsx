@@ -89,7 +89,7 @@ function OneChart({ chart, shared }: { chart: Chart; shared: Shared }) {
 const MOST_POINTS = 240; // of a line on the screen
 
 /** A chart: how it is drawn, and all its points for a file. */
-export interface Chart {
+interface Chart {
   name: string;
   title: string;
   caption: string;
@@ -193,7 +193,7 @@ function fromZero(points: Point[]): [number, number] | null {
 }
 
 /** What all charts of a run share. */
-export interface Shared {
+interface Shared {
   logX: boolean;
   firstStep: number;
   lastStep: number;

@@ -28,7 +28,7 @@ export function FilmPlayer({ film, head }: { film: Film; head: HeadId }) {
       else show(place + 1);
     }, BEAT);
     return () => clearTimeout(timer);
-  });
+  }, [playing, place, last]);
   const toggle = () => {
     if (!playing && place >= last) show(0);
     setPlaying(!playing);

@@ -3,7 +3,7 @@
 import type { RunEvent } from "../../api/types.ts";
 
 /** What one or a few optimiser steps did; see `translucid.events.Trained`. */
-export interface Trained {
+interface Trained {
   event: "trained";
   step: number;
   loss: number;
@@ -23,7 +23,7 @@ export interface Sample {
 }
 
 /** The scores on the dev set after a step; see `translucid.events.Validated`. */
-export interface Validated {
+interface Validated {
   event: "validated";
   step: number;
   loss: number;
@@ -36,7 +36,7 @@ export interface Validated {
 }
 
 /** A step in which the optimiser did nothing, and why. */
-export interface Skipped {
+interface Skipped {
   event: "skipped";
   step: number;
   reason: string;

@@ -24,7 +24,7 @@ export interface Followed {
 }
 
 /** The world outside: a server, a clock, and somebody who looks. */
-export interface World {
+interface World {
   ask: (after: number) => Promise<Lines>;
   show: (followed: Followed) => void;
   /** Told when the server did not answer; it is asked again after a rest. */

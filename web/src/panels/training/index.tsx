@@ -119,7 +119,9 @@ function useFilm(run: string, request: FilmRequest | null) {
     const ask = (): Promise<void> =>
       makeFilm(run, request, mine.signal)
         .then(
-          (made) => setFilm({ film: made, request }),
+          (made) => {
+            if (!mine.signal.aborted) setFilm({ film: made, request });
+          },
           (error) => {
             if (isAbort(error)) return;
             setFilm(null);
