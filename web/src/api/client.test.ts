@@ -10,8 +10,8 @@ import {
   setKey,
   takeEvents,
 } from "./client.ts";
-import { asProblem, problemOf } from "./problem.ts";
-import { placeOf, type Saved, saved } from "./saved.ts";
+import { asProblem, readProblem } from "./problem.ts";
+import { locateTensor, type Saved, saved } from "./saved.ts";
 import { kept, passing } from "./storage.ts";
 import { attentionName, part, readFloats, type Tensor, value } from "./tensors.ts";
 
@@ -128,7 +128,7 @@ function refused(status: number, body: string, headers: Record<string, string> =
 
 test("the server's own words are kept", async () => {
   const body = JSON.stringify({ title: "Queue full", detail: "64 wait; try later", type: "/p/q" });
-  const problem = await problemOf(refused(429, body, { "Retry-After": "3" }));
+  const problem = await readProblem(refused(429, body, { "Retry-After": "3" }));
   expect(problem).toMatchObject({
     status: 429,
     title: "Queue full",
@@ -143,12 +143,12 @@ test("faults of fields stand in for a missing detail", async () => {
     { where: "search.beam", problem: "17 is above 16" },
     { where: "text", problem: "missing" },
   ];
-  const problem = await problemOf(refused(422, JSON.stringify({ title: "Bad fields", faults })));
+  const problem = await readProblem(refused(422, JSON.stringify({ title: "Bad fields", faults })));
   expect(problem.detail).toBe("search.beam: 17 is above 16; text: missing");
 });
 
 test("a body that is no JSON is told as it is, cut", async () => {
-  const problem = await problemOf(refused(502, `<h1>Bad gateway</h1>${"x".repeat(999)}`));
+  const problem = await readProblem(refused(502, `<h1>Bad gateway</h1>${"x".repeat(999)}`));
   expect(problem.status).toBe(502);
   expect(problem.detail).toHaveLength(300);
   expect(problem.retryAfter).toBeNull();
@@ -206,10 +206,10 @@ test("a page of a server has nothing saved inside", () => {
 
 test("tensors stand one after another in the order of their names", () => {
   const tensors = { one: [2, 3], two: [4], three: [1, 1, 5], nothing: [0, 7] };
-  expect(placeOf(tensors, "one")).toEqual({ shape: [2, 3], start: 0, end: 6 });
-  expect(placeOf(tensors, "three")).toEqual({ shape: [1, 1, 5], start: 10, end: 15 });
-  expect(placeOf(tensors, "nothing")).toEqual({ shape: [0, 7], start: 15, end: 15 });
-  expect(placeOf(tensors, "four")).toBeNull();
+  expect(locateTensor(tensors, "one")).toEqual({ shape: [2, 3], start: 0, end: 6 });
+  expect(locateTensor(tensors, "three")).toEqual({ shape: [1, 1, 5], start: 10, end: 15 });
+  expect(locateTensor(tensors, "nothing")).toEqual({ shape: [0, 7], start: 15, end: 15 });
+  expect(locateTensor(tensors, "four")).toBeNull();
 });
 
 test("what a saved page cannot compute anew stays as it was, the rest of an address is free", () => {

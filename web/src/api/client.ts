@@ -1,6 +1,6 @@
 /** The server's API as functions. Each throws a Problem when the server refuses. */
 import { signal } from "@preact/signals";
-import { Problem, problemOf } from "./problem.ts";
+import { Problem, readProblem } from "./problem.ts";
 import { cannot, saved, savedFilm } from "./saved.ts";
 import { passing } from "./storage.ts";
 import type {
@@ -80,7 +80,7 @@ async function send(path: string, body?: unknown, abort?: AbortSignal): Promise<
     keyRefused.value = passing.get(KEY) !== null;
     keyWanted.value = true;
   }
-  throw await problemOf(response);
+  throw await readProblem(response);
 }
 
 async function json<T>(path: string, body?: unknown, abort?: AbortSignal): Promise<T> {

@@ -56,7 +56,7 @@ export function Lines(props: LinesProps) {
   const width = Math.max(NARROWEST, useWidth(box));
   const [near, setNear] = useState<number | null>(null);
   const colours = palette();
-  const frame = frameOf(props, width);
+  const frame = computeFrame(props, width);
   const mark = near ?? props.at ?? null;
   const hover = (x: number | null): void => {
     setNear(x);
@@ -139,10 +139,10 @@ function Legend(props: { line: Line; index: number; x: number | null; colours: P
 
 /** The same chart as a picture to save. */
 export function linesPicture(props: LinesProps, colours: Palette, width = 640): Picture {
-  return chart(frameOf(props, width), colours, props.at ?? null);
+  return chart(computeFrame(props, width), colours, props.at ?? null);
 }
 
-function frameOf(props: LinesProps, width: number): Frame {
+function computeFrame(props: LinesProps, width: number): Frame {
   const xs = extent(
     props.lines.flatMap((one) => one.points.map(([x]) => x)).filter(drawn(props.logX)),
   );

@@ -88,7 +88,7 @@ export function Matrix(props: MatrixProps) {
   };
   const wide = place.width > available;
   const shown = hover ?? cursor;
-  const words = shown && inside(shown, place) ? inWords(props, shown) : "";
+  const words = shown && inside(shown, place) ? describeCell(props, shown) : "";
   const drawing = (
     <div class="matrix-canvases" style={{ width: `${place.width}px`, height: `${place.height}px` }}>
       <canvas ref={canvases.cells} />
@@ -142,7 +142,7 @@ function inside(cell: Cell, place: Layout): boolean {
   return cell.row < place.rows && cell.column < place.columns;
 }
 
-function inWords(props: MatrixProps, { row, column }: Cell): string {
+function describeCell(props: MatrixProps, { row, column }: Cell): string {
   if (props.describe) return props.describe(row, column);
   const names = `${props.rows[row]} → ${props.columns[column]}`;
   if (props.masked?.(row, column)) return `${names}: masked`;
@@ -212,7 +212,7 @@ function usePainting(
   useLayoutEffect(() => {
     const pen = cells.current?.getContext("2d", { alpha: true });
     if (!cells.current || !pen) return;
-    const look = lookOf(props, screen);
+    const look = getLook(props, screen);
     const emptied = resize(cells.current, place, screen.ratio);
     const before = done.current;
     const afresh =
@@ -222,7 +222,7 @@ function usePainting(
       before.scale !== props.scale;
     if (afresh) paintLabels(pen, place, props, look);
     if (afresh && names.current) paintNames(names.current, cells.current, place, look);
-    const now = readCells({ ...props, range: rangeOf(props) }, place.rows, place.columns);
+    const now = readCells({ ...props, range: getRange(props) }, place.rows, place.columns);
     paintCells(pen, place, now, afresh ? null : before.cells, look);
     done.current = { cells: now, place, colours: screen.colours, scale: props.scale };
   });
@@ -233,16 +233,16 @@ function usePainting(
     const pen = marks.current?.getContext("2d");
     if (!marks.current || !pen) return;
     resize(marks.current, place, screen.ratio);
-    paintMarks(pen, place, { row, column, cursor, pale }, lookOf(props, screen));
+    paintMarks(pen, place, { row, column, cursor, pale }, getLook(props, screen));
   }, [place, screen.colours, screen.ratio, row, column, cursor, pale, props.scale]);
   return { cells, marks, names };
 }
 
-function rangeOf(props: MatrixProps): readonly [number, number] {
+function getRange(props: MatrixProps): readonly [number, number] {
   return props.range ?? (props.scale === "diverging" ? [-1, 1] : [0, 1]);
 }
 
-function lookOf(props: MatrixProps, screen: { colours: Palette; ratio: number }): Look {
+function getLook(props: MatrixProps, screen: { colours: Palette; ratio: number }): Look {
   const { colours, ratio } = screen;
   return { colours, ratio, ramp: props.scale === "diverging" ? colours.diverging : colours.heat };
 }

@@ -35,7 +35,7 @@ export function Marked({ parts, mark: Mark }: { parts: Part[]; mark: "ins" | "de
 
 const MINUS = "\u2212";
 
-/** A number with so many digits after the point; a true minus, ∞ in words of mathematics. */
+/** A number with this many digits after the point; a true minus, ∞ in words of mathematics. */
 export function printed(value: number, digits = 3): string {
   if (Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value < 0 ? `${MINUS}∞` : "∞";
@@ -49,7 +49,7 @@ export function readOff(value: number): string {
   return String(Number(value.toPrecision(4))).replaceAll("-", MINUS);
 }
 
-/** A whole number with thin spaces between its thousands; another one with four digits that count. */
+/** A whole number with thin spaces between its thousands; another one with four significant digits. */
 export function counted(value: number): string {
   if (!Number.isInteger(value)) return String(Number(value.toPrecision(4)));
   return String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");

@@ -97,19 +97,19 @@ export function palette(): Palette {
 }
 
 /** The level of a ramp, 0 to 48; what lies beyond the ends gets the end's level. */
-export function levelOf(value: number, low: number, high: number): number {
+export function computeLevel(value: number, low: number, high: number): number {
   if (!(high > low) || Number.isNaN(value)) return 0;
   return Math.round(LEVELS * Math.min(1, Math.max(0, (value - low) / (high - low))));
 }
 
 /** The colour of a value from 0 to 1. */
 export function heat(value: number, colours: Palette = palette()): string {
-  return colours.heat[levelOf(value, 0, 1)] ?? colours.ground;
+  return colours.heat[computeLevel(value, 0, 1)] ?? colours.ground;
 }
 
 /** The colour of a value from −1 to 1. */
 export function diverging(value: number, colours: Palette = palette()): string {
-  return colours.diverging[levelOf(value, -1, 1)] ?? colours.ground;
+  return colours.diverging[computeLevel(value, -1, 1)] ?? colours.ground;
 }
 
 /** The colour of a series: a head, a line. */

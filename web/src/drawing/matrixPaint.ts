@@ -1,5 +1,5 @@
 /** Paints a matrix: cells on one canvas, marks on another above it. */
-import { inkOn, levelOf, type Palette } from "./colours.ts";
+import { computeLevel, inkOn, type Palette } from "./colours.ts";
 import { FONTS } from "./svg.ts";
 
 const MASKED = 255;
@@ -36,7 +36,7 @@ function levelAt(source: CellSource, row: number, column: number): number {
   if (source.masked?.(row, column)) return MASKED;
   const value = source.value(row, column);
   if (Number.isNaN(value) || value === Number.NEGATIVE_INFINITY) return MASKED;
-  return levelOf(value, source.range[0], source.range[1]);
+  return computeLevel(value, source.range[0], source.range[1]);
 }
 
 /** Copy the names of the rows onto a strip of their own, which stays while the cells scroll. */
@@ -82,7 +82,7 @@ export function paintCells(
   look: Look,
 ): number {
   pen.setTransform(look.ratio, 0, 0, look.ratio, 0, 0);
-  const hatch = hatchOf(pen, look);
+  const hatch = createHatch(pen, look);
   let painted = 0;
   for (let i = 0; i < cells.levels.length; i++) {
     const level = cells.levels[i] ?? MASKED;
@@ -117,7 +117,7 @@ function printInto(
 const hatches = new Map<string, CanvasPattern>();
 
 /** The hatching of masked cells, drawn once for a theme and a screen. */
-function hatchOf(pen: CanvasRenderingContext2D, look: Look): CanvasPattern | string {
+function createHatch(pen: CanvasRenderingContext2D, look: Look): CanvasPattern | string {
   const key = `${look.colours.masked}@${look.ratio}`;
   const known = hatches.get(key);
   if (known) return known;

@@ -1,5 +1,5 @@
 /** Pictures as SVG text: pure string builders, colours inlined, text kept as text. */
-import { inkOn, LIGHT, levelOf, type Palette } from "./colours.ts";
+import { computeLevel, inkOn, LIGHT, type Palette } from "./colours.ts";
 
 /** A picture to save. */
 export interface Picture {
@@ -109,7 +109,7 @@ export function picture(
 }
 
 /** About how wide a text is at 12 px, good enough to make room for it. */
-export function widthOf(words: string, size = 12): number {
+export function estimateWidth(words: string, size = 12): number {
   return (
     [...words].reduce(
       (sum, letter) => sum + ((letter.codePointAt(0) ?? 0) > 0x2e80 ? 1 : 0.56),
@@ -138,8 +138,8 @@ const CELL = 26;
 /** A matrix with its labels; masked cells are hatched. */
 export function matrixPicture(matrix: MatrixPicture): Picture {
   const colours = matrix.colours ?? LIGHT;
-  const left = 16 + Math.max(20, ...matrix.rows.map((name) => widthOf(name)));
-  const slant = Math.max(20, ...matrix.columns.map((name) => widthOf(name))) * Math.SQRT1_2;
+  const left = 16 + Math.max(20, ...matrix.rows.map((name) => estimateWidth(name)));
+  const slant = Math.max(20, ...matrix.columns.map((name) => estimateWidth(name))) * Math.SQRT1_2;
   const top = (matrix.title ? 30 : 8) + slant + 12;
   const width = left + matrix.columns.length * CELL + slant + 12;
   const height = top + matrix.rows.length * CELL + 12;
@@ -176,7 +176,7 @@ function pictureCell(
   }
   const [low, high] = matrix.range ?? (matrix.scale === "diverging" ? [-1, 1] : [0, 1]);
   const ramp = matrix.scale === "diverging" ? colours.diverging : colours.heat;
-  const fill = ramp[levelOf(matrix.values(row, column), low, high)] ?? colours.ground;
+  const fill = ramp[computeLevel(matrix.values(row, column), low, high)] ?? colours.ground;
   const cell = rect(x, y, CELL - 1, CELL - 1, { fill });
   const words = matrix.print?.(row, column);
   if (!words) return cell;

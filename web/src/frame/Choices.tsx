@@ -2,7 +2,7 @@
 
 import { saved } from "../api/saved.ts";
 import type { Method, Model, Trace } from "../api/types.ts";
-import { hasBeam, sourcesOf, targetOf } from "../state/requests.ts";
+import { findTarget, hasBeam, listSources } from "../state/requests.ts";
 import { address, go, model, models } from "../state/store.ts";
 import { Menu } from "./Menu.tsx";
 
@@ -11,7 +11,7 @@ export function DirectionChoice() {
   const list = models.value.value?.models ?? [];
   const chosen = model.value;
   if (!chosen) return null;
-  const target = targetOf(chosen, address.value) ?? "";
+  const target = findTarget(chosen, address.value) ?? "";
   const count = list.reduce((sum, one) => sum + one.targets.length, 0);
   if (count <= 1) return <span class="direction muted">{named(chosen, target)}</span>;
   return (
@@ -45,7 +45,7 @@ function key(name: string, target: string): string {
 }
 
 function named(one: Model, target: string): string {
-  return directionName(sourcesOf(one, target), target);
+  return directionName(listSources(one, target), target);
 }
 
 /* How to search: method, width of the beam, length penalty. */
@@ -67,8 +67,8 @@ const WORDS: Record<Method, string> = {
   greedy: "At each step the most probable token is taken.",
   beam: BEAM,
   diverse: BEAM,
-  sampling: "Several translations are drawn by lot, token by token; the best one wins.",
-  mbr: "Several translations are drawn by lot; the one that is most like all of them wins.",
+  sampling: "Several translations are sampled, token by token; the best one wins.",
+  mbr: "Several translations are sampled; the one that is most like all the others wins.",
 };
 
 /** A button that says how is searched, and opens the settings. */
@@ -133,7 +133,7 @@ export function SearchChoice() {
             disabled={!changed}
             onClick={() => change({ method: null, beam: null, alpha: null })}
           >
-            As the model’s own
+            Use the model’s own settings
           </button>
         </div>
       )}
@@ -190,7 +190,7 @@ export function languageName(code: string): string {
 }
 
 /** The code for `lang`, where it is that of a known language: models may call theirs anything. */
-export function langOf(code: string | undefined): string | undefined {
+export function getLangTag(code: string | undefined): string | undefined {
   return code && languageName(code) !== code ? code : undefined;
 }
 

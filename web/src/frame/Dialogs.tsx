@@ -10,11 +10,11 @@ import { helpOpen, keysOn, switchKeys } from "./shortcuts.ts";
 
 const KEYS: [string[], string][] = [
   [["Space"], "play or pause the steps of decoding"],
-  [["←", "→"], "one step back or on"],
+  [["←", "→"], "one step back or forward"],
   [["Home", "End"], "first or last step"],
-  [["/"], "to the sentence box"],
-  [["t"], "the plain Translate view"],
-  [["?"], "this list"],
+  [["/"], "go to the sentence box"],
+  [["t"], "open the Translate view"],
+  [["?"], "show this list"],
 ];
 
 /** The list, while it is open. */
@@ -57,7 +57,7 @@ export function Help() {
           checked={keysOn.value}
           onChange={(event) => switchKeys(event.currentTarget.checked)}
         />
-        Single keys do these things
+        Enable these single-key shortcuts
       </label>
       <p class="muted">
         Translucid{version ? ` ${version}` : ""}
@@ -81,7 +81,7 @@ export function KeyPrompt() {
   if (!keyWanted.value) return null;
   return (
     <Dialog
-      title="This server wants a key"
+      title="This server requires a key"
       onClose={() => {
         keyWanted.value = false;
       }}
@@ -100,8 +100,8 @@ export function KeyPrompt() {
       >
         {unfit ? (
           <p role="alert">
-            That is no key: it has a space or a character other than unaccented letters, digits and
-            the signs of a keyboard. Copy it again.
+            That is not a key: it has a space or a character other than unaccented letters, digits
+            and the signs of a keyboard. Copy it again.
           </p>
         ) : (
           keyRefused.value && <p role="alert">The server does not know that key.</p>

@@ -250,9 +250,9 @@ function Buttons({ at, count }: { at: number; count: number }) {
         act={player.last}
       />
       <label class="timeline-speed">
-        <span class="visually-hidden">Steps a second</span>
+        <span class="visually-hidden">Steps per second</span>
         <select
-          title="Steps a second"
+          title="Steps per second"
           value={String(player.speed.value)}
           onChange={(event) => {
             player.speed.value = Number(event.currentTarget.value);

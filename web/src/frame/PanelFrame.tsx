@@ -67,7 +67,7 @@ export function PanelProblem({ problem }: { problem: Problem }) {
 function Waiting({ loading, failed }: { loading: boolean; failed: boolean }) {
   if (failed) return null;
   if (loading || (address.value.text.trim() !== "" && !model.value)) {
-    return <p class="panel-waiting">Translating, and taking down every number on the way …</p>;
+    return <p class="panel-waiting">Translating, and recording every number on the way …</p>;
   }
   const examples = examplesFor(model.value, address.value.target);
   return (

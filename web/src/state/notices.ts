@@ -10,7 +10,7 @@ interface Notice {
   again: boolean;
 }
 
-/** Problems that have not been put away. */
+/** Problems that have not been dismissed. */
 export const notices = signal<Notice[]>([]);
 
 /** What the live region says. */

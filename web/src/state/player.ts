@@ -5,7 +5,7 @@ import { address, go, trace } from "./store.ts";
 /** Whether the steps are playing. */
 export const playing = signal(false);
 
-/** Steps a second. */
+/** Steps per second. */
 export const speed = signal(1.5);
 
 /** How many steps there are; 0 without a trace. */

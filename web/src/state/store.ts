@@ -7,7 +7,7 @@ import { type Address, format, parse, withExtra } from "./address.ts";
 import * as addressBar from "./addressBar.ts";
 import { follow, type Loaded } from "./follow.ts";
 import { putAllAway } from "./notices.ts";
-import { baselineRequest, modelOf, traceRequest } from "./requests.ts";
+import { baselineRequest, findModel, traceRequest } from "./requests.ts";
 
 export type { Address, PanelKey } from "./address.ts";
 export type { Loaded } from "./follow.ts";
@@ -90,7 +90,7 @@ export const models: ReadonlySignal<Loaded<ModelList>> = modelFollower.current;
 
 /** The model that is chosen. */
 export const model: ReadonlySignal<Model | undefined> = computed(() =>
-  modelOf(models.value.value, here.value),
+  findModel(models.value.value, here.value),
 );
 
 /** The trace of the present sentence: follows the address by itself. */

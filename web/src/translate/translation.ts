@@ -128,7 +128,7 @@ export function asTranslation(
 }
 
 /** What to say of a translation that is more likely to be bad than good. */
-export function doubtOf(confidence: number | null): string | null {
+export function describeDoubt(confidence: number | null): string | null {
   if (confidence === null || confidence >= 0.5) return null;
   const percent = Math.round(100 * confidence);
   return `Doubtful: the model gives this translation a ${percent} % chance of being acceptable.`;

@@ -8,7 +8,14 @@ import { LABEL_FONT } from "../../drawing/matrixPaint.ts";
 import { clampIndex } from "../../state/address.ts";
 import { step } from "../../state/player.ts";
 import { highlight } from "../../state/store.ts";
-import { curvesOf, paintCurves, type Row, type Stage, stageOf, TOKEN_HEIGHT } from "./curves.ts";
+import {
+  buildCurves,
+  layOutStage,
+  paintCurves,
+  type Row,
+  type Stage,
+  TOKEN_HEIGHT,
+} from "./curves.ts";
 import { marked } from "./inView.ts";
 import { labels, type Sentences, type Stream } from "./tokens.ts";
 
@@ -28,7 +35,7 @@ export function Arcs({ sentences, weights, hidden, row, label, onPick }: ArcsPro
   const box = useRef<HTMLDivElement>(null);
   const stage = useMemo(() => measuredStage(sentences), [sentences]);
   const curves = useMemo(
-    () => curvesOf(weights, sentences, stage, hidden),
+    () => buildCurves(weights, sentences, stage, hidden),
     [weights, sentences, stage, hidden],
   );
   const colours = palette();
@@ -98,7 +105,7 @@ export function measuredStage(sentences: Sentences): Stage {
   if (pen) pen.font = LABEL_FONT;
   const width = (name: string) =>
     Math.max(NARROWEST, Math.ceil((pen?.measureText(name).width ?? 8 * name.length) + PADDING));
-  return stageOf(
+  return layOutStage(
     sentences,
     labels(sentences.queries).map(width),
     labels(sentences.keys).map(width),

@@ -3,14 +3,14 @@ import { useSignalEffect } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { part, type Tensor } from "../../api/tensors.ts";
 import type { HeadId, Side, Trace } from "../../api/types.ts";
-import { LEVELS, levelOf, type Palette, palette } from "../../drawing/colours.ts";
+import { computeLevel, LEVELS, type Palette, palette } from "../../drawing/colours.ts";
 import { step } from "../../state/player.ts";
 import { go, setExtra } from "../../state/store.ts";
 import { sameHead } from "../lens/headList.ts";
 import { stretched } from "./inView.ts";
 import { largest } from "./reading.ts";
 import type { Sentences } from "./tokens.ts";
-import { marksOf, roleInWords, statisticsOf } from "./words.ts";
+import { describeRole, findStatistics, listMarks } from "./words.ts";
 
 interface HeadGridProps {
   trace: Trace;
@@ -19,7 +19,7 @@ interface HeadGridProps {
   chosen: HeadId;
 }
 
-/** The grid: a row a layer, a column a head. One stop of Tab; arrow keys move inside it. */
+/** The grid: one row per layer, one column per head. One stop of Tab; arrow keys move inside it. */
 export function HeadGrid({ trace, sentences, layers, chosen }: HeadGridProps) {
   const grid = useRef<HTMLDivElement>(null);
   const heads = trace.model.heads;
@@ -108,14 +108,14 @@ interface SmallHeadProps {
 
 function SmallHead({ trace, sentences, weights, id, chosen }: SmallHeadProps) {
   const own = useMemo(() => part(weights, id.head), [weights, id.head]);
-  const role = roleInWords(statisticsOf(trace, id).role, id.side);
+  const role = describeRole(findStatistics(trace, id).role, id.side);
   const colours = palette();
   const most = stretched.value ? largest(own) : 1;
   const image = useMemo(
     () => thumbnail(own, sentences.side, most, colours),
     [own, sentences, most, colours],
   );
-  const marks = marksOf(trace, id);
+  const marks = listMarks(trace, id);
   const said = [`layer ${id.layer}, head ${id.head}`, role, ...marks].join(", ");
   return (
     <button
@@ -180,7 +180,7 @@ export function dots(
 ): Uint8ClampedArray<ArrayBuffer> {
   const found = new Uint8ClampedArray(4 * weights.data.length);
   weights.data.forEach((weight, at) => {
-    const level = levelOf(weight, 0, most);
+    const level = computeLevel(weight, 0, most);
     found.set(ramp.subarray(3 * level, 3 * level + 3), 4 * at);
     found[4 * at + 3] = 255;
   });

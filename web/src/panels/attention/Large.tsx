@@ -10,7 +10,7 @@ import { Arcs } from "./Arcs.tsx";
 import { marked, pointed, query, rowInView, shape, stretched } from "./inView.ts";
 import { largest, type Reading as Read, readColumn, readRow, told } from "./reading.ts";
 import { isMasked, labels, type Sentences } from "./tokens.ts";
-import { rowInWords, WHY_HIDDEN } from "./words.ts";
+import { describeRow, WHY_HIDDEN } from "./words.ts";
 
 /** Matrices of more columns than this have no room for numbers in their cells. */
 const PRINTED = 22;
@@ -102,7 +102,7 @@ function LargeMatrix({ sentences, weights, hidden, title, row, onPick }: LargeMa
       pale={sentences.side === "encoder" ? undefined : step.value + 1}
       onSelect={(r) => onPick(r)}
       onHover={(cell) => point(cell && { row: cell.row, column: column(cell.column) }, sentences)}
-      describe={(r, c) => cellInWords(names, sentences, r, column(c), weight(r, c))}
+      describe={(r, c) => describeCell(names, sentences, r, column(c), weight(r, c))}
       print={shown.length <= PRINTED ? (r, c) => inCell(weight(r, c)) : undefined}
     />
   );
@@ -124,7 +124,7 @@ function point(cell: { row: number; column: number } | null, sentences: Sentence
   highlight.value = cell && { stream: sentences.queryStream, index: cell.row };
 }
 
-function cellInWords(
+function describeCell(
   names: { queries: string[]; keys: string[] },
   sentences: Sentences,
   row: number,
@@ -160,7 +160,7 @@ function Reading({ weights, sentences, row, column, hidden }: ReadingProps) {
     <div class="attention-reading">
       <section data-reading="row" data-place={row}>
         <h4>
-          What “{queries[row]}” looks at <span>{rowInWords(sentences, queries, row)}</span>
+          What “{queries[row]}” looks at <span>{describeRow(sentences, queries, row)}</span>
         </h4>
         <Shares reading={looks} names={one.keys} label={`What “${queries[row]}” looks at`} />
         <Sum reading={looks} what="row" />
@@ -202,14 +202,14 @@ function Sum({ reading, what }: { reading: Read; what: "row" | "column" }) {
           <Num value={hidden.weight} digits={4} />.{" "}
         </>
       )}
-      {masked > 0 && `${maskedInWords(masked, what)} `}
+      {masked > 0 && `${describeMasked(masked, what)} `}
       {what === "row" ? "All together " : "A column need not sum to 1: here it is "}
       <Num value={total} digits={4} />.
     </p>
   );
 }
 
-function maskedInWords(count: number, what: "row" | "column"): string {
+function describeMasked(count: number, what: "row" | "column"): string {
   if (what === "row") {
     return `${count} later ${count === 1 ? "token is" : "tokens are"} hidden: weight exactly 0.`;
   }

@@ -48,7 +48,7 @@ export interface Curve {
 }
 
 /** Return where tokens stand, given how wide each label is. */
-export function stageOf(
+export function layOutStage(
   sentences: Sentences,
   queryWidths: readonly number[],
   keyWidths: readonly number[],
@@ -89,7 +89,7 @@ function placed(widths: readonly number[], room: number, top: number): Row {
 }
 
 /** Return the lines worth drawing, weak ones first so that strong ones lie on top. */
-export function curvesOf(
+export function buildCurves(
   weights: Tensor,
   sentences: Sentences,
   stage: Stage,
@@ -134,7 +134,7 @@ function arch(from: number, to: number, stage: Stage): Curve["points"] {
 }
 
 /** Return a curve as the `d` of an SVG path. */
-export function pathOf(curve: Curve): string {
+export function drawPath(curve: Curve): string {
   const [x0, y0, ...rest] = curve.points.map((value) => Math.round(value * 10) / 10);
   return `M${x0} ${y0}C${rest.join(" ")}`;
 }

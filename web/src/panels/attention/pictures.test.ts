@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { LIGHT } from "../../drawing/colours.ts";
-import { curvesOf, FAINTEST, isInView, pathOf, stageOf, strength } from "./curves.ts";
+import { buildCurves, drawPath, FAINTEST, isInView, layOutStage, strength } from "./curves.ts";
 import { cellSize, dots, rampBytes } from "./HeadGrid.tsx";
 import { sentences, weightsFor } from "./madeUp.ts";
 import { arcsPicture, headsPicture, headsTable, weightsTable } from "./pictures.ts";
@@ -14,7 +14,7 @@ test("a saved table has every weight at full precision", () => {
   expect(table.rows.flatMap((row) => row.slice(1))).toEqual([...weights.data]);
 });
 
-test("the table of heads has a row a head and no number for what cannot be", () => {
+test("the table of heads has one row per head and no number for what cannot be", () => {
   const table = headsTable([
     {
       ...{ side: "decoder", layer: 1, head: 0, role: "mixed", rule: "" },
@@ -29,8 +29,8 @@ test("the table of heads has a row a head and no number for what cannot be", () 
 
 test("the saved lines are as many as the drawn ones, and labels stay text", () => {
   const of = sentences("cross");
-  const stage = stageOf(of, [40, 40, 40], [40, 40, 40, 40]);
-  const curves = curvesOf(weightsFor(of, 3), of, stage, new Set());
+  const stage = layOutStage(of, [40, 40, 40], [40, 40, 40, 40]);
+  const curves = buildCurves(weightsFor(of, 3), of, stage, new Set());
   const names = { queries: ["<s>", "a", "b"], keys: ["w", "x", "y", "z"] };
   const { svg } = arcsPicture("A & B", stage, curves, names, 1, LIGHT);
   expect(svg.match(/<path /g)).toHaveLength(curves.length);
@@ -61,7 +61,7 @@ const stageFor = (side: (typeof SIDES)[number]) => {
   const of = sentences(side);
   return {
     of,
-    stage: stageOf(
+    stage: layOutStage(
       of,
       of.queries.map(() => 40),
       of.keys.map(() => 60),
@@ -89,7 +89,7 @@ test("every weight of note is a line from its query to its key, strong ones last
   for (const side of SIDES) {
     const { of, stage } = stageFor(side);
     const weights = weightsFor(of, 11);
-    const found = curvesOf(weights, of, stage, NONE);
+    const found = buildCurves(weights, of, stage, NONE);
     const expected = weights.data.filter((one) => one >= FAINTEST).length;
     expect(found).toHaveLength(expected);
     expect(found.map((one) => one.weight)).toEqual([...found.map((one) => one.weight)].sort());
@@ -103,11 +103,11 @@ test("every weight of note is a line from its query to its key, strong ones last
 
 test("the decoder only looks back, above its row; the encoder looks ahead below", () => {
   const { of, stage } = stageFor("decoder");
-  for (const { points } of curvesOf(weightsFor(of, 2), of, stage, NONE)) {
+  for (const { points } of buildCurves(weightsFor(of, 2), of, stage, NONE)) {
     expect(points[3]).toBeLessThan(stage.queries.top);
   }
   const encoder = stageFor("encoder");
-  for (const { row, column, points } of curvesOf(
+  for (const { row, column, points } of buildCurves(
     weightsFor(encoder.of, 2),
     encoder.of,
     encoder.stage,
@@ -126,13 +126,13 @@ test("the decoder only looks back, above its row; the encoder looks ahead below"
 
 test("hidden columns have no lines", () => {
   const { of, stage } = stageFor("cross");
-  const found = curvesOf(weightsFor(of, 4), of, stage, new Set([3]));
+  const found = buildCurves(weightsFor(of, 4), of, stage, new Set([3]));
   expect(found.some((one) => one.column === 3)).toBe(false);
 });
 
 test("a curve is written as a path, stronger ones thicker", () => {
   const curve = { row: 0, column: 1, weight: 0.5, points: [0, 1, 2, 3, 4, 5, 6, 7.25] as const };
-  expect(pathOf(curve)).toBe("M0 1C2 3 4 5 6 7.3");
+  expect(drawPath(curve)).toBe("M0 1C2 3 4 5 6 7.3");
   expect(strength(1).width).toBeGreaterThan(strength(0.1).width);
   expect(strength(1).opacity).toBeLessThanOrEqual(1);
 });

@@ -4,7 +4,7 @@ import type { HeadStatistics } from "../../api/types.ts";
 import type { Palette } from "../../drawing/colours.ts";
 import type { Table } from "../../drawing/files.ts";
 import { el, type Picture, path, picture, rect, text } from "../../drawing/svg.ts";
-import { type Curve, pathOf, type Row, type Stage, strength, TOKEN_HEIGHT } from "./curves.ts";
+import { type Curve, drawPath, type Row, type Stage, strength, TOKEN_HEIGHT } from "./curves.ts";
 
 /** A head of the saved overview: where it stands, its picture as a data address, its caption. */
 interface SmallPicture {
@@ -19,7 +19,7 @@ const CAPTION = 22;
 const LEFT = 64;
 const TOP = 44;
 
-/** Return all heads as small pictures, a row a layer; `shape` is rows by columns of each. */
+/** Return all heads as small pictures, one row per layer; `shape` is rows by columns of each. */
 export function headsPicture(
   title: string,
   heads: readonly SmallPicture[],
@@ -69,7 +69,7 @@ export function arcsPicture(
   const lines = drawn.map((curve) => {
     const own = curve.row === row;
     const { width, opacity } = strength(curve.weight);
-    return path(pathOf(curve), {
+    return path(drawPath(curve), {
       stroke: own ? colours.accent : colours.muted,
       "stroke-width": width,
       opacity: Math.min(1, opacity * (own ? 1.6 : 0.5)).toFixed(2),
@@ -105,7 +105,7 @@ function tokenRow(
     .join("");
 }
 
-/** Return the weights as a table: a row a query, a column a key, all of them. */
+/** Return the weights as a table: one row per query, one column per key, all of them. */
 export function weightsTable(
   weights: Tensor,
   queries: readonly string[],

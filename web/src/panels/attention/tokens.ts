@@ -30,7 +30,7 @@ export interface Sentences {
 }
 
 /** Return who looks (rows) and who is looked at (columns) in one of the three attentions. */
-export function sentencesOf(
+export function getSentences(
   trace: Pick<Trace, "source_tokens" | "target_tokens" | "steps">,
   side: Side,
 ): Sentences {

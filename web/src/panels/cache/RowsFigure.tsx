@@ -4,7 +4,7 @@ import { type Palette, palette } from "../../drawing/colours.ts";
 import { Figure, Scrolled } from "../../drawing/Figure.tsx";
 import type { Table } from "../../drawing/files.ts";
 import { plain } from "../../drawing/pieces.ts";
-import { type Picture, picture, rect, text, widthOf } from "../../drawing/svg.ts";
+import { estimateWidth, type Picture, picture, rect, text } from "../../drawing/svg.ts";
 import { pathTo } from "../search/outcome.ts";
 import { accountStep } from "./account.ts";
 
@@ -13,10 +13,10 @@ interface Props {
   step: number;
 }
 
-/** A line a hypothesis; entries that several rows read are joined. */
+/** One line per hypothesis; entries that several rows read are joined. */
 export function RowsFigure({ trace, step }: Props) {
   const at = accountStep(trace.cache, step);
-  const rows = rowsOf(trace, at);
+  const rows = buildRows(trace, at);
   return (
     <Figure
       name="cache-rows"
@@ -37,7 +37,7 @@ export function RowsFigure({ trace, step }: Props) {
 }
 
 /** The rows that a step computed: of the search tree, or the one of a given translation. */
-export function rowsOf(trace: Trace, at: number): Row[] {
+export function buildRows(trace: Trace, at: number): Row[] {
   const count = trace.cache.steps[at]?.rows ?? 1;
   if (trace.tree && trace.search.method !== "mbr" && trace.search.method !== "sampling") {
     return rowsAt(trace.tree, at, count);
@@ -113,7 +113,9 @@ function rowsPicture(trace: Trace, rows: Row[], colours: Palette): Picture {
   const length = Math.max(1, ...rows.map((row) => row.entries.length));
   const widths = Array.from({ length }, (_, position) =>
     Math.max(
-      ...rows.map((row) => widthOf(plain(pieceOf(trace, row.entries[position]?.token ?? 0))) + 14),
+      ...rows.map(
+        (row) => estimateWidth(plain(pieceOf(trace, row.entries[position]?.token ?? 0))) + 14,
+      ),
     ),
   );
   const edges = widths.map((_, at) => widths.slice(0, at).reduce((sum, one) => sum + one + 3, 70));

@@ -143,11 +143,11 @@ function cell(run: Run, at: number, source: number, colours: Palette): string {
   }
   const isNew = kind === "computed" || (kind === "source" && step === 0);
   const shade = { fill: colours.accent, "fill-opacity": isNew ? null : REUSED };
-  const title = el("title", {}, titleOf(run, source, isNew));
+  const title = el("title", {}, describeRun(run, source, isNew));
   return el("rect", { x, y, width, height, ...common, ...shade }, title);
 }
 
-function titleOf({ kind, row, step }: Run, source: number, isNew: boolean): string {
+function describeRun({ kind, row, step }: Run, source: number, isNew: boolean): string {
   const done = isNew ? "computed" : "reused";
   if (kind === "source") return `${source} source positions, ${done}`;
   const which = kind === "computed" ? `position ${step}` : `positions 0 to ${step - 1}`;
@@ -165,11 +165,11 @@ function Caption({ trace }: { trace: Trace }) {
   const rows = cache.steps[0]?.rows ?? 1;
   const beam =
     rows > 1
-      ? `Each line has ${rows} thin rows, one a hypothesis of the beam.`
+      ? `Each line has ${rows} thin rows, one per hypothesis of the beam.`
       : "One hypothesis, one row.";
   const longer =
     cache.steps.length > written.length
-      ? ` The search went on for ${cache.steps.length - written.length} more steps than the translation has, to be sure that nothing beats it.`
+      ? ` The search continued for ${cache.steps.length - written.length} more steps than the translation has, to make sure that nothing beats it.`
       : "";
   return (
     <>
@@ -181,7 +181,7 @@ function Caption({ trace }: { trace: Trace }) {
 }
 
 /*
- * The triangle: a line a step, a column a position.
+ * The triangle: one line per step, one column per position.
  *
  *     step 1   ■                    ■ computed   □ reused, in each of the rows of the beam
  *     step 2   □ ■

@@ -37,7 +37,7 @@ export function accountStep(account: CacheUsage, step: number): number {
 }
 
 /** Writes a number of bytes in the unit that fits: 40.0 kB. */
-export function inBytes(value: number): string {
+export function formatBytes(value: number): string {
   const units = ["bytes", "kB", "MB", "GB"];
   let [amount, unit] = [value, 0];
   while (amount >= 1000 && unit < units.length - 1) {
@@ -47,7 +47,7 @@ export function inBytes(value: number): string {
   return unit === 0 ? `${counted(value)} bytes` : `${amount.toFixed(1)} ${units[unit]}`;
 }
 
-/** The account as a table: a row a step, then sums. */
+/** The account as a table: one row per step, then sums. */
 export function accountTable(account: CacheUsage): {
   columns: string[];
   rows: (string | number)[][];

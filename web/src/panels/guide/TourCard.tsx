@@ -121,7 +121,7 @@ function Words({ step, place }: { step: TourStep; place: number }) {
 
 /** Why there is nothing to say yet. */
 function waitingWords(): string {
-  if (address.value.text.trim() === "") return "Type a sentence, and the tour goes on with it.";
+  if (address.value.text.trim() === "") return "Type a sentence, and the tour continues with it.";
   return baseline.value.state === "failed"
     ? "Your sentence could not be looked at; the panel says why. Try another one."
     : "Looking at your sentence …";
@@ -189,11 +189,11 @@ let pending: number | null = null;
 
 /** The facts of the present sentence; null until they are here. */
 export const facts: ReadonlySignal<Facts | null> = computed(() =>
-  factsOf(baseline.value, gathered.value),
+  findFacts(baseline.value, gathered.value),
 );
 
 /** Return what is known, if it is of the trace that is shown, and that has not failed. Pure. */
-export function factsOf(now: Loaded<Trace>, known: Facts | null): Facts | null {
+export function findFacts(now: Loaded<Trace>, known: Facts | null): Facts | null {
   return now.state !== "failed" && known?.trace === now.value ? known : null;
 }
 

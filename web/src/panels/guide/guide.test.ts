@@ -20,7 +20,7 @@ import {
   wordNumbers,
 } from "./facts.ts";
 import { plain, tokens } from "./lines.ts";
-import { factsOf, inView } from "./TourCard.tsx";
+import { findFacts, inView } from "./TourCard.tsx";
 import { stepAddress, TOUR, withinTour } from "./tour.ts";
 
 /* A made-up sentence of five tokens and its facts, for tests. */
@@ -372,10 +372,10 @@ test("a step is in view where it leads, and not where another does", () => {
 });
 
 test("facts of another sentence, or of one that failed, are not known", () => {
-  expect(factsOf({ state: "ready", value: FACTS.trace }, FACTS)).toBe(FACTS);
-  expect(factsOf({ state: "loading", value: FACTS.trace }, FACTS)).toBe(FACTS);
-  expect(factsOf({ state: "ready", value: { ...TRACE } }, FACTS)).toBeNull();
-  expect(factsOf({ state: "idle" }, FACTS)).toBeNull();
+  expect(findFacts({ state: "ready", value: FACTS.trace }, FACTS)).toBe(FACTS);
+  expect(findFacts({ state: "loading", value: FACTS.trace }, FACTS)).toBe(FACTS);
+  expect(findFacts({ state: "ready", value: { ...TRACE } }, FACTS)).toBeNull();
+  expect(findFacts({ state: "idle" }, FACTS)).toBeNull();
   const problem = new Problem(422, "Too long", "");
-  expect(factsOf({ state: "failed", value: FACTS.trace, problem }, FACTS)).toBeNull();
+  expect(findFacts({ state: "failed", value: FACTS.trace, problem }, FACTS)).toBeNull();
 });

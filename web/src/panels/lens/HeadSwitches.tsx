@@ -103,7 +103,7 @@ function Forced({ count }: { count: number }) {
       {count === 1 ? "One token is" : `${count} tokens are`} forced in the translation without these
       heads, and none in the one above it.{" "}
       <button type="button" class="button" onClick={() => go({ prefix: [] })}>
-        Let go of them
+        Release them
       </button>
     </p>
   );
@@ -169,7 +169,7 @@ interface SwitchesProps {
   onChange: (off: HeadId[]) => void;
 }
 
-/** Three grids, a row a layer; Tab goes from grid to grid, arrow keys move inside. */
+/** Three grids, one row per layer; Tab goes from grid to grid, arrow keys move inside. */
 function Switches(props: SwitchesProps) {
   return (
     <div class="lens-switches">
@@ -316,12 +316,12 @@ export function Comparison({ before, after, request, waiting }: ComparisonProps)
         </dd>
       </div>
       <div data-row="same">
-        <dt>the first one, read without them</dt>
+        <dt>the first one, scored without them</dt>
         <dd>
           {off.length > 0 &&
             (right.every(({ same }) => same) && left.every(({ same }) => same)
               ? "The translation is the same."
-              : "What the network without these heads gives the translation of the whole one.")}
+              : "What the network without these heads gives to the full network’s translation.")}
         </dd>
         <dd class="lens-number">
           {off.length > 0 && <>log P {again === null ? "…" : <Num value={again} />}</>}

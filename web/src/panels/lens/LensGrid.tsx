@@ -188,7 +188,7 @@ export const COLUMNS = [
   "entropy (nats)",
 ];
 
-/** Return a line a cell, for the CSV file. */
+/** Return one line per cell, for the CSV file. */
 export function readingTable(rows: ReadingRow[], written: string[]): (string | number)[][] {
   return rows.flatMap((row, layer) =>
     row.cells.map((cell, step) => [

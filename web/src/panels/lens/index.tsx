@@ -32,7 +32,7 @@ export default function LensPanel() {
   return (
     <PanelFrame
       title="Lens and heads"
-      lead="Read a layer as if it were the last, or switch a head off and translate again. Both are readings, not truths: no layer was trained to be read early, nor any to do without a head."
+      lead="Read a layer as if it were the last, or switch a head off and translate again. Both are hints, not proof: no layer was trained to be read early, and none to do without a head."
     >
       {(trace) => (
         <>
@@ -80,8 +80,8 @@ function LogitLens({ trace, lens }: { trace: Trace; lens: Lens }) {
         <>
           Each decoder layer goes through the final norm and the output projection as if it were the
           last. A cell shows its likeliest token, that token’s probability (also as shade), and the
-          rank # of the token that was written. A frame marks the layer from which on the written
-          token stays first
+          rank # of the token that was written. A frame marks the layer from which the written token
+          stays first
           {half >= 0 && `; for half of the tokens that is layer ${half} or earlier`}.
         </>
       }

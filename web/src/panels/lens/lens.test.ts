@@ -144,7 +144,7 @@ test("the last row is the network's own, and only that", () => {
   expect(rows.map(({ own }) => own)).toEqual([false, false, true]);
 });
 
-test("the table has a line a cell, with the numbers unrounded", () => {
+test("the table has one line per cell, with the numbers unrounded", () => {
   const table = readingTable(rows, ["▁The", "▁cat", "</s>"]);
   expect(table.length).toBe(9);
   expect(table[0]).toEqual([0, 1, "▁The", "▁cat", Math.log(0.5), -3, 3, 1]);
@@ -185,7 +185,7 @@ test("heads that are off are hatched, losses are written on those that are on", 
   expect(svg.match(/>on</g)?.length).toBe(8);
 });
 
-test("the table has a line a head, and nothing where nothing was measured", () => {
+test("the table has one line per head, and nothing where nothing was measured", () => {
   const { rows } = switchesTable(small, [off], [measured]);
   expect(rows.length).toBe(10);
   expect(rows[1]).toEqual(["encoder", 0, 1, 1, -3, 2]);

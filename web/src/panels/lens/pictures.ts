@@ -1,11 +1,19 @@
-/** The table of a lens as a picture: a row a layer, a column a step. Pure. */
+/** The table of a lens as a picture: one row per layer, one column per step. Pure. */
 
 import type { HeadId, ModelConfig } from "../../api/types.ts";
 import { diverging, heat, inkOn, type Palette } from "../../drawing/colours.ts";
 import type { Table } from "../../drawing/files.ts";
 import { printed } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
-import { el, hatchPattern, type Picture, picture, rect, text, widthOf } from "../../drawing/svg.ts";
+import {
+  el,
+  estimateWidth,
+  hatchPattern,
+  type Picture,
+  picture,
+  rect,
+  text,
+} from "../../drawing/svg.ts";
 import { allHeads, countLayers, headName, includes, SIDES } from "./headList.ts";
 import { byName, type HeadLoss, largest } from "./headLosses.ts";
 import { type ReadingRow, topProbability } from "./LensGrid.tsx";
@@ -20,7 +28,7 @@ export function lensPicture(
   colours: Palette,
 ): Picture {
   const pieces = [...written, ...rows.flatMap(({ cells }) => cells.map((cell) => top(cell)))];
-  const wide = Math.max(64, ...pieces.map((piece) => widthOf(plain(piece)) + 14));
+  const wide = Math.max(64, ...pieces.map((piece) => estimateWidth(plain(piece)) + 14));
   const middle = (step: number) => LEFT + (step + 0.5) * wide;
   return picture(
     LEFT + written.length * wide + MARGIN,
@@ -126,7 +134,7 @@ function title(losses: HeadLoss[]): string {
     : "What the translation loses without each head (nats of log P)";
 }
 
-/** A line a head. */
+/** One line per head. */
 export function switchesTable(config: ModelConfig, off: HeadId[], losses: HeadLoss[]): Table {
   const known = byName(losses);
   return {

@@ -18,26 +18,26 @@ import {
   type Box,
   type Plan,
   placeStyle,
-  planOf,
+  planNetwork,
   pointAt,
   roundedPath,
   type Wire,
 } from "./layout.ts";
 import { Strip, useAttentionStrip, useInnerStrip } from "./Strip.tsx";
-import { phasesNow, type Scene, sizesOf, stateNow, useNow } from "./scene.ts";
+import { getSizes, phasesNow, type Scene, stateNow, useNow } from "./scene.ts";
 
 /** Draws the network of a trace at a step, one layer of each stack open. */
 export function Diagram({ trace, step, layer }: { trace: Trace; step: number; layer: number }) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
   const plan = useMemo(
-    () => (width > 0 ? planOf(trace.model, width, layer) : null),
+    () => (width > 0 ? planNetwork(trace.model, width, layer) : null),
     [trace.model, width, layer],
   );
   const share = useShare(trace, step);
   return (
     <div class="map-room" ref={frame}>
-      {plan && <Drawing scene={{ trace, step, plan, sizes: sizesOf(trace, step), share }} />}
+      {plan && <Drawing scene={{ trace, step, plan, sizes: getSizes(trace, step), share }} />}
     </div>
   );
 }

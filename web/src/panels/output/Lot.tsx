@@ -1,4 +1,4 @@
-/** Drawing by lot: the shares laid end to end, and where a random number falls. */
+/** Sampling a token: the shares laid end to end, and where a random number falls. */
 
 import { Figure } from "../../drawing/Figure.tsx";
 import { Num } from "../../drawing/Number.tsx";
@@ -30,7 +30,7 @@ export interface Draw {
 }
 
 /** The draw that the address asks for; null: none. */
-export function drawOf(now: Spread, at: number): Draw | null {
+export function drawToken(now: Spread, at: number): Draw | null {
   const seed = parseWhole(address.value.extra.seed, MOST_SEED, -1);
   if (seed < 0) return null;
   const number = uniform(seed, at);
@@ -66,7 +66,7 @@ export function Lot(props: Props) {
   return (
     <Figure
       name="draw"
-      title="Drawing by lot"
+      title="Sampling a token"
       caption={
         <>
           Sampling lays the shares end to end and throws a number between 0 and 1. The same seed

@@ -19,9 +19,9 @@ import {
   setExtra,
 } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import { drawOf, Lot } from "./Lot.tsx";
+import { drawToken, Lot } from "./Lot.tsx";
 import { logitPicture } from "./pictures.ts";
-import { cutsOf, Settings } from "./Settings.tsx";
+import { getCuts, Settings } from "./Settings.tsx";
 import { Softmax } from "./Softmax.tsx";
 import { StepStrip } from "./StepStrip.tsx";
 import {
@@ -49,17 +49,17 @@ export default function Output() {
       title="Output"
       lead={
         <>
-          The decoder's state at this step, times the output matrix, gives one logit a token; the
+          The decoder's state at this step, times the output matrix, gives one logit per token; the
           softmax turns logits into the probabilities of the next token (section 3.4).
         </>
       }
     >
-      {(trace) => <OutputOf trace={trace} />}
+      {(trace) => <OutputBody trace={trace} />}
     </PanelFrame>
   );
 }
 
-function OutputOf({ trace }: { trace: Trace }) {
+function OutputBody({ trace }: { trace: Trace }) {
   const at = Math.min(step.value, trace.steps.length - 1);
   const view = useStepView(trace, at);
   const pieceOf = usePieces(trace);
@@ -98,9 +98,9 @@ interface StepProps {
 
 function OneStep(props: StepProps) {
   const { view } = props;
-  const cuts = cutsOf();
+  const cuts = getCuts();
   const now = useSpread(view, cuts);
-  const draw = drawOf(now, view.at);
+  const draw = drawToken(now, view.at);
   const count = parseWhole(address.value.extra.rows, MOST, FEW);
   const more = () => showRows(count + FEW);
   const all = { ...props, cuts, now };
@@ -195,12 +195,12 @@ function Comparison({ before, after, loading }: ComparisonProps) {
           </dd>
         </div>
       </dl>
-      <p class="output-hint">{inWords(free, after, same)}</p>
+      <p class="output-hint">{describeEffect(free, after, same)}</p>
     </>
   );
 }
 
-function inWords(free: Trace, after: Trace, same: boolean): string {
+function describeEffect(free: Trace, after: Trace, same: boolean): string {
   if (same) return "The same text: the forced token is what the model would have written anyway.";
   const times = timesAs(Math.exp(Math.abs(free.log_prob - after.log_prob)));
   if (after.log_prob > free.log_prob) {
@@ -237,7 +237,7 @@ function LogitSum({ view }: { view: StepView }) {
       })}
     >
       <div class="output-logit">
-        {rowsOf(found).map((row) => (
+        {listNumbers(found).map((row) => (
           <BarRow key={row.name} {...row} />
         ))}
       </div>
@@ -269,7 +269,7 @@ function BarRow({ name, numbers }: { name: string; numbers: Float64Array }) {
   );
 }
 
-function rowsOf({ state, row, products }: Product): { name: string; numbers: Float64Array }[] {
+function listNumbers({ state, row, products }: Product): { name: string; numbers: Float64Array }[] {
   return [
     { name: "h", numbers: state },
     { name: "w", numbers: row },

@@ -3,33 +3,33 @@ import type { Trace } from "../../api/types.ts";
 import { parseWhole, withExtra } from "../../state/address.ts";
 import {
   AS_IT_IS,
-  cutsInWords,
+  buildRows,
+  describeCuts,
+  describeTemperature,
   drawn,
   entropy,
+  findPlace,
   isChanged,
-  placeOf,
   ranked,
   rowAt,
-  rowsOf,
   spread,
   stretch,
   sureness,
-  temperatureInWords,
   uniform,
 } from "./rows.ts";
-import { barsPath, piecesOf, prefixWith, productAt, type StepView } from "./view.ts";
+import { barsPath, getPieceNames, prefixWith, productAt, type StepView } from "./view.ts";
 
 const trace = { model_hash: "a1", pieces: { 4: "▁cat" } };
 
 it("names tokens by the trace, then by the vocabulary of its model", () => {
-  const pieceOf = piecesOf(trace, { hash: "a1", pieces: ["a", "b", "c", "d", "e"] });
+  const pieceOf = getPieceNames(trace, { hash: "a1", pieces: ["a", "b", "c", "d", "e"] });
   expect([4, 1, 9].map(pieceOf)).toEqual(["▁cat", "b", "#9"]);
 });
 
 it("never names them by the vocabulary of another model", () => {
-  const pieceOf = piecesOf(trace, { hash: "b2", pieces: ["a", "b", "c", "d", "e"] });
+  const pieceOf = getPieceNames(trace, { hash: "b2", pieces: ["a", "b", "c", "d", "e"] });
   expect([4, 1].map(pieceOf)).toEqual(["▁cat", "#1"]);
-  expect(piecesOf(trace, undefined)(1)).toBe("#1");
+  expect(getPieceNames(trace, undefined)(1)).toBe("#1");
 });
 
 describe("prefixWith", () => {
@@ -102,18 +102,18 @@ function viewOf(logits: number[], writtenId: number): StepView {
     },
     order,
     plain: spread(order, AS_IT_IS),
-    written: placeOf(order, writtenId),
+    written: findPlace(order, writtenId),
   };
 }
 
 const LOGITS = [1, 5, 3, -2, 4, 0, 2];
 const piece = (id: number) => `p${id}`;
 
-describe("rowsOf", () => {
+describe("buildRows", () => {
   it("has the best first, then the written one, and the rest makes it whole", () => {
     const view = viewOf(LOGITS, 3);
     const now = spread(view.order, { temperature: 2, topK: 5, topP: 1 });
-    const { rows, rest } = rowsOf(view, now, piece, 3);
+    const { rows, rest } = buildRows(view, now, piece, 3);
     expect(rows.map(({ id }) => id)).toEqual([1, 4, 2, 3]);
     expect(rows.map(({ written }) => written)).toEqual([false, false, false, true]);
     expect(rows.map(({ kept }) => kept)).toEqual([true, true, true, false]);
@@ -127,7 +127,7 @@ describe("rowsOf", () => {
   });
   it("has no rest where all have a row", () => {
     const view = viewOf(LOGITS, 1);
-    expect(rowsOf(view, view.plain, piece, 100).rest).toEqual({
+    expect(buildRows(view, view.plain, piece, 100).rest).toEqual({
       count: 0,
       exp: 0,
       plain: 0,
@@ -139,7 +139,7 @@ describe("rowsOf", () => {
   it("gives a token's own logit", () => {
     const view = viewOf(LOGITS, 1);
     LOGITS.forEach((logit, id) => {
-      const row = rowAt(view, view.plain, piece, placeOf(view.order, id));
+      const row = rowAt(view, view.plain, piece, findPlace(view.order, id));
       expect([row.logit, row.piece]).toEqual([logit, `p${id}`]);
     });
   });
@@ -155,23 +155,23 @@ describe("sureness", () => {
 
 describe("words", () => {
   it("say what the temperature does", () => {
-    expect(temperatureInWords(0)).toContain("greedy");
-    expect(temperatureInWords(0.5)).toContain("sharper");
-    expect(temperatureInWords(1)).toContain("trained");
-    expect(temperatureInWords(2)).toContain("flatter");
+    expect(describeTemperature(0)).toContain("greedy");
+    expect(describeTemperature(0.5)).toContain("sharper");
+    expect(describeTemperature(1)).toContain("trained");
+    expect(describeTemperature(2)).toContain("flatter");
   });
   it("say what the cuts leave", () => {
-    expect(cutsInWords(AS_IT_IS, 4000, 4000)).toBe(
+    expect(describeCuts(AS_IT_IS, 4000, 4000)).toBe(
       "Nothing is cut: all 4\u202f000 tokens may come.",
     );
-    expect(cutsInWords({ temperature: 1, topK: 5, topP: 0.9 }, 1, 4000)).toBe(
+    expect(describeCuts({ temperature: 1, topK: 5, topP: 0.9 }, 1, 4000)).toBe(
       "Kept: the 5 most probable, and of them the fewest that reach 0.9 together. " +
         "1 token is left, 3\u202f999 are cut.",
     );
-    expect(cutsInWords({ temperature: 1, topK: 5, topP: 1 }, 5, 8)).toContain("5 tokens are left");
+    expect(describeCuts({ temperature: 1, topK: 5, topP: 1 }, 5, 8)).toContain("5 tokens are left");
   });
   it("say nothing of cuts where greedy leaves one token", () => {
-    expect(cutsInWords({ temperature: 0, topK: 0, topP: 1 }, 4000, 4000)).toBe("");
+    expect(describeCuts({ temperature: 0, topK: 0, topP: 1 }, 4000, 4000)).toBe("");
   });
   it("know whether anything was changed", () => {
     expect(isChanged(AS_IT_IS)).toBe(false);
@@ -207,8 +207,8 @@ describe("ranked", () => {
     expect([...ranked([none, 1, none]).ids]).toEqual([1, 0, 2]);
   });
   it("tells where a token stands", () => {
-    expect(placeOf(ranked(UNRANKED), 4)).toBe(2);
-    expect(placeOf(ranked(UNRANKED), 99)).toBe(-1);
+    expect(findPlace(ranked(UNRANKED), 4)).toBe(2);
+    expect(findPlace(ranked(UNRANKED), 99)).toBe(-1);
   });
 });
 

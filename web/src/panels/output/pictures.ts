@@ -150,7 +150,7 @@ export function lotPicture(
     width,
     top + 66,
     colours,
-    text(MARGIN, 28, "Drawing by lot", HEAD),
+    text(MARGIN, 28, "Sampling a token", HEAD),
     ...slices,
     ...pin,
   );

@@ -6,7 +6,15 @@ import type { ModelConfig, Step, Trace } from "../../api/types.ts";
 import { tell } from "../../state/notices.ts";
 import { models, retries } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import { AS_IT_IS, type Cuts, placeOf, type Ranked, ranked, type Spread, spread } from "./rows.ts";
+import {
+  AS_IT_IS,
+  type Cuts,
+  findPlace,
+  type Ranked,
+  ranked,
+  type Spread,
+  spread,
+} from "./rows.ts";
 
 /** One step of one trace with its logits in order. */
 export interface StepView {
@@ -34,7 +42,7 @@ export function useStepView(trace: Trace, at: number): StepView | undefined {
     const step = trace.steps[at];
     if (logits === undefined || step === undefined) return undefined;
     const order = ranked(logits.data);
-    const written = placeOf(order, step.token.id);
+    const written = findPlace(order, step.token.id);
     return { trace, at, step, order, plain: spread(order, AS_IT_IS), written };
   }, [trace, at, logits]);
   if (found !== undefined) last.current = found;
@@ -75,11 +83,11 @@ export function usePieces(trace: Trace): PieceOf {
       wanted = false;
     };
   }, [hash, served, retries.value]);
-  return piecesOf(trace, found);
+  return getPieceNames(trace, found);
 }
 
 /** Return the names of a trace's tokens: its own, else those of a vocabulary if it is its model's. */
-export function piecesOf(
+export function getPieceNames(
   trace: Pick<Trace, "model_hash" | "pieces">,
   found: Vocabulary | undefined,
 ): PieceOf {

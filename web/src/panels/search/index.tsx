@@ -15,19 +15,19 @@ import { Compare } from "./Compare.tsx";
 import { layOut } from "./layout.ts";
 import {
   chosenNode,
+  findStep,
   follow,
   type Moment,
   nodeAt,
   otherRequest,
   pathTo,
-  stepOf,
   useOther,
   whyStopped,
   writtenPath,
 } from "./outcome.ts";
 import { treePicture, treeTable } from "./pictures.ts";
 import { TreeView } from "./TreeView.tsx";
-import { resultOf, stepInWords } from "./words.ts";
+import { describeStep, getResult } from "./words.ts";
 import "./search.css";
 
 /** The panel. */
@@ -43,18 +43,18 @@ export default function Search() {
         </>
       }
     >
-      {(trace) => <SearchOf trace={trace} />}
+      {(trace) => <SearchBody trace={trace} />}
     </PanelFrame>
   );
 }
 
-function SearchOf({ trace }: { trace: Trace }) {
+function SearchBody({ trace }: { trace: Trace }) {
   const chosen = model.value;
   const other = useOther(chosen ? otherRequest(trace, address.value, chosen) : null);
   const isGreedy = trace.search.method === "greedy";
   const greedy = isGreedy ? trace : other.trace;
   const beam = isGreedy ? other.trace : trace;
-  const beamName = nameOf(beam);
+  const beamName = nameSearch(beam);
   const wide = isGreedy || hasBeam(trace.search.method);
   const shown = shownTrees(isGreedy);
   return (
@@ -87,7 +87,7 @@ function SearchOf({ trace }: { trace: Trace }) {
   );
 }
 
-function nameOf(trace: Trace | undefined): string {
+function nameSearch(trace: Trace | undefined): string {
   if (trace === undefined) return "Beam";
   const { method, beam, samples } = trace.search;
   if (method === "sampling" || method === "mbr") return `${samples} samples`;
@@ -136,7 +136,7 @@ function Switch(props: { isGreedy: boolean; wide: boolean; both: boolean }) {
             setExtra({ grow });
           }}
         />
-        Only as far as the present step
+        Only up to the current step
       </label>
     </div>
   );
@@ -227,7 +227,7 @@ function WithTree({ name, title, trace, other, otherName, tree }: Props & { tree
         picture={() => treePicture(drawn)}
         table={() => treeTable(drawn)}
       >
-        <p class="search-step">{stepInWords(trace, tree, at)}</p>
+        <p class="search-step">{describeStep(trace, tree, at)}</p>
         <TreeView
           {...drawn}
           {...shown}
@@ -247,7 +247,7 @@ function usePaths(tree: SearchTree, other: Trace | undefined) {
   return useMemo(
     () => ({
       won: new Set(pathTo(tree, tree.results[0] ?? 0)),
-      other: new Set(other ? follow(tree, resultOf(other).tokens).nodes : []),
+      other: new Set(other ? follow(tree, getResult(other).tokens).nodes : []),
     }),
     [tree, other],
   );
@@ -262,7 +262,7 @@ function shownUntil(now: Moment): number {
 function choosing(tree: SearchTree, node: number): void {
   if (nodeAt(tree, node).parent === null) return;
   const extra = withExtra(address.value.extra, { path: writtenPath(tree, node) });
-  go({ step: stepOf(tree, node, steps.value), extra }, { replace: true });
+  go({ step: findStep(tree, node, steps.value), extra }, { replace: true });
 }
 
 function showDropped(count: number): void {

@@ -7,6 +7,7 @@ import {
   chosenNode,
   curves,
   ends,
+  findStep,
   follow,
   lengthPenalty,
   nodeAt,
@@ -14,7 +15,6 @@ import {
   pathTo,
   STEPS,
   spelled,
-  stepOf,
   verdict,
   whatBecame,
   whyStopped,
@@ -188,7 +188,7 @@ describe.each([winner.length, 2, 30])("with %d steps on the page", (steps) => {
   it("finds every box again by the tokens that lead to it", () => {
     tree.nodes.forEach(({ step }, node) => {
       if (step === 0) return;
-      const at = stepOf(tree, node, steps) + 1;
+      const at = findStep(tree, node, steps) + 1;
       expect(at).toBe(Math.min(step, steps));
       expect(chosenNode(tree, writtenPath(tree, node), { at, steps })).toBe(node);
     });

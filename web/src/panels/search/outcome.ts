@@ -55,7 +55,7 @@ export function pathTo(tree: SearchTree, number: number): number[] {
   return path.reverse();
 }
 
-/** Return what log P of so many tokens is divided by. */
+/** Return what log P of this many tokens is divided by. */
 export function lengthPenalty(length: number, search: Penalty): number {
   const base = search.length_form === "plain" ? length : (5 + length) / 6;
   return base ** search.length_penalty;
@@ -153,7 +153,7 @@ export function partingAt(first: number[], second: number[]): number | null {
 
 /** Follow tokens through a tree as far as they are there. */
 export function follow(tree: SearchTree, tokens: number[]): Followed {
-  const children = childrenOf(tree);
+  const children = listChildren(tree);
   const nodes: number[] = [];
   let at = 0;
   for (const token of tokens) {
@@ -168,7 +168,7 @@ export function follow(tree: SearchTree, tokens: number[]): Followed {
 const known = new WeakMap<SearchTree, Map<string, number>>();
 
 /** Return the nodes of a tree by parent and token; made once a tree. */
-function childrenOf(tree: SearchTree): Map<string, number> {
+function listChildren(tree: SearchTree): Map<string, number> {
   const found = known.get(tree) ?? new Map<string, number>();
   if (found.size > 0) return found;
   tree.nodes.forEach(({ parent, token }, number) => {
@@ -273,7 +273,7 @@ export function winnersNode(tree: SearchTree, at: number): number {
 }
 
 /** Return the step of the page, from 0, that a node belongs to. */
-export function stepOf(tree: SearchTree, node: number, steps: number): number {
+export function findStep(tree: SearchTree, node: number, steps: number): number {
   return Math.max(0, Math.min(nodeAt(tree, node).step, steps) - 1);
 }
 

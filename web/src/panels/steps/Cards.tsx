@@ -4,14 +4,14 @@ import { Num, printed } from "../../drawing/Number.tsx";
 import {
   type Check,
   checks,
+  computeProducts,
+  computeScores,
+  computeTerms,
   DECIMALS,
   exponentialInDigits,
   exponentials,
   type Numbers,
-  productsOf,
-  scoresOf,
   shortSum,
-  termsOf,
   WEIGHT_DECIMALS,
 } from "./numbers.ts";
 import { STAGES, type Stage } from "./stages.ts";
@@ -81,7 +81,7 @@ function ByHand({ check, digits }: { check: Check; digits: number }) {
 type CardProps = CardsProps & { check: Check };
 
 function ProductCard({ numbers, keys, query, chosen, check }: CardProps) {
-  const short = shortSum(productsOf(numbers, chosen), 3);
+  const short = shortSum(computeProducts(numbers, chosen), 3);
   return (
     <>
       <Line>
@@ -144,7 +144,7 @@ function MaskCard({ numbers, chosen, check, hidden }: CardProps) {
 }
 
 function SoftmaxCard({ numbers, keys, chosen, check }: CardProps) {
-  const scores = scoresOf(numbers);
+  const scores = computeScores(numbers);
   const { each, sum, shift } = exponentials(scores);
   return (
     <>
@@ -237,7 +237,7 @@ interface ProductsProps {
 
 /** All products q_i k_i of one key, and their sum. */
 export function Products({ numbers, chosen, query, name }: ProductsProps) {
-  const products = productsOf(numbers, chosen);
+  const products = computeProducts(numbers, chosen);
   return (
     <div class="steps-products">
       <table>
@@ -339,7 +339,7 @@ interface TermsProps {
 
 /** The head's output in one dimension: the largest terms by name, the rest added up. */
 function Terms({ numbers, dimension, keys, output }: TermsProps) {
-  const short = shortSum(termsOf(numbers, dimension), 4);
+  const short = shortSum(computeTerms(numbers, dimension), 4);
   return (
     <p class="steps-line">
       {short.terms.map(({ at }, place) => (

@@ -7,13 +7,13 @@ import { Figure } from "../../drawing/Figure.tsx";
 import { Num } from "../../drawing/Number.tsx";
 import { clampIndex } from "../../state/address.ts";
 import {
+  computeScores,
   DECIMALS,
   exponentialInDigits,
   exponentials,
   isBiased,
   type Numbers,
   reach,
-  scoresOf,
   sumReach,
   WEIGHT_DECIMALS,
 } from "./numbers.ts";
@@ -40,7 +40,7 @@ interface SheetProps {
 /** The table, which scrolls in its own box. */
 export function Sheet(props: SheetProps) {
   const { numbers, stage } = props;
-  const exps = exponentials(scoresOf(numbers));
+  const exps = exponentials(computeScores(numbers));
   const biased = isBiased(numbers);
   const body = useRef<HTMLTableSectionElement>(null);
   const box = useRef<HTMLElement>(null);

@@ -19,14 +19,14 @@ import {
   rowInView,
   side,
 } from "../attention/inView.ts";
-import { ATTENTIONS, labels, sentencesOf } from "../attention/tokens.ts";
+import { ATTENTIONS, getSentences, labels } from "../attention/tokens.ts";
 import { headName, WHY_HIDDEN } from "../attention/words.ts";
 import { countLayers, sameHead } from "../lens/headList.ts";
 import { Cards } from "./Cards.tsx";
-import { type HeadTensors, type Numbers, numbersOf, reach, strongest } from "./numbers.ts";
+import { computeNumbers, type HeadTensors, type Numbers, reach, strongest } from "./numbers.ts";
 import { SheetFigure } from "./Sheet.tsx";
 import { Strip } from "./Strip.tsx";
-import { nextStage, STAGES, type Stage, stageOf } from "./stages.ts";
+import { nextStage, parseStage, STAGES, type Stage } from "./stages.ts";
 import "./steps.css";
 
 /** The panel. */
@@ -48,7 +48,7 @@ export default function StepsPanel() {
 
 function Steps({ trace }: { trace: Trace }) {
   const id = headInView({ side: side.value, layer: layer.value, head: head.value }, trace);
-  const sentences = useMemo(() => sentencesOf(trace, id.side), [trace, id.side]);
+  const sentences = useMemo(() => getSentences(trace, id.side), [trace, id.side]);
   const row = rowInView(query.value, step.value, sentences);
   const waiting = id.side === "encoder" ? undefined : step.value + 1;
   return (
@@ -76,7 +76,7 @@ interface WorkedProps {
   trace: Trace;
   id: HeadId;
   row: number;
-  sentences: ReturnType<typeof sentencesOf>;
+  sentences: ReturnType<typeof getSentences>;
 }
 
 /** The sheet and the cards for the word in view, once the numbers are here. */
@@ -86,7 +86,7 @@ function Worked({ trace, id, row, sentences }: WorkedProps) {
   if (!tensors || tensors.raw.shape[1] !== keys.length) {
     return <p class="muted">Fetching the numbers …</p>;
   }
-  const numbers = numbersOf(tensors, row);
+  const numbers = computeNumbers(tensors, row);
   const { extra } = address.value;
   const chosen = numberOr(extra.key, strongest(numbers), keys.length);
   const dimension = numberOr(extra.dim, largestPlace(numbers), numbers.output.length);
@@ -97,7 +97,7 @@ function Worked({ trace, id, row, sentences }: WorkedProps) {
     chosen,
     dimension,
     query: asking,
-    stage: stageOf(extra.stage),
+    stage: parseStage(extra.stage),
     onKey: (key: number) => setExtra({ key: String(key) }, { replace: true }),
     onPoint: (key: number | null) => {
       highlight.value = key === null ? null : { stream: sentences.keyStream, index: key };
@@ -112,7 +112,7 @@ function Worked({ trace, id, row, sentences }: WorkedProps) {
       <SheetFigure {...shared} title={`${headName(id)}: what “${asking}” looks at`} />
       {trace.without.some((off) => sameHead(off, id)) && (
         <p class="steps-note">
-          This head is switched off: its weights are computed all the same, but zeros go on.
+          This head is switched off: its weights are computed all the same, but zeros are passed on.
         </p>
       )}
       {!alone && (
@@ -125,7 +125,7 @@ function Worked({ trace, id, row, sentences }: WorkedProps) {
       )}
       <p class="steps-note">
         Vectors and scores are printed with three decimals, weights with four, exponentials with
-        four digits that count. The network computes with about seven digits (float32), so sums of
+        four significant digits. The network computes with about seven digits (float32), so sums of
         printed numbers may differ in the last one. Point at a number's strip, or save the table as
         CSV, for all digits.
       </p>

@@ -64,7 +64,7 @@ export const STAGES: readonly StageWords[] = [
 ];
 
 /** Return the step that an address names; null: all six at once. */
-export function stageOf(word: string | undefined): Stage | null {
+export function parseStage(word: string | undefined): Stage | null {
   const found = STAGES.find(({ stage }) => String(stage) === word);
   return found?.stage ?? null;
 }

@@ -12,17 +12,17 @@ import { address, highlight, setExtra } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
 import { entryPicture } from "./picture.ts";
 import {
+  describeMethod,
+  describeWave,
   type Entry,
   entryTable,
+  getTokens,
   magnitude,
-  methodOf,
   moved,
   numbersAt,
   type Place,
   type Stream,
-  tokensOf,
   WHOLE_ROW,
-  waveOf,
 } from "./positions.ts";
 
 interface Props {
@@ -42,8 +42,8 @@ function useEntry(trace: Trace, stream: Stream): Entry | undefined {
 export function EntryFigure({ trace, stream }: Props) {
   const entry = useEntry(trace, stream);
   const without = address.value.extra.positions === "off";
-  const method = methodOf(trace.model.positions);
-  const names = tokensOf(trace, stream).map((token) => token.piece);
+  const method = describeMethod(trace.model.positions);
+  const names = getTokens(trace, stream).map((token) => token.piece);
   return (
     <Figure
       name={`embedding-${stream}`}
@@ -140,7 +140,7 @@ function Maps({ trace, stream, entry, without }: MapsProps) {
   };
   const lit = highlight.value?.stream === stream ? highlight.value.index : null;
   const common = {
-    names: tokensOf(trace, stream).map((token) => plain(token.piece)),
+    names: getTokens(trace, stream).map((token) => plain(token.piece)),
     width,
     cursor: place ?? (lit === null ? null : { row: lit, column: WHOLE_ROW }),
     onPlace: put,
@@ -151,7 +151,7 @@ function Maps({ trace, stream, entry, without }: MapsProps) {
   return (
     <div ref={box} class="tokens-maps">
       {width > 0 && <ThreeMaps {...all} common={common} own={own} />}
-      <Scale most={own ? null : magnitudeOf(entry)} />
+      <Scale most={own ? null : computeMagnitude(entry)} />
       <p id={id} class="tokens-read" aria-live="polite">
         {place && place.column !== WHOLE_ROW ? (
           <Read {...all} place={place} />
@@ -171,7 +171,7 @@ interface ThreeProps extends MapsProps {
 /** E · √d_model, + PE, = x. */
 function ThreeMaps({ trace, stream, entry, without, common, own }: ThreeProps) {
   const { d_model, positions } = trace.model;
-  const { added } = methodOf(positions);
+  const { added } = describeMethod(positions);
   const sum = without ? entry.embedding : entry.sum;
   return (
     <>
@@ -201,10 +201,10 @@ function ThreeMaps({ trace, stream, entry, without, common, own }: ThreeProps) {
 
 /** A map and the value at the ends of its ramp: that of all three, or its own. */
 function scaled(entry: Entry, tensor: Tensor, own: boolean): { tensor: Tensor; most: number } {
-  return { tensor, most: own ? magnitude(tensor) : magnitudeOf(entry) };
+  return { tensor, most: own ? magnitude(tensor) : computeMagnitude(entry) };
 }
 
-function magnitudeOf(entry: Entry): number {
+function computeMagnitude(entry: Entry): number {
   return Math.max(...Object.values(entry).map(magnitude));
 }
 
@@ -228,9 +228,9 @@ function Scale({ most }: { most: number | null }) {
 
 /** The numbers under the cursor. */
 function Read({ trace, stream, entry, without, place }: MapsProps & { place: Place }) {
-  const token = tokensOf(trace, stream)[place.row];
+  const token = getTokens(trace, stream)[place.row];
   if (!token || place.row >= (entry.sum.shape[0] ?? 0)) return null;
-  const wave = waveOf(trace.model.positions, place.column, trace.model.d_model);
+  const wave = describeWave(trace.model.positions, place.column, trace.model.d_model);
   const { embedding, position, sum } = numbersAt(entry, place);
   return (
     <span data-place={`${place.row},${place.column}`}>

@@ -13,7 +13,7 @@ import { dotProducts, type Stream } from "./positions.ts";
 
 const MANY = 24; // positions that are too many to point at each pair
 
-/** Dot products of the position vectors, a row and a column a position. */
+/** Dot products of the position vectors, a row and one column per position. */
 export function SimilarityFigure({ trace, stream }: { trace: Trace; stream: Stream }) {
   const positions = useTensor(trace, `${stream}.positions`);
   const table = useMemo(() => (positions ? dotProducts(positions) : undefined), [positions]);

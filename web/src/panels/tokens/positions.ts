@@ -96,7 +96,7 @@ const METHODS: Record<string, Method> = {
   },
   relative: {
     title: "Relative: nothing is added",
-    says: "Every attention score gets a trained bias for the distance of the two tokens, one a head. What enters the stack is the embedding alone; the bias is in the mask of the six steps.",
+    says: "Every attention score gets a trained bias for the distance between the two tokens, one per head. What enters the stack is the embedding alone; the bias is in the mask of the six steps.",
     added: false,
   },
   none: {
@@ -107,7 +107,7 @@ const METHODS: Record<string, Method> = {
 };
 
 /** Returns what this kind of positions does. */
-export function methodOf(kind: string): Method {
+export function describeMethod(kind: string): Method {
   return (
     METHODS[kind] ?? {
       title: `Positions: ${kind}`,
@@ -162,12 +162,12 @@ function followsSpace(token: TraceToken, text: string): boolean {
 }
 
 /** Returns the characters of the text that a token stands for; none for symbols. */
-export function charactersOf(token: TraceToken, text: string): string {
+export function getCharacters(token: TraceToken, text: string): string {
   return [...text].slice(token.start, token.end).join("");
 }
 
 /** Returns which word a token belongs to and how many tokens that word has. */
-export function wordOf(words: [number, number][], index: number): { word: number; size: number } {
+export function findWord(words: [number, number][], index: number): { word: number; size: number } {
   const word = words.findIndex(([from, to]) => from <= index && index < to);
   const [from, to] = words[word] ?? [index, index + 1];
   return { word, size: to - from };
@@ -178,17 +178,17 @@ export function wordOf(words: [number, number][], index: number): { word: number
 export type Stream = "source" | "target";
 
 /** The tokens of a stream, in the order of their positions. */
-export function tokensOf(trace: Trace, stream: Stream): TraceToken[] {
+export function getTokens(trace: Trace, stream: Stream): TraceToken[] {
   return stream === "source" ? trace.source_tokens : trace.target_tokens;
 }
 
 /** The text that the tokens of a stream stand for. */
-export function textOf(trace: Trace, stream: Stream): string {
+export function getText(trace: Trace, stream: Stream): string {
   return stream === "source" ? trace.source : trace.translation;
 }
 
 /** The words of a stream, each as its first token and the one after its last. */
-export function wordsOf(trace: Trace, stream: Stream): WordSpan[] {
+export function getWords(trace: Trace, stream: Stream): WordSpan[] {
   return trace.words[stream];
 }
 
@@ -240,12 +240,12 @@ export function numbersAt(entry: Entry, { row, column }: Place) {
 }
 
 /** The sinusoid of a dimension in words; nothing where the positions are none. */
-export function waveOf(kind: string, dimension: number, dModel: number): string {
+export function describeWave(kind: string, dimension: number, dModel: number): string {
   const wave = sinusoid(kind, dimension, dModel);
   return wave ? `${wave.form}, wavelength ${wavelengthText(wave.wavelength)} positions` : "";
 }
 
-/** All numbers as a table: a row a token and dimension. */
+/** All numbers as a table: one row per token and dimension. */
 export function entryTable(entry: Entry, pieces: readonly string[]): Table {
   const width = entry.embedding.shape[1] ?? 0;
   return {

@@ -58,11 +58,11 @@ export function Charts({ course }: { course: Course }) {
             class="quiet-button"
             onClick={() => setExtra({ at: null }, { replace: true })}
           >
-            Forget the mark at step {marked}
+            Remove the mark at step {marked}
           </button>
         )}
       </div>
-      {chartsOf(course, extra.perplexity === "1").map((chart) => (
+      {buildCharts(course, extra.perplexity === "1").map((chart) => (
         <OneChart key={chart.name} chart={chart} shared={shared} />
       ))}
     </div>
@@ -70,7 +70,7 @@ export function Charts({ course }: { course: Course }) {
 }
 
 function OneChart({ chart, shared }: { chart: Chart; shared: Shared }) {
-  const lines = linesOf(chart, shared);
+  const lines = buildLines(chart, shared);
   return (
     <Figure
       name={`training-${chart.name}`}
@@ -100,7 +100,7 @@ interface Chart {
 }
 
 /** Return the charts of a course; the first shows nats a token, or perplexity. */
-export function chartsOf(course: Course, perplexity: boolean): Chart[] {
+export function buildCharts(course: Course, perplexity: boolean): Chart[] {
   return [lossChart(course, perplexity), scoreChart(course), ...optimiserCharts(course)];
 }
 
@@ -176,8 +176,8 @@ function optimiserCharts(course: Course): Chart[] {
     single(
       "speed",
       "Speed",
-      "Target tokens a second.",
-      "tokens a second",
+      "Target tokens per second.",
+      "tokens per second",
       trainedPoints(course, (line) => line.tokens / line.seconds),
     ),
   ];
@@ -203,7 +203,7 @@ interface Shared {
 }
 
 /** Return what the line chart takes; long lines are thinned. */
-export function linesOf(chart: Chart, shared: Shared): LinesProps {
+export function buildLines(chart: Chart, shared: Shared): LinesProps {
   const lines: Line[] = chart.series.map(({ name, points, dots }, colour) => ({
     name,
     points: thinned(points, MOST_POINTS).map(({ step, value }) => [step, value] as const),

@@ -9,12 +9,20 @@ import type { Table } from "../../drawing/files.ts";
 import { Matrix } from "../../drawing/Matrix.tsx";
 import { counted, Marked, Num, printed } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
-import { el, hatchPattern, type Picture, picture, rect, text, widthOf } from "../../drawing/svg.ts";
+import {
+  el,
+  estimateWidth,
+  hatchPattern,
+  type Picture,
+  picture,
+  rect,
+  text,
+} from "../../drawing/svg.ts";
 import { parseWhole } from "../../state/address.ts";
 import { address, setExtra } from "../../state/store.ts";
 import { headName } from "../lens/headList.ts";
 
-const BEAT = 900; // milliseconds a frame
+const BEAT = 900; // milliseconds per frame
 
 export function FilmPlayer({ film, head }: { film: Film; head: HeadId }) {
   const last = film.frames.length - 1;
@@ -77,7 +85,7 @@ interface FrameProps {
 
 function LargeFrame({ film, head, place }: FrameProps) {
   const frame = film.frames[place];
-  const { rows, columns } = labelsOf(film, head.side);
+  const { rows, columns } = getLabels(film, head.side);
   const value = (row: number, column: number) => frame?.weights[row]?.[column] ?? 0;
   return (
     <Matrix
@@ -94,7 +102,7 @@ function LargeFrame({ film, head, place }: FrameProps) {
 }
 
 function Strip({ film, head, place, onShow }: FrameProps & { onShow: (place: number) => void }) {
-  const { rows, columns } = labelsOf(film, head.side);
+  const { rows, columns } = getLabels(film, head.side);
   return (
     <ol class="training-strip" aria-label="All checkpoints">
       {film.frames.map((frame, number) => (
@@ -149,7 +157,7 @@ export interface Sizes {
 }
 
 /** Return the sizes of a run's network, as its settings tell. */
-export function sizesOf(run: Run): Sizes {
+export function readSizes(run: Run): Sizes {
   const model = (run.settings.model ?? {}) as Partial<Sizes>;
   return {
     encoder_layers: model.encoder_layers ?? 1,
@@ -181,7 +189,7 @@ export function sameSentence(one: FilmRequest, other: FilmRequest): boolean {
 }
 
 /** Return the names of rows (who looks) and columns (at what) of one attention. */
-export function labelsOf(film: Film, side: Side): { rows: string[]; columns: string[] } {
+export function getLabels(film: Film, side: Side): { rows: string[]; columns: string[] } {
   const source = film.source_tokens.map(plain);
   const target = film.target_tokens.map(plain);
   return {
@@ -195,9 +203,9 @@ export function hidden(side: Side, row: number, column: number): boolean {
   return side === "decoder" && column > row;
 }
 
-/** A line a number: every weight of every frame. */
+/** One line per number: every weight of every frame. */
 export function filmTable(film: Film, side: Side): Table {
-  const { rows, columns } = labelsOf(film, side);
+  const { rows, columns } = getLabels(film, side);
   return {
     columns: ["step", "translation", "row", "row token", "column", "column token", "weight"],
     rows: film.frames.flatMap(({ step, translation, weights }) =>
@@ -220,7 +228,7 @@ const [MARGIN, GAP, TOP, LINE] = [16, 16, 64, 18];
 
 /** Draw all frames in a strip, and under it what each checkpoint wrote. */
 export function filmPicture(film: Film, head: HeadId, colours: Palette): Picture {
-  const { rows, columns } = labelsOf(film, head.side);
+  const { rows, columns } = getLabels(film, head.side);
   const size = Math.max(4, Math.min(12, Math.floor(220 / Math.max(rows.length, columns.length))));
   const wide = Math.max(columns.length * size, 72) + GAP;
   const aLine = Math.max(1, Math.min(film.frames.length, Math.floor(1100 / wide)));
@@ -229,7 +237,10 @@ export function filmPicture(film: Film, head: HeadId, colours: Palette): Picture
   const below = TOP + lines * high + 12;
   const words = film.frames.map(({ step, translation }) => `step ${step}:  ${translation}`);
   return picture(
-    Math.max(2 * MARGIN + aLine * wide, 2 * MARGIN + Math.max(...words.map((one) => widthOf(one)))),
+    Math.max(
+      2 * MARGIN + aLine * wide,
+      2 * MARGIN + Math.max(...words.map((one) => estimateWidth(one))),
+    ),
     below + words.length * LINE + MARGIN,
     colours,
     el("defs", {}, hatchPattern(colours)),

@@ -49,7 +49,7 @@ export interface Course {
   skipped: Skipped[];
 }
 
-/** A value after so many steps. */
+/** A value after this many steps. */
 export interface Point {
   step: number;
   value: number;
@@ -105,7 +105,7 @@ export function validatedPoints(course: Course, value: (line: Validated) => numb
 }
 
 /**
- * Return at most so many points: neighbours are put together by their mean, which stands at the
+ * Return at most this many points: neighbours are put together by their mean, which stands at the
  * last of their steps. Values that are not finite are left out.
  */
 export function thinned(points: Point[], most: number): Point[] {
@@ -147,7 +147,7 @@ export function secondsPerStep(course: Course): number | null {
   return seconds / (last.step - first.step);
 }
 
-/** Return the seconds until the last step at the speed of late; null where that is not known. */
+/** Return the seconds until the last step at the recent speed; null where that is not known. */
 export function secondsLeft(course: Course, maxSteps: number): number | null {
   const pace = secondsPerStep(course);
   return pace === null ? null : Math.max(0, maxSteps - lastStep(course)) * pace;

@@ -7,7 +7,7 @@ import type { Film, FilmRequest, HeadId, Run, Side } from "../../api/types.ts";
 import { counted, Num } from "../../drawing/Number.tsx";
 import { PanelProblem } from "../../frame/PanelFrame.tsx";
 import { NeedsServer } from "../../frame/Saved.tsx";
-import { oneSentence, targetOf } from "../../state/requests.ts";
+import { findTarget, oneSentence } from "../../state/requests.ts";
 import { address, go, model, retries, setExtra } from "../../state/store.ts";
 import { SIDES } from "../lens/headList.ts";
 import { Charts } from "./Charts.tsx";
@@ -16,9 +16,9 @@ import {
   FilmPlayer,
   filmRequest,
   headWithin,
+  readSizes,
   type Sizes,
   sameSentence,
-  sizesOf,
 } from "./FilmPlayer.tsx";
 import { type Followed, useCourse, useRuns } from "./follow.ts";
 import { Samples } from "./Samples.tsx";
@@ -71,10 +71,10 @@ const REST = 350;
 /** Made when it is asked for: every checkpoint has to be loaded and has to translate. */
 function FilmStrip({ run }: { run: Run }) {
   const text = oneSentence(address.value.text);
-  const sizes = sizesOf(run);
+  const sizes = readSizes(run);
   const head = headWithin(address.value, sizes);
   const wanted = (saved !== null || address.value.extra.film === "1") && text !== "";
-  const request = filmRequest(run, text, head, targetOf(model.value, address.value));
+  const request = filmRequest(run, text, head, findTarget(model.value, address.value));
   const { film, problem, waiting } = useFilm(run.name, wanted ? request : null);
   return (
     <div class="training-film">
@@ -225,7 +225,7 @@ function NoRun() {
 const STATES: Record<Run["state"], string> = {
   training: "is training",
   finished: "has finished",
-  stopped: "stands still",
+  stopped: "has stopped",
 };
 
 interface RunHeadProps {
@@ -254,7 +254,7 @@ function RunHead({ runs, run, followed, onChoose }: RunHeadProps) {
         <p>
           It <b>{STATES[state]}</b>: step <span data-value={step}>{counted(step)}</span> of{" "}
           {counted(most)}
-          {left !== null && <>, about {duration(left)} to go at the pace of late</>}.
+          {left !== null && <>, about {duration(left)} to go at the current pace</>}.
         </p>
         <progress value={step} max={Math.max(1, most)} aria-label="Steps done" />
       </div>

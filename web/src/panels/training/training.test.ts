@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Film, Run, RunEvent } from "../../api/types.ts";
 import { LIGHT } from "../../drawing/colours.ts";
 import { withExtra } from "../../state/address.ts";
-import { chartsOf, chartTable, linesOf } from "./Charts.tsx";
+import { buildCharts, buildLines, chartTable } from "./Charts.tsx";
 import {
   duration,
   lastStep,
@@ -19,11 +19,11 @@ import {
   filmPicture,
   filmRequest,
   filmTable,
+  getLabels,
   headWithin,
   hidden,
-  labelsOf,
+  readSizes,
   sameSentence,
-  sizesOf,
 } from "./FilmPlayer.tsx";
 
 const events = [
@@ -54,37 +54,37 @@ const course = withEvents(NOTHING, events);
 const shared = { logX: false, firstStep: 1, lastStep: 1000, at: null };
 
 test("losses are those without label smoothing, of training and of the dev set", () => {
-  const [loss] = chartsOf(course, false);
+  const [loss] = buildCharts(course, false);
   expect(loss?.series[0]?.points[1]?.value).toBeCloseTo(2.5, 12);
   expect(loss?.series[1]?.points[0]?.value).toBeCloseTo(0.7, 12);
-  expect(chartsOf(course, true)[0]?.series[1]?.points[0]?.value).toBe(Math.exp(0.7));
+  expect(buildCharts(course, true)[0]?.series[1]?.points[0]?.value).toBe(Math.exp(0.7));
 });
 
 test("long lines are thinned on the screen and whole in the file", () => {
-  for (const chart of chartsOf(course, false)) {
-    for (const line of linesOf(chart, shared).lines) {
+  for (const chart of buildCharts(course, false)) {
+    for (const line of buildLines(chart, shared).lines) {
       expect(line.points.length).toBeLessThanOrEqual(240);
     }
   }
-  const [loss] = chartsOf(course, false);
+  const [loss] = buildCharts(course, false);
   expect(chartTable(loss as NonNullable<typeof loss>).rows.length).toBe(1001);
 });
 
 test("speed is tokens a second", () => {
-  const speed = chartsOf(course, false).find(({ name }) => name === "speed");
+  const speed = buildCharts(course, false).find(({ name }) => name === "speed");
   expect(speed?.series[0]?.points[0]).toEqual({ step: 1, value: 300 });
 });
 
 test("a logarithmic axis of steps begins above 0, and all charts have the same one", () => {
-  for (const chart of chartsOf(course, false)) {
-    expect(linesOf(chart, { ...shared, logX: true }).rangeX).toEqual([1, 1000]);
-    expect(linesOf(chart, shared).rangeX).toEqual([0, 1000]);
+  for (const chart of buildCharts(course, false)) {
+    expect(buildLines(chart, { ...shared, logX: true }).rangeX).toEqual([1, 1000]);
+    expect(buildLines(chart, shared).rangeX).toEqual([0, 1000]);
   }
 });
 
 test("a run that has told nothing yet has empty charts", () => {
-  for (const chart of chartsOf(NOTHING, true)) {
-    expect(linesOf(chart, { ...shared, lastStep: 0 }).rangeX).toEqual([0, 1]);
+  for (const chart of buildCharts(NOTHING, true)) {
+    expect(buildLines(chart, { ...shared, lastStep: 0 }).rangeX).toEqual([0, 1]);
     expect(chartTable(chart).rows).toEqual([]);
   }
 });
@@ -121,12 +121,12 @@ const film: Film = {
 };
 
 test("rows are who looks, columns at what", () => {
-  expect(labelsOf(film, "cross")).toEqual({
+  expect(getLabels(film, "cross")).toEqual({
     rows: ["<s>", "The"],
     columns: ["Le", "chat", "</s>"],
   });
-  expect(labelsOf(film, "encoder").rows).toEqual(labelsOf(film, "encoder").columns);
-  expect(labelsOf(film, "decoder").columns).toEqual(["<s>", "The"]);
+  expect(getLabels(film, "encoder").rows).toEqual(getLabels(film, "encoder").columns);
+  expect(getLabels(film, "decoder").columns).toEqual(["<s>", "The"]);
 });
 
 test("only the decoder's own attention hides what comes later", () => {
@@ -137,7 +137,7 @@ test("only the decoder's own attention hides what comes later", () => {
 
 test("a head of another network becomes the nearest one of this", () => {
   const run = { settings: { model: { encoder_layers: 3, decoder_layers: 2, heads: 4 } } };
-  const sizes = sizesOf(run as unknown as Run);
+  const sizes = readSizes(run as unknown as Run);
   expect(headWithin({ side: "encoder", layer: 5, head: 7 }, sizes)).toEqual({
     side: "encoder",
     layer: 2,
