@@ -1,15 +1,15 @@
 /** A matrix of numbers as shades, on a canvas. */
+
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Palette, palette } from "./colours.ts";
+import { type Cell, moveCell } from "./cursor.ts";
 import {
-  type Cell,
   type Cells,
   cellAt,
   LABEL_FONT,
   type Layout,
   type Look,
   layout,
-  moved,
   paintCells,
   paintLabels,
   paintMarks,
@@ -75,7 +75,7 @@ export function Matrix(props: MatrixProps) {
   };
   const keys = (event: KeyboardEvent): void => {
     const from = cursor ?? start(props);
-    const to = moved(event.key, from, place.rows, place.columns);
+    const to = moveCell(event.key, from, place.rows, place.columns, PAGES);
     if (to === null && event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
     event.stopPropagation();
@@ -133,6 +133,12 @@ export function Matrix(props: MatrixProps) {
     </div>
   );
 }
+
+/** Page keys lead to the first and the last row. */
+export const PAGES = {
+  PageUp: [Number.NEGATIVE_INFINITY, 0],
+  PageDown: [Number.POSITIVE_INFINITY, 0],
+} as const;
 
 function start(props: MatrixProps): Cell {
   return { row: props.selected?.row ?? 0, column: props.selected?.column ?? 0 };

@@ -1,5 +1,7 @@
 /** Paints a matrix: cells on one canvas, marks on another above it. */
+
 import { computeLevel, inkOn, type Palette } from "./colours.ts";
+import type { Cell } from "./cursor.ts";
 import { FONTS } from "./svg.ts";
 
 const MASKED = 255;
@@ -241,12 +243,6 @@ export interface Layout {
   gap: number;
 }
 
-/** A place in the matrix. */
-export interface Cell {
-  row: number;
-  column: number;
-}
-
 /** What decides where everything lies. */
 interface LayoutInput {
   rows: number;
@@ -290,22 +286,4 @@ export function cellAt(at: Layout, x: number, y: number): Cell | null {
   const row = Math.floor((y - at.top) / at.cell);
   const inside = row >= 0 && row < at.rows && column >= 0 && column < at.columns;
   return inside ? { row, column } : null;
-}
-
-/** Where a key takes the cursor; null: it is no key of the cursor. */
-export function moved(key: string, from: Cell, rows: number, columns: number): Cell | null {
-  const to = { ...from };
-  if (key === "ArrowUp") to.row -= 1;
-  else if (key === "ArrowDown") to.row += 1;
-  else if (key === "ArrowLeft") to.column -= 1;
-  else if (key === "ArrowRight") to.column += 1;
-  else if (key === "Home") to.column = 0;
-  else if (key === "End") to.column = columns - 1;
-  else if (key === "PageUp") to.row = 0;
-  else if (key === "PageDown") to.row = rows - 1;
-  else return null;
-  return {
-    row: Math.max(0, Math.min(rows - 1, to.row)),
-    column: Math.max(0, Math.min(columns - 1, to.column)),
-  };
 }

@@ -79,6 +79,11 @@ export function text(x: number, y: number, words: string, more: Attributes = {})
   return el("text", { x, y, "xml:space": "preserve", ...more }, escaped(words));
 }
 
+/** The title of a picture. */
+export function heading(x: number, y: number, words: string): string {
+  return text(x, y, words, { "font-size": 15, "font-weight": 600 });
+}
+
 /** Several elements together. */
 export function group(more: Attributes, ...children: string[]): string {
   return el("g", more, ...children);
@@ -148,7 +153,7 @@ export function matrixPicture(matrix: MatrixPicture): Picture {
     height,
     colours,
     el("defs", {}, hatchPattern(colours)),
-    matrix.title ? text(12, 22, matrix.title, { "font-size": 15, "font-weight": 600 }) : "",
+    matrix.title ? heading(12, 22, matrix.title) : "",
     ...matrix.columns.map((name, column) => {
       const x = left + (column + 0.6) * CELL;
       return text(x, top - 6, name, { transform: `rotate(-45 ${tidy(x)} ${tidy(top - 6)})` });

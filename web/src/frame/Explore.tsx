@@ -7,6 +7,7 @@ import { printed } from "../drawing/Number.tsx";
 import { written } from "../drawing/pieces.ts";
 import { TokenRow } from "../drawing/Tokens.tsx";
 import { PANELS } from "../panels/index.ts";
+import { headName } from "../panels/lens/headList.ts";
 import * as player from "../state/player.ts";
 import { address, baseline, go, link, trace } from "../state/store.ts";
 import { reducedMotion } from "../state/theme.ts";
@@ -175,10 +176,6 @@ export function forcedPieces(
     const token = now?.steps[at]?.token;
     return (token?.id === id ? token.piece : now?.pieces[id]) ?? ` ${id}`;
   });
-}
-
-function headName(head: { side: string; layer: number; head: number }): string {
-  return `${head.side} ${head.layer}.${head.head}`;
 }
 
 /* The steps of decoding: what was written at each, and how to move through them. */

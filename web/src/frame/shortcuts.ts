@@ -45,7 +45,7 @@ export function findAction(event: Key, place: Place, view: "translate" | "explor
 }
 
 /** Where an element puts the keyboard. */
-export function locateKeyboard(element: Element | null): Place {
+function locateKeyboard(element: Element | null): Place {
   if (!element) return "page";
   if (element.closest("input, textarea, select, [contenteditable=true], dialog")) return "field";
   if (element.closest("[data-own-keys]")) return "own";

@@ -4,8 +4,8 @@ import { useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Tensor } from "../../api/tensors.ts";
 import { palette } from "../../drawing/colours.ts";
+import { moveIndex } from "../../drawing/cursor.ts";
 import { LABEL_FONT } from "../../drawing/matrixPaint.ts";
-import { clampIndex } from "../../state/address.ts";
 import { step } from "../../state/player.ts";
 import { highlight } from "../../state/store.ts";
 import {
@@ -139,12 +139,10 @@ function TokenButtons(props: TokenButtonsProps) {
     if (now?.stream === stream && now.index === index) highlight.value = null;
   };
   const move = (event: KeyboardEvent, from: number): void => {
-    const to = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 0, End: names.length - 1 }[
-      event.key
-    ];
-    if (to === undefined) return;
+    const to = moveIndex(event.key, from, names.length);
+    if (to === null) return;
     event.preventDefault();
-    list.current?.querySelectorAll("button")[clampIndex(to, names.length)]?.focus();
+    list.current?.querySelectorAll("button")[to]?.focus();
   };
   return (
     <ul class="attention-tokens" ref={list} aria-label={props.label} data-own-keys>

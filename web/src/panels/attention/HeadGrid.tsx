@@ -1,9 +1,11 @@
 /** All heads of all layers as small pictures; a click, or arrow keys and Enter, enlarges one. */
+
 import { useSignalEffect } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { part, type Tensor } from "../../api/tensors.ts";
 import type { HeadId, Side, Trace } from "../../api/types.ts";
 import { computeLevel, LEVELS, type Palette, palette } from "../../drawing/colours.ts";
+import { moveCell } from "../../drawing/cursor.ts";
 import { step } from "../../state/player.ts";
 import { go, setExtra } from "../../state/store.ts";
 import { sameHead } from "../lens/headList.ts";
@@ -34,11 +36,13 @@ export function HeadGrid({ trace, sentences, layers, chosen }: HeadGridProps) {
   useSignalEffect(coverRows);
   const move = (event: KeyboardEvent): void => {
     const from = (event.target as HTMLElement).closest<HTMLElement>("[data-head]");
-    const to = from && neighbour(event.key, from, layers.length, heads);
+    if (!from) return;
+    const at = { row: Number(from.dataset.layer), column: Number(from.dataset.head) };
+    const to = moveCell(event.key, at, layers.length, heads);
     if (!to) return;
     event.preventDefault();
     grid.current
-      ?.querySelector<HTMLElement>(`[data-layer="${to.layer}"][data-head="${to.head}"]`)
+      ?.querySelector<HTMLElement>(`[data-layer="${to.row}"][data-head="${to.column}"]`)
       ?.focus();
   };
   return (
@@ -75,26 +79,6 @@ export function HeadGrid({ trace, sentences, layers, chosen }: HeadGridProps) {
 function unwritten(sentences: Sentences, at: number): number {
   const rows = sentences.queries.length;
   return sentences.side === "encoder" ? 0 : Math.max(0, rows - 1 - at) / rows;
-}
-
-function neighbour(
-  key: string,
-  from: HTMLElement,
-  layers: number,
-  heads: number,
-): { layer: number; head: number } | null {
-  const layer = Number(from.dataset.layer);
-  const head = Number(from.dataset.head);
-  const to = {
-    ArrowLeft: { layer, head: head - 1 },
-    ArrowRight: { layer, head: head + 1 },
-    ArrowUp: { layer: layer - 1, head },
-    ArrowDown: { layer: layer + 1, head },
-    Home: { layer, head: 0 },
-    End: { layer, head: heads - 1 },
-  }[key];
-  if (!to) return null;
-  return to.layer >= 0 && to.layer < layers && to.head >= 0 && to.head < heads ? to : null;
 }
 
 interface SmallHeadProps {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { withExtra } from "../../state/address.ts";
-import { alignsWords, headInView, marked, rowInView } from "./inView.ts";
+import { clampHead } from "../lens/headList.ts";
+import { alignsWords, marked, rowInView } from "./inView.ts";
 import { sentences, weightsFor } from "./madeUp.ts";
 import { largest, readColumn, readRow, shareOn, told } from "./reading.ts";
 import { isMasked, isText, labels } from "./tokens.ts";
@@ -53,12 +54,12 @@ test("each attention has its own rows and columns", () => {
 const model = { encoder_layers: 2, decoder_layers: 3, heads: 4 } as never;
 
 test("a link to a head that this model does not have shows its last one", () => {
-  expect(headInView({ side: "encoder", layer: 5, head: 9 }, { model })).toEqual({
+  expect(clampHead({ side: "encoder", layer: 5, head: 9 }, model)).toEqual({
     side: "encoder",
     layer: 1,
     head: 3,
   });
-  expect(headInView({ side: "cross", layer: 2, head: 0 }, { model })).toMatchObject({ layer: 2 });
+  expect(clampHead({ side: "cross", layer: 2, head: 0 }, model)).toMatchObject({ layer: 2 });
 });
 
 test("without a choice the row follows the step, but for the encoder, which has no steps", () => {

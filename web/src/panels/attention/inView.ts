@@ -78,16 +78,6 @@ export function useLayers(trace: Trace, side: Side | null): Tensor[] | undefined
 
 /* What the address says about the head in view, kept within what the trace has. */
 
-/** Return the head in view: a link may name one that another model had. */
-export function headInView(address: HeadId, trace: Pick<Trace, "model">): HeadId {
-  const { side } = address;
-  return {
-    side,
-    layer: clampIndex(address.layer, countLayers(trace.model, side)),
-    head: clampIndex(address.head, trace.model.heads),
-  };
-}
-
 /** Return the row in view: the chosen one, else that of the decoding step, else the first. */
 export function rowInView(query: number | null, step: number, sentences: Sentences): number {
   const rows = sentences.queries.length;

@@ -1,4 +1,5 @@
 /** The three attentions: all heads as small pictures, one head large (sections 3.2.1 to 3.2.3). */
+
 import { useEffect, useMemo } from "preact/hooks";
 import type { Tensor } from "../../api/tensors.ts";
 import type { HeadId, Side, Trace } from "../../api/types.ts";
@@ -7,8 +8,9 @@ import { Figure } from "../../drawing/Figure.tsx";
 import { Segmented } from "../../drawing/Segmented.tsx";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { go } from "../../state/store.ts";
+import { clampHead } from "../lens/headList.ts";
 import { HeadGrid } from "./HeadGrid.tsx";
-import { head, headInView, layer, pointed, side, stretched, useLayers } from "./inView.ts";
+import { head, layer, pointed, side, stretched, useLayers } from "./inView.ts";
 import { OneHead } from "./OneHead.tsx";
 import { headsPicture, headsTable } from "./pictures.ts";
 import { ATTENTIONS, getSentences, type Sentences } from "./tokens.ts";
@@ -38,7 +40,7 @@ export default function AttentionPanel() {
 function Attention({ trace }: { trace: Trace }) {
   const layers = useLayers(trace, side.value);
   const sentences = useMemo(() => getSentences(trace, side.value), [trace, side.value]);
-  const chosen = headInView({ side: side.value, layer: layer.value, head: head.value }, trace);
+  const chosen = clampHead({ side: side.value, layer: layer.value, head: head.value }, trace.model);
   useEffect(
     () => () => {
       pointed.value = null;

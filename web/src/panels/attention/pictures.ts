@@ -3,7 +3,7 @@ import type { Tensor } from "../../api/tensors.ts";
 import type { HeadStatistics } from "../../api/types.ts";
 import type { Palette } from "../../drawing/colours.ts";
 import type { Table } from "../../drawing/files.ts";
-import { el, type Picture, path, picture, rect, text } from "../../drawing/svg.ts";
+import { el, heading, type Picture, path, picture, rect, text } from "../../drawing/svg.ts";
 import { type Curve, drawPath, type Row, type Stage, strength, TOKEN_HEIGHT } from "./curves.ts";
 
 /** A head of the saved overview: where it stands, its picture as a data address, its caption. */
@@ -48,7 +48,7 @@ export function headsPicture(
     LEFT + columns * (wide + 16) + 8,
     TOP + layers * (high + CAPTION + 10) + 4,
     colours,
-    text(12, 24, title, { "font-size": 15, "font-weight": 600 }),
+    heading(12, 24, title),
     ...names,
     ...parts,
   );
@@ -84,7 +84,7 @@ export function arcsPicture(
     Math.max(stage.width, 420),
     stage.height + HEADING,
     colours,
-    text(12, 24, title, { "font-size": 15, "font-weight": 600 }),
+    heading(12, 24, title),
     el("g", { transform: `translate(0 ${HEADING})` }, ...lines, rows),
   );
 }

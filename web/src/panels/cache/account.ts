@@ -2,6 +2,7 @@
 
 import type { CacheUsage } from "../../api/types.ts";
 import { counted } from "../../drawing/Number.tsx";
+import { clampIndex } from "../../state/address.ts";
 
 /** Everything up to and including one step. */
 interface SoFar {
@@ -33,7 +34,7 @@ export function factor(sums: SoFar | undefined): number {
 
 /** The step of the search that belongs to a step of the player; the search may go on longer. */
 export function accountStep(account: CacheUsage, step: number): number {
-  return Math.max(0, Math.min(account.steps.length - 1, step));
+  return clampIndex(step, account.steps.length);
 }
 
 /** Writes a number of bytes in the unit that fits: 40.0 kB. */

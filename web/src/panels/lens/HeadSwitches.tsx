@@ -1,8 +1,10 @@
 /** Heads switched off: what becomes of the translation, and which head matters most. */
+
 import { useEffect, useRef, useState } from "preact/hooks";
 import { asProblem, isAbort } from "../../api/client.ts";
 import type { HeadId, ModelConfig, Side, Trace, TraceRequest } from "../../api/types.ts";
 import { diverging, inkOn, palette } from "../../drawing/colours.ts";
+import { moveCell } from "../../drawing/cursor.ts";
 import { compareTexts } from "../../drawing/differences.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Marked, Num, printed } from "../../drawing/Number.tsx";
@@ -15,7 +17,6 @@ import {
   headsOfLayer,
   includes,
   layerToggled,
-  moved,
   SIDES,
   toggled,
 } from "./headList.ts";
@@ -189,7 +190,7 @@ function SideSwitches(props: SwitchesProps & { side: Side; title: string }) {
     const row = (focused?.parentElement as HTMLTableRowElement | null)?.rowIndex;
     if (!focused || row === undefined) return;
     const from = { row: row - 1, column: focused.cellIndex - 1 };
-    const to = moved(from, event.key, layers, config.heads + 1);
+    const to = moveCell(event.key, from, layers, config.heads + 1);
     if (!to) return;
     event.preventDefault();
     box.current?.rows[to.row + 1]?.cells[to.column + 1]?.querySelector("button")?.focus();

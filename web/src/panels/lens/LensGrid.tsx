@@ -1,26 +1,27 @@
 /** The table of a lens on the page: arrow keys move in it, and the cell chosen is the step's. */
+
 import { useRef } from "preact/hooks";
 import type { LensCell } from "../../api/types.ts";
 import { heat, inkOn } from "../../drawing/colours.ts";
+import { type Cell, moveCell } from "../../drawing/cursor.ts";
 import { Num } from "../../drawing/Number.tsx";
 import { plain, spoken } from "../../drawing/pieces.ts";
 import { highlight } from "../../state/store.ts";
-import { moved, type Place } from "./headList.ts";
 
 interface LensGridProps {
   label: string;
   rows: ReadingRow[];
   /** Pieces that were written, a step each. */
   written: string[];
-  chosen: Place;
-  onChoose: (place: Place) => void;
+  chosen: Cell;
+  onChoose: (place: Cell) => void;
 }
 
 /** Rows are layers, columns steps; the header names what was written. */
 export function LensGrid({ label, rows, written, chosen, onChoose }: LensGridProps) {
   const table = useRef<HTMLTableElement>(null);
   const press = (event: KeyboardEvent): void => {
-    const next = moved(chosen, event.key, rows.length, written.length);
+    const next = moveCell(event.key, chosen, rows.length, written.length);
     if (!next) return;
     event.preventDefault();
     onChoose(next);
@@ -73,10 +74,10 @@ export function LensGrid({ label, rows, written, chosen, onChoose }: LensGridPro
 
 interface GridCellProps {
   cell: LensCell;
-  place: Place;
+  place: Cell;
   settled: boolean;
   chosen: boolean;
-  onChoose: (place: Place) => void;
+  onChoose: (place: Cell) => void;
 }
 
 function GridCell({ cell, place, settled, chosen, onChoose }: GridCellProps) {
@@ -114,7 +115,7 @@ function GridCell({ cell, place, settled, chosen, onChoose }: GridCellProps) {
   );
 }
 
-function cellAt(table: HTMLTableElement | null, { row, column }: Place) {
+function cellAt(table: HTMLTableElement | null, { row, column }: Cell) {
   return table?.tBodies[0]?.rows[row]?.cells[column + 1]?.querySelector("button");
 }
 

@@ -18,6 +18,18 @@ export function countLayers(
   return side === "encoder" ? config.encoder_layers : config.decoder_layers;
 }
 
+/** Return the nearest head that a network has: a link may name one of another model. */
+export function clampHead(
+  { side, layer, head }: HeadId,
+  config: Pick<ModelConfig, "encoder_layers" | "decoder_layers" | "heads">,
+): HeadId {
+  return {
+    side,
+    layer: clampIndex(layer, countLayers(config, side)),
+    head: clampIndex(head, config.heads),
+  };
+}
+
 /** Return all heads of one layer. */
 export function headsOfLayer(config: ModelConfig, side: Side, layer: number): HeadId[] {
   return Array.from({ length: config.heads }, (_, head) => ({ side, layer, head }));
@@ -76,25 +88,4 @@ export function layerToggled(
     heads.every((head) => includes(off, head)),
     config,
   );
-}
-
-/* A cursor that arrow keys move in a table. Pure. */
-
-/** A place in a table, both numbers from 0. */
-export interface Place {
-  row: number;
-  column: number;
-}
-
-/** Return where a key leads from a place, or null where it means nothing here. */
-export function moved(from: Place, key: string, rows: number, columns: number): Place | null {
-  const to = {
-    ArrowUp: { row: from.row - 1, column: from.column },
-    ArrowDown: { row: from.row + 1, column: from.column },
-    ArrowLeft: { row: from.row, column: from.column - 1 },
-    ArrowRight: { row: from.row, column: from.column + 1 },
-    Home: { row: from.row, column: 0 },
-    End: { row: from.row, column: columns - 1 },
-  }[key];
-  return to ? { row: clampIndex(to.row, rows), column: clampIndex(to.column, columns) } : null;
 }

@@ -4,6 +4,7 @@ import { saved } from "../../api/saved.ts";
 import type { Lens, LensCell, Trace } from "../../api/types.ts";
 import { Bars } from "../../drawing/Bars.tsx";
 import { palette } from "../../drawing/colours.ts";
+import type { Cell } from "../../drawing/cursor.ts";
 import { compareTexts } from "../../drawing/differences.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Marked, Num } from "../../drawing/Number.tsx";
@@ -15,7 +16,6 @@ import { jump, step } from "../../state/player.ts";
 import { address, setExtra } from "../../state/store.ts";
 import { useLens } from "../../state/useTensor.ts";
 import { HeadSwitches } from "./HeadSwitches.tsx";
-import type { Place } from "./headList.ts";
 import {
   COLUMNS,
   decoderRows,
@@ -121,7 +121,7 @@ function Reading({ name, title, trace, rows, mark, caption, children }: ReadingP
   const asked = address.value.extra[mark];
   const row = clampIndex(asked === undefined ? rows.length - 2 : Number(asked) || 0, rows.length);
   const chosen = { row, column: clampIndex(step.value, written.length) };
-  const choose = (place: Place): void => {
+  const choose = (place: Cell): void => {
     setExtra({ [mark]: String(place.row) }, { replace: true });
     jump(place.column);
   };

@@ -1,15 +1,8 @@
 import { expect, test } from "vitest";
 import type { HeadId, LensCell, ModelConfig } from "../../api/types.ts";
 import { DARK, heat, LIGHT } from "../../drawing/colours.ts";
-import {
-  allHeads,
-  headName,
-  includes,
-  layerToggled,
-  moved,
-  switched,
-  toggled,
-} from "./headList.ts";
+import { moveCell } from "../../drawing/cursor.ts";
+import { allHeads, headName, includes, layerToggled, switched, toggled } from "./headList.ts";
 import { byName, largest, type Measuring, measure, ranked } from "./headLosses.ts";
 import {
   COLUMNS,
@@ -57,17 +50,17 @@ test("heads that the network does not have are forgotten", () => {
 });
 
 test("arrow keys move by one and stop at the edges", () => {
-  expect(moved({ row: 1, column: 1 }, "ArrowUp", 3, 4)).toEqual({ row: 0, column: 1 });
-  expect(moved({ row: 0, column: 1 }, "ArrowUp", 3, 4)).toEqual({ row: 0, column: 1 });
-  expect(moved({ row: 2, column: 3 }, "ArrowDown", 3, 4)).toEqual({ row: 2, column: 3 });
-  expect(moved({ row: 2, column: 3 }, "ArrowLeft", 3, 4)).toEqual({ row: 2, column: 2 });
-  expect(moved({ row: 2, column: 1 }, "ArrowRight", 3, 4)).toEqual({ row: 2, column: 2 });
+  expect(moveCell("ArrowUp", { row: 1, column: 1 }, 3, 4)).toEqual({ row: 0, column: 1 });
+  expect(moveCell("ArrowUp", { row: 0, column: 1 }, 3, 4)).toEqual({ row: 0, column: 1 });
+  expect(moveCell("ArrowDown", { row: 2, column: 3 }, 3, 4)).toEqual({ row: 2, column: 3 });
+  expect(moveCell("ArrowLeft", { row: 2, column: 3 }, 3, 4)).toEqual({ row: 2, column: 2 });
+  expect(moveCell("ArrowRight", { row: 2, column: 1 }, 3, 4)).toEqual({ row: 2, column: 2 });
 });
 
 test("Home and End stay in the row, other keys mean nothing", () => {
-  expect(moved({ row: 2, column: 1 }, "End", 3, 4)).toEqual({ row: 2, column: 3 });
-  expect(moved({ row: 2, column: 1 }, "Home", 3, 4)).toEqual({ row: 2, column: 0 });
-  expect(moved({ row: 2, column: 1 }, "x", 3, 4)).toBe(null);
+  expect(moveCell("End", { row: 2, column: 1 }, 3, 4)).toEqual({ row: 2, column: 3 });
+  expect(moveCell("Home", { row: 2, column: 1 }, 3, 4)).toEqual({ row: 2, column: 0 });
+  expect(moveCell("x", { row: 2, column: 1 }, 3, 4)).toBe(null);
 });
 
 const heads: HeadId[] = [

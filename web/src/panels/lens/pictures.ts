@@ -9,6 +9,7 @@ import {
   el,
   estimateWidth,
   hatchPattern,
+  heading,
   type Picture,
   picture,
   rect,
@@ -34,7 +35,7 @@ export function lensPicture(
     LEFT + written.length * wide + MARGIN,
     TOP + rows.length * ROW + MARGIN,
     colours,
-    text(MARGIN, 24, title, { "font-size": 15, "font-weight": 600 }),
+    heading(MARGIN, 24, title),
     ...written.map((piece, step) =>
       text(middle(step), TOP - 10, plain(piece), { "text-anchor": "middle", "font-weight": 600 }),
     ),
@@ -96,7 +97,7 @@ export function switchesPicture(
     SWITCHES_TOP + rows * HIGH + 12,
     colours,
     el("defs", {}, hatchPattern(colours)),
-    text(12, 24, title(losses), { "font-size": 15, "font-weight": 600 }),
+    heading(12, 24, title(losses)),
     ...SIDES.flatMap(({ side, title: name }, place) => [
       text(SWITCHES_LEFT + place * across, SWITCHES_TOP - 28, name, { "font-weight": 600 }),
       ...Array.from({ length: config.heads }, (_, head) =>

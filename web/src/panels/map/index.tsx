@@ -11,6 +11,7 @@ import {
   el,
   estimateWidth,
   group,
+  heading,
   type Picture,
   path,
   picture,
@@ -159,7 +160,7 @@ function mapPicture(trace: Trace, step: number, layer: number, colours: Palette)
     width,
     height,
     colours,
-    text(EDGE, 24, sentence(trace), { "font-size": 15, "font-weight": 600 }),
+    heading(EDGE, 24, sentence(trace)),
     text(EDGE, 42, `Step ${step + 1} of ${trace.steps.length}`, { fill: colours.muted }),
     group({ transform: `translate(${EDGE} ${HEAD})` }, ...frames, ...wires, ...boxes),
   );

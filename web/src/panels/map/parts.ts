@@ -1,3 +1,4 @@
+import { clampIndex } from "../../state/address.ts";
 import { countLayers } from "../lens/headList.ts";
 /**
  * The parts of figure 1, in the order in which data meets them.
@@ -74,7 +75,7 @@ export function areAdded(positions: string): boolean {
 
 /** The layer of a stack that is drawn open when this one is asked for. */
 export function openLayer(network: Network, stack: Stack, asked: number): number {
-  return Math.max(0, Math.min(countLayers(network, stack) - 1, asked));
+  return clampIndex(asked, countLayers(network, stack));
 }
 
 function part(kind: Kind, stack: Stack, id: string, more: Partial<Part> = {}): Part {

@@ -8,6 +8,7 @@ import { plain } from "../../drawing/pieces.ts";
 import {
   estimateWidth,
   group,
+  heading,
   type Picture,
   path,
   picture,
@@ -46,7 +47,7 @@ export function treePicture(drawn: Drawn): Picture {
     width,
     layout.height + TOP,
     colours,
-    text(BOX.margin, 24, title, { "font-size": 15, "font-weight": 600 }),
+    heading(BOX.margin, 24, title),
     group(
       { transform: `translate(0 ${TOP})` },
       ...steps,

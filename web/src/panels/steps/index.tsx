@@ -10,18 +10,10 @@ import { clampIndex } from "../../state/address.ts";
 import { step } from "../../state/player.ts";
 import { address, go, highlight, link, setExtra } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import {
-  alignsWords,
-  head,
-  headInView,
-  layer,
-  query,
-  rowInView,
-  side,
-} from "../attention/inView.ts";
+import { alignsWords, head, layer, query, rowInView, side } from "../attention/inView.ts";
 import { ATTENTIONS, getSentences, labels } from "../attention/tokens.ts";
 import { headName, WHY_HIDDEN } from "../attention/words.ts";
-import { countLayers, sameHead } from "../lens/headList.ts";
+import { clampHead, countLayers, sameHead } from "../lens/headList.ts";
 import { Cards } from "./Cards.tsx";
 import { computeNumbers, type HeadTensors, type Numbers, reach, strongest } from "./numbers.ts";
 import { SheetFigure } from "./Sheet.tsx";
@@ -47,7 +39,7 @@ export default function StepsPanel() {
 }
 
 function Steps({ trace }: { trace: Trace }) {
-  const id = headInView({ side: side.value, layer: layer.value, head: head.value }, trace);
+  const id = clampHead({ side: side.value, layer: layer.value, head: head.value }, trace.model);
   const sentences = useMemo(() => getSentences(trace, id.side), [trace, id.side]);
   const row = rowInView(query.value, step.value, sentences);
   const waiting = id.side === "encoder" ? undefined : step.value + 1;

@@ -1,9 +1,11 @@
 /** Embedding + position = what enters the stack, as heat maps. */
+
 import { useId, useRef, useState } from "preact/hooks";
 import type { Tensor } from "../../api/tensors.ts";
 import type { Trace } from "../../api/types.ts";
 import { Canvas, useWidth } from "../../drawing/Canvas.tsx";
 import { type Palette, palette } from "../../drawing/colours.ts";
+import { type Cell, moveCell } from "../../drawing/cursor.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { paintTable } from "../../drawing/heatTable.ts";
 import { Num } from "../../drawing/Number.tsx";
@@ -18,9 +20,8 @@ import {
   entryTable,
   getTokens,
   magnitude,
-  moved,
   numbersAt,
-  type Place,
+  PAGES,
   type Stream,
   WHOLE_ROW,
 } from "./positions.ts";
@@ -133,8 +134,8 @@ function Maps({ trace, stream, entry, without }: MapsProps) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const id = useId();
-  const [place, setPlace] = useState<Place | null>(null);
-  const put = (next: Place | null): void => {
+  const [place, setPlace] = useState<Cell | null>(null);
+  const put = (next: Cell | null): void => {
     setPlace(next);
     highlight.value = next && { stream, index: next.row };
   };
@@ -227,7 +228,7 @@ function Scale({ most }: { most: number | null }) {
 }
 
 /** The numbers under the cursor. */
-function Read({ trace, stream, entry, without, place }: MapsProps & { place: Place }) {
+function Read({ trace, stream, entry, without, place }: MapsProps & { place: Cell }) {
   const token = getTokens(trace, stream)[place.row];
   if (!token || place.row >= (entry.sum.shape[0] ?? 0)) return null;
   const wave = describeWave(trace.model.positions, place.column, trace.model.d_model);
@@ -257,8 +258,8 @@ interface HeatMapProps {
   most: number;
   /** Room that there is, in px. */
   width: number;
-  cursor: Place | null;
-  onPlace: (place: Place | null) => void;
+  cursor: Cell | null;
+  onPlace: (place: Cell | null) => void;
   /** Id of the line that says what is under the cursor. */
   describedBy: string;
 }
@@ -279,7 +280,7 @@ function HeatMap(props: HeatMapProps) {
   const { cursor, onPlace } = props;
   const wide = Math.max(columns, props.width - NAMES);
   const keys = (event: KeyboardEvent): void => {
-    const to = moved(event.key, cursor ?? { row: 0, column: WHOLE_ROW }, rows, columns);
+    const to = moveCell(event.key, cursor ?? { row: 0, column: WHOLE_ROW }, rows, columns, PAGES);
     if (!to) return;
     event.preventDefault();
     onPlace(to);
@@ -315,7 +316,7 @@ function placeUnder(
   rows: number,
   columns: number,
   wide: number,
-): Place | null {
+): Cell | null {
   const edge = event.currentTarget.querySelector("canvas")?.getBoundingClientRect();
   if (!edge) return null;
   const column = Math.floor(((event.clientX - edge.left - NAMES) / wide) * columns);
@@ -380,7 +381,7 @@ function paintAxis(
 
 function paintCursor(
   context: CanvasRenderingContext2D,
-  cursor: Place | null,
+  cursor: Cell | null,
   [across, tall, wide]: readonly [number, number, number],
   accent: string,
 ): void {

@@ -1,6 +1,8 @@
 /** Positional encodings (section 3.5): wavelengths, similarity, and what other kinds do instead. */
+
 import { type Tensor, value } from "../../api/tensors.ts";
 import type { Trace, TraceToken, WordSpan } from "../../api/types.ts";
+import type { Cell } from "../../drawing/cursor.ts";
 import type { Table } from "../../drawing/files.ts";
 import { counted } from "../../drawing/Number.tsx";
 
@@ -204,34 +206,11 @@ export interface Entry {
 /** The column of a cursor that marks a token without a dimension. */
 export const WHOLE_ROW = -1;
 
-/** One number: a token and a dimension. */
-export interface Place {
-  row: number;
-  column: number;
-}
-
-/** Where a key takes the cursor; null: it is no key of the cursor. */
-export function moved(key: string, from: Place, rows: number, columns: number): Place | null {
-  const steps: Record<string, [number, number]> = {
-    ArrowUp: [-1, 0],
-    ArrowDown: [1, 0],
-    ArrowLeft: [0, -1],
-    ArrowRight: [0, 1],
-    PageUp: [0, -16],
-    PageDown: [0, 16],
-    Home: [0, -columns],
-    End: [0, columns],
-  };
-  const step = steps[key];
-  if (!step) return null;
-  return {
-    row: Math.max(0, Math.min(rows - 1, from.row + step[0])),
-    column: Math.max(0, Math.min(columns - 1, from.column + step[1])),
-  };
-}
+/** Page keys move by 16 dimensions. */
+export const PAGES = { PageUp: [0, -16], PageDown: [0, 16] } as const;
 
 /** The three numbers at a place. */
-export function numbersAt(entry: Entry, { row, column }: Place) {
+export function numbersAt(entry: Entry, { row, column }: Cell) {
   return {
     embedding: value(entry.embedding, row, column),
     position: value(entry.positions, row, column),

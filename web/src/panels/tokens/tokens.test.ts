@@ -1,4 +1,5 @@
 import { expect, describe as group, test } from "vitest";
+import { moveCell } from "../../drawing/cursor.ts";
 import { biasByDistance } from "./BiasFigure.tsx";
 import {
   describe,
@@ -9,8 +10,8 @@ import {
   findWord,
   getCharacters,
   magnitude,
-  moved,
   numbersAt,
+  PAGES,
   sinusoid,
   wavelengthText,
 } from "./positions.ts";
@@ -143,9 +144,15 @@ group("what enters a stack", () => {
   });
 
   test("the cursor stays inside", () => {
-    expect(moved("ArrowLeft", { row: 0, column: 0 }, 2, 40)).toEqual({ row: 0, column: 0 });
-    expect(moved("PageDown", { row: 0, column: 0 }, 2, 40)).toEqual({ row: 0, column: 16 });
-    expect(moved("End", { row: 1, column: 3 }, 2, 40)).toEqual({ row: 1, column: 39 });
-    expect(moved("x", { row: 1, column: 3 }, 2, 40)).toBe(null);
+    expect(moveCell("ArrowLeft", { row: 0, column: 0 }, 2, 40, PAGES)).toEqual({
+      row: 0,
+      column: 0,
+    });
+    expect(moveCell("PageDown", { row: 0, column: 0 }, 2, 40, PAGES)).toEqual({
+      row: 0,
+      column: 16,
+    });
+    expect(moveCell("End", { row: 1, column: 3 }, 2, 40, PAGES)).toEqual({ row: 1, column: 39 });
+    expect(moveCell("x", { row: 1, column: 3 }, 2, 40, PAGES)).toBe(null);
   });
 });

@@ -13,6 +13,7 @@ import {
   el,
   estimateWidth,
   hatchPattern,
+  heading,
   type Picture,
   picture,
   rect,
@@ -20,6 +21,7 @@ import {
 } from "../../drawing/svg.ts";
 import { parseWhole } from "../../state/address.ts";
 import { address, setExtra } from "../../state/store.ts";
+import { isMasked } from "../attention/tokens.ts";
 import { headName } from "../lens/headList.ts";
 
 const BEAT = 900; // milliseconds per frame
@@ -92,7 +94,7 @@ function LargeFrame({ film, head, place }: FrameProps) {
       rows={rows}
       columns={columns}
       value={value}
-      masked={(row, column) => hidden(head.side, row, column)}
+      masked={(row, column) => isMasked(head.side, row, column)}
       label={`Attention of ${headName(head)} at step ${frame?.step}`}
       describe={(row, column) =>
         `${rows[row]} looks at ${columns[column]}: ${printed(value(row, column), 3)}`
@@ -117,7 +119,7 @@ function Strip({ film, head, place, onShow }: FrameProps & { onShow: (place: num
               rows={rows}
               columns={columns}
               value={(row, column) => frame.weights[row]?.[column] ?? 0}
-              masked={(row, column) => hidden(head.side, row, column)}
+              masked={(row, column) => isMasked(head.side, row, column)}
               label={`step ${frame.step}`}
               size="small"
               width={96}
@@ -166,12 +168,6 @@ export function readSizes(run: Run): Sizes {
   };
 }
 
-/** Return the nearest head that a network has. */
-export function headWithin({ side, layer, head }: HeadId, sizes: Sizes): HeadId {
-  const layers = side === "encoder" ? sizes.encoder_layers : sizes.decoder_layers;
-  return { side, layer: Math.min(layer, layers - 1), head: Math.min(head, sizes.heads - 1) };
-}
-
 /** Return what to ask a film with; a target that the run does not translate into is left out. */
 export function filmRequest(
   run: Pick<Run, "directions">,
@@ -196,11 +192,6 @@ export function getLabels(film: Film, side: Side): { rows: string[]; columns: st
     rows: side === "encoder" ? source : target,
     columns: side === "decoder" ? target : source,
   };
-}
-
-/** Return whether a cell is hidden by the decoder's mask. */
-export function hidden(side: Side, row: number, column: number): boolean {
-  return side === "decoder" && column > row;
 }
 
 /** One line per number: every weight of every frame. */
@@ -244,10 +235,7 @@ export function filmPicture(film: Film, head: HeadId, colours: Palette): Picture
     below + words.length * LINE + MARGIN,
     colours,
     el("defs", {}, hatchPattern(colours)),
-    text(MARGIN, 26, `Attention of ${headName(head)}, checkpoint by checkpoint`, {
-      "font-size": 15,
-      "font-weight": 600,
-    }),
+    heading(MARGIN, 26, `Attention of ${headName(head)}, checkpoint by checkpoint`),
     text(MARGIN, 44, "All frames read the same words.", { fill: colours.muted }),
     ...film.frames.flatMap((frame, place) => {
       const x = MARGIN + (place % aLine) * wide;
@@ -257,7 +245,7 @@ export function filmPicture(film: Film, head: HeadId, colours: Palette): Picture
         ...frame.weights.flatMap((line, row) =>
           line.map((weight, column) =>
             rect(x + column * size, y + 16 + row * size, size, size, {
-              fill: hidden(head.side, row, column) ? "url(#hatch)" : heat(weight, colours),
+              fill: isMasked(head.side, row, column) ? "url(#hatch)" : heat(weight, colours),
             }),
           ),
         ),

@@ -9,17 +9,10 @@ import { PanelProblem } from "../../frame/PanelFrame.tsx";
 import { NeedsServer } from "../../frame/Saved.tsx";
 import { findTarget, oneSentence } from "../../state/requests.ts";
 import { address, go, model, retries, setExtra } from "../../state/store.ts";
-import { SIDES } from "../lens/headList.ts";
+import { clampHead, SIDES } from "../lens/headList.ts";
 import { Charts } from "./Charts.tsx";
 import { duration, lastStep, secondsLeft } from "./course.ts";
-import {
-  FilmPlayer,
-  filmRequest,
-  headWithin,
-  readSizes,
-  type Sizes,
-  sameSentence,
-} from "./FilmPlayer.tsx";
+import { FilmPlayer, filmRequest, readSizes, type Sizes, sameSentence } from "./FilmPlayer.tsx";
 import { type Followed, useCourse, useRuns } from "./follow.ts";
 import { Samples } from "./Samples.tsx";
 import "./training.css";
@@ -72,7 +65,7 @@ const REST = 350;
 function FilmStrip({ run }: { run: Run }) {
   const text = oneSentence(address.value.text);
   const sizes = readSizes(run);
-  const head = headWithin(address.value, sizes);
+  const head = clampHead(address.value, sizes);
   const wanted = (saved !== null || address.value.extra.film === "1") && text !== "";
   const request = filmRequest(run, text, head, findTarget(model.value, address.value));
   const { film, problem, waiting } = useFilm(run.name, wanted ? request : null);

@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import type { Film, Run, RunEvent } from "../../api/types.ts";
 import { LIGHT } from "../../drawing/colours.ts";
 import { withExtra } from "../../state/address.ts";
+import { isMasked } from "../attention/tokens.ts";
+import { clampHead } from "../lens/headList.ts";
 import { buildCharts, buildLines, chartTable } from "./Charts.tsx";
 import {
   duration,
@@ -20,8 +22,6 @@ import {
   filmRequest,
   filmTable,
   getLabels,
-  headWithin,
-  hidden,
   readSizes,
   sameSentence,
 } from "./FilmPlayer.tsx";
@@ -130,20 +130,20 @@ test("rows are who looks, columns at what", () => {
 });
 
 test("only the decoder's own attention hides what comes later", () => {
-  expect(hidden("decoder", 0, 1)).toBe(true);
-  expect(hidden("decoder", 1, 1)).toBe(false);
-  expect(hidden("cross", 0, 1)).toBe(false);
+  expect(isMasked("decoder", 0, 1)).toBe(true);
+  expect(isMasked("decoder", 1, 1)).toBe(false);
+  expect(isMasked("cross", 0, 1)).toBe(false);
 });
 
 test("a head of another network becomes the nearest one of this", () => {
   const run = { settings: { model: { encoder_layers: 3, decoder_layers: 2, heads: 4 } } };
   const sizes = readSizes(run as unknown as Run);
-  expect(headWithin({ side: "encoder", layer: 5, head: 7 }, sizes)).toEqual({
+  expect(clampHead({ side: "encoder", layer: 5, head: 7 }, sizes)).toEqual({
     side: "encoder",
     layer: 2,
     head: 3,
   });
-  expect(headWithin({ side: "cross", layer: 2, head: 1 }, sizes).layer).toBe(1);
+  expect(clampHead({ side: "cross", layer: 2, head: 1 }, sizes).layer).toBe(1);
 });
 
 const HEAD = { side: "cross", layer: 0, head: 1 } as const;
