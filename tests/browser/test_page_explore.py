@@ -127,3 +127,11 @@ def test_a_server_that_refuses_is_quoted(explorer: Explorer, page: Page) -> None
     explorer.goto(f"#/explore/map?text={'chat+' * 1100}")
     expect(page.locator(".panel-problem")).to_contain_text("5000")
     explorer.faults[:] = [fault for fault in explorer.faults if "422" not in fault]
+
+
+def test_a_panel_that_closes_leaves_nothing_lit(explorer: Explorer) -> None:
+    page = explorer.open("steps", side="cross")
+    page.locator(".steps-sheet tbody tr").nth(2).hover()
+    page.keyboard.press("2")
+    page.mouse.move(0, 0)
+    expect(page.locator(".tokens-chosen").first).to_have_attribute("data-token", "0")

@@ -1,6 +1,6 @@
 /** The view that looks inside: panels at the side, the open one, the steps at the bottom. */
 import { Component, type ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { saved } from "../api/saved.ts";
 import type { Trace } from "../api/types.ts";
 import { printed } from "../drawing/Number.tsx";
@@ -9,7 +9,7 @@ import { TokenRow } from "../drawing/Tokens.tsx";
 import { PANELS } from "../panels/index.ts";
 import { headName } from "../panels/lens/headList.ts";
 import * as player from "../state/player.ts";
-import { address, baseline, go, link, trace } from "../state/store.ts";
+import { address, baseline, go, highlight, link, trace } from "../state/store.ts";
 import { reducedMotion } from "../state/theme.ts";
 
 /** The view. */
@@ -38,11 +38,18 @@ function PanelHost() {
   const key = address.value.panel;
   const [tries, setTries] = useState(0);
   const Panel = PANELS.find((panel) => panel.key === key)?.Panel;
+  // A panel that closes sees no pointer leave: what it has lit must not stay lit in the next one.
+  useLayoutEffect(() => () => dimUnlessPointed(), [key]);
   return (
     <Boundary key={`${key} ${tries}`} again={() => setTries(tries + 1)}>
       {Panel && <Panel />}
     </Boundary>
   );
+}
+
+/** Take the highlight away, unless it is that of the steps at the foot of the page. */
+function dimUnlessPointed(): void {
+  if (!document.querySelector(".timeline button:is(:hover, :focus)")) highlight.value = null;
 }
 
 function Broken({ words, again }: { words: string; again: () => void }) {

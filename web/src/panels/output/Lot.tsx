@@ -69,8 +69,8 @@ export function Lot(props: Props) {
       title="Sampling a token"
       caption={
         <>
-          Sampling lays the shares end to end and throws a number between 0 and 1. The same seed
-          throws the same number.
+          Sampling lays the shares end to end and draws a random number between 0 and 1. The same
+          seed draws the same number.
         </>
       }
       picture={() => lotPicture(cut, draw)}

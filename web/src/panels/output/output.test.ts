@@ -162,7 +162,7 @@ describe("words", () => {
   });
   it("say what the cuts leave", () => {
     expect(describeCuts(AS_IT_IS, 4000, 4000)).toBe(
-      "Nothing is cut: all 4\u202f000 tokens may come.",
+      "Nothing is cut: all 4\u202f000 tokens are possible.",
     );
     expect(describeCuts({ temperature: 1, topK: 5, topP: 0.9 }, 1, 4000)).toBe(
       "Kept: the 5 most probable, and of them the fewest that reach 0.9 together. " +

@@ -108,7 +108,7 @@ export function describeCuts({ temperature, topK, topP }: Cuts, kept: number, al
     ...(topK > 0 ? [`the ${topK} most probable`] : []),
     ...(topP < 1 ? [`the fewest that reach ${topP} together`] : []),
   ];
-  if (rules.length === 0) return `Nothing is cut: all ${counted(all)} tokens may come.`;
+  if (rules.length === 0) return `Nothing is cut: all ${counted(all)} tokens are possible.`;
   const left = kept === 1 ? "1 token is" : `${counted(kept)} tokens are`;
   const gone = counted(all - kept);
   return `Kept: ${rules.join(", and of them ")}. ${left} left, ${gone} are cut.`;

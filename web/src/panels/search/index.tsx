@@ -291,8 +291,8 @@ function Caption({ tree, otherName }: { tree: SearchTree; otherName: string }) {
     .map(([count, status]) => `${count} ${status}`);
   return (
     <>
-      A box is a token: left log P of it alone, right the score of the path as far as this; the best
-      of a step stands highest. Thick line: the winner. Dotted: where {otherName} went.{" "}
+      A box is a token: its own log P on the left, the score of the path so far on the right; the
+      best of each step stands highest. Thick line: the winner. Dotted: where {otherName} went.{" "}
       {candidates.length} candidates: {said.join(", ")}. The search stopped because{" "}
       {whyStopped(tree)}.
     </>

@@ -99,7 +99,7 @@ interface Chart {
   series: { name: string; points: Point[]; dots: boolean }[];
 }
 
-/** Return the charts of a course; the first shows nats a token, or perplexity. */
+/** Return the charts of a course; the first shows nats per token, or perplexity. */
 export function buildCharts(course: Course, perplexity: boolean): Chart[] {
   return [lossChart(course, perplexity), scoreChart(course), ...optimiserCharts(course)];
 }
@@ -113,7 +113,7 @@ function lossChart(course: Course, perplexity: boolean): Chart {
     title: perplexity ? "Perplexity" : "Loss",
     caption:
       "Without label smoothing, so that training and dev set can be compared (section 5.4); perplexity is e to this power.",
-    y: perplexity ? "perplexity" : "nats a token",
+    y: perplexity ? "perplexity" : "nats per token",
     logY: perplexity,
     rangeY: perplexity ? null : fromZero([...trained, ...validated]),
     series: [

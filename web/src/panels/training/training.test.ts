@@ -70,7 +70,7 @@ test("long lines are thinned on the screen and whole in the file", () => {
   expect(chartTable(loss as NonNullable<typeof loss>).rows.length).toBe(1001);
 });
 
-test("speed is tokens a second", () => {
+test("speed is tokens per second", () => {
   const speed = buildCharts(course, false).find(({ name }) => name === "speed");
   expect(speed?.series[0]?.points[0]).toEqual({ step: 1, value: 300 });
 });
