@@ -71,7 +71,7 @@ def test_a_key_is_asked_for_once(browser: Browser, guarded: Server) -> None:
     try:
         page.set_default_timeout(PATIENCE)
         page.goto(f"{guarded.url}/#/translate?text=chat+noir")
-        box = page.get_by_role("dialog", name="This server wants a key")
+        box = page.get_by_role("dialog", name="This server requires a key")
         box.get_by_label("API key").fill("wrong")
         box.get_by_role("button", name="Use this key").click()
         expect(box).to_contain_text("does not know that key")

@@ -39,7 +39,7 @@ def test_decoding_is_stepped_through(explorer: Explorer, page: Page) -> None:
 
 def test_decoding_plays_by_itself_to_its_end(explorer: Explorer, page: Page) -> None:
     explorer.open("attention")
-    page.get_by_label("Steps a second").select_option("6")
+    page.get_by_label("Steps per second").select_option("6")
     page.locator("body").press("Space")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     expect(page.locator(".timeline [aria-current]")).to_have_text("</s>")
@@ -69,7 +69,7 @@ def test_search_settings_reach_the_search(explorer: Explorer, page: Page) -> Non
     expect(page.get_by_role("button", name="Search: Greedy")).to_be_focused()
     page.wait_for_function("() => location.hash.includes('method=greedy')")
     page.get_by_role("button", name="Search: Greedy").click()
-    page.get_by_role("button", name="As the model’s own").click()
+    page.get_by_role("button", name="Use the model’s own settings").click()
     page.wait_for_function("() => !location.hash.includes('method')")
 
 
@@ -106,13 +106,13 @@ def test_help_and_other_keys(explorer: Explorer, page: Page) -> None:
     explorer.open("map")
     page.locator("body").press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
-    page.get_by_label("Single keys do these things").uncheck()
+    page.get_by_label("Enable these single-key shortcuts").uncheck()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.locator("body").press("t")
     assert "#/explore" in page.url
     page.get_by_role("button", name="Keys and help").click()
-    page.get_by_label("Single keys do these things").check()
+    page.get_by_label("Enable these single-key shortcuts").check()
     page.keyboard.press("Escape")
     page.locator("body").press("/")
     expect(page.locator("#sentence")).to_be_focused()
@@ -127,3 +127,11 @@ def test_a_server_that_refuses_is_quoted(explorer: Explorer, page: Page) -> None
     explorer.goto(f"#/explore/map?text={'chat+' * 1100}")
     expect(page.locator(".panel-problem")).to_contain_text("5000")
     explorer.faults[:] = [fault for fault in explorer.faults if "422" not in fault]
+
+
+def test_a_panel_that_closes_leaves_nothing_lit(explorer: Explorer) -> None:
+    page = explorer.open("steps", side="cross")
+    page.locator(".steps-sheet tbody tr").nth(2).hover()
+    page.keyboard.press("2")
+    page.mouse.move(0, 0)
+    expect(page.locator(".tokens-chosen").first).to_have_attribute("data-token", "0")

@@ -41,7 +41,7 @@ def test_garbage_in_the_address_draws_every_panel(explorer: Explorer, fields: st
 def test_a_link_to_a_model_that_is_gone_says_so(explorer: Explorer, page: Page) -> None:
     explorer.open("map", "chat noir", model="gone")
     expect(page.locator(".notice")).to_have_text(
-        "This server has no model “gone”. What is shown is of “taught”."
+        "This server has no model “gone”. Showing “taught” instead."
     )
     page.get_by_label("Direction").select_option('["both","fr"]')
     expect(page.locator(".notice")).to_have_count(0)

@@ -227,7 +227,7 @@ def test_a_head_that_is_off_says_so(explorer: Explorer) -> None:
     page = show(explorer, side="cross", without="cross.0.1", head=1)
     small = page.locator(".attention-small[data-layer='0'][data-head='1']")
     expect(small).to_have_attribute("aria-label", re.compile("switched off"))
-    expect(page.locator(".attention-facts")).to_contain_text("zeros go on")
+    expect(page.locator(".attention-facts")).to_contain_text("zeros are passed on")
 
 
 def test_heads_that_align_words_are_marked(explorer: Explorer, server: Server) -> None:

@@ -141,10 +141,10 @@ def focused(page: Page, trace: dict[str, Any]) -> dict[str, Any]:
 def test_the_tree_grows_with_the_steps(explorer: Explorer, server: Server) -> None:
     page = show(explorer, step=1)
     everything = len(boxes(page))
-    page.get_by_label("Only as far as the present step").check()
+    page.get_by_label("Only up to the current step").check()
     levels = page.locator("[role=treeitem]").evaluate_all("all => all.map(b => +b.ariaLevel)")
     assert max(levels) == 2
-    page.get_by_label("Only as far as the present step").uncheck()
+    page.get_by_label("Only up to the current step").uncheck()
     expect(page.locator("[role=treeitem]")).to_have_count(everything)
 
 

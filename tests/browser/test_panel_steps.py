@@ -177,7 +177,7 @@ def test_what_follows_shows_all_heads(explorer: Explorer, server: Server) -> Non
 
 def test_a_head_that_is_off_hands_on_zeros(explorer: Explorer) -> None:
     page = show(explorer, side="cross", without="cross.0.0")
-    expect(page.get_by_text("zeros go on")).to_be_visible()
+    expect(page.get_by_text("zeros are passed on")).to_be_visible()
     assert explorer.values("[data-card='6'] .steps-line .num")[-1] == 0
 
 

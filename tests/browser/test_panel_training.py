@@ -85,7 +85,7 @@ def test_a_step_that_is_picked_in_one_chart_is_marked_in_all(
         expect(readouts.nth(number)).to_contain_text("step 300")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("x-at=300"))
-    page.get_by_role("button", name="Forget the mark").click()
+    page.get_by_role("button", name="Remove the mark").click()
     expect(page).not_to_have_url(re.compile("x-at"))
 
 

@@ -1,9 +1,8 @@
 /** The page: header, the chosen view, and what lies over them. */
 import { useEffect } from "preact/hooks";
+import { Help, KeyPrompt } from "./frame/Dialogs.tsx";
 import { Explore } from "./frame/Explore.tsx";
 import { Header } from "./frame/Header.tsx";
-import { Help } from "./frame/Help.tsx";
-import { KeyPrompt } from "./frame/KeyPrompt.tsx";
 import { LiveRegion, Notices } from "./frame/Notices.tsx";
 import { SavedNote } from "./frame/Saved.tsx";
 import { TourCard } from "./panels/guide/TourCard.tsx";

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { HOME } from "../state/address.ts";
+import { fixed } from "../state/store.ts";
 import {
   canBeKey,
   events,
@@ -8,8 +10,9 @@ import {
   setKey,
   takeEvents,
 } from "./client.ts";
-import { asProblem, problemOf } from "./problem.ts";
-import { passing } from "./storage.ts";
+import { asProblem, readProblem } from "./problem.ts";
+import { locateTensor, type Saved, saved } from "./saved.ts";
+import { kept, passing } from "./storage.ts";
 import { attentionName, part, readFloats, type Tensor, value } from "./tensors.ts";
 
 const KEY = "translucid-key";
@@ -125,7 +128,7 @@ function refused(status: number, body: string, headers: Record<string, string> =
 
 test("the server's own words are kept", async () => {
   const body = JSON.stringify({ title: "Queue full", detail: "64 wait; try later", type: "/p/q" });
-  const problem = await problemOf(refused(429, body, { "Retry-After": "3" }));
+  const problem = await readProblem(refused(429, body, { "Retry-After": "3" }));
   expect(problem).toMatchObject({
     status: 429,
     title: "Queue full",
@@ -140,12 +143,12 @@ test("faults of fields stand in for a missing detail", async () => {
     { where: "search.beam", problem: "17 is above 16" },
     { where: "text", problem: "missing" },
   ];
-  const problem = await problemOf(refused(422, JSON.stringify({ title: "Bad fields", faults })));
+  const problem = await readProblem(refused(422, JSON.stringify({ title: "Bad fields", faults })));
   expect(problem.detail).toBe("search.beam: 17 is above 16; text: missing");
 });
 
 test("a body that is no JSON is told as it is, cut", async () => {
-  const problem = await problemOf(refused(502, `<h1>Bad gateway</h1>${"x".repeat(999)}`));
+  const problem = await readProblem(refused(502, `<h1>Bad gateway</h1>${"x".repeat(999)}`));
   expect(problem.status).toBe(502);
   expect(problem.detail).toHaveLength(300);
   expect(problem.retryAfter).toBeNull();
@@ -195,4 +198,70 @@ test("names of attentions", () => {
   expect(attentionName("encoder", 0)).toBe("encoder.0.self_attention");
   expect(attentionName("decoder", 2)).toBe("decoder.2.self_attention");
   expect(attentionName("cross", 1)).toBe("decoder.1.cross_attention");
+});
+
+test("a page of a server has nothing saved inside", () => {
+  expect(saved).toBeNull();
+});
+
+test("tensors stand one after another in the order of their names", () => {
+  const tensors = { one: [2, 3], two: [4], three: [1, 1, 5], nothing: [0, 7] };
+  expect(locateTensor(tensors, "one")).toEqual({ shape: [2, 3], start: 0, end: 6 });
+  expect(locateTensor(tensors, "three")).toEqual({ shape: [1, 1, 5], start: 10, end: 15 });
+  expect(locateTensor(tensors, "nothing")).toEqual({ shape: [0, 7], start: 15, end: 15 });
+  expect(locateTensor(tensors, "four")).toBeNull();
+});
+
+test("what a saved page cannot compute anew stays as it was, the rest of an address is free", () => {
+  const steps = [7, 8, 9].map((id) => ({ token: { id } }));
+  const without = [{ side: "cross", layer: 0, head: 1 }];
+  const of = { trace: { source: "Le chat", prefix_length: 2, steps, without } };
+  const asked = { ...HOME, text: "Autre", beam: 9, prefix: [], panel: "lens" as const, layer: 3 };
+  expect(fixed(asked, of as unknown as Saved)).toEqual({
+    ...asked,
+    view: "explore",
+    text: "Le chat",
+    prefix: [7, 8],
+    without,
+    beam: null,
+  });
+});
+
+const refusing = kept(() => {
+  throw new DOMException("denied", "SecurityError");
+});
+
+function browsers(): Storage {
+  const words = new Map<string, string>();
+  return {
+    getItem: (name: string) => words.get(name) ?? null,
+    setItem: (name: string, word: string) => words.set(name, word),
+    removeItem: (name: string) => words.delete(name),
+  } as unknown as Storage;
+}
+
+test("what was kept is there for the next page", () => {
+  const storage = browsers();
+  kept(() => storage).set("theme", "dark");
+  const next = kept(() => storage);
+  expect(next.get("theme")).toBe("dark");
+  next.set("theme", null);
+  expect(next.get("theme")).toBeNull();
+  expect(kept(() => storage).get("theme")).toBeNull();
+});
+
+test("a browser that keeps nothing breaks nothing", () => {
+  expect(refusing.get("theme")).toBeNull();
+  refusing.set("theme", "dark");
+  expect(refusing.get("theme")).toBe("dark");
+  refusing.set("theme", null);
+  expect(refusing.get("theme")).toBeNull();
+  expect(kept(() => undefined).get("theme")).toBeNull();
+});
+
+test("faults of ours are not hidden", () => {
+  const wrong = kept(() => {
+    throw new TypeError("ours");
+  });
+  expect(() => wrong.get("theme")).toThrow("ours");
 });

@@ -1,6 +1,6 @@
 /** The server's API as functions. Each throws a Problem when the server refuses. */
 import { signal } from "@preact/signals";
-import { Problem, problemOf } from "./problem.ts";
+import { Problem, readProblem } from "./problem.ts";
 import { cannot, saved, savedFilm } from "./saved.ts";
 import { passing } from "./storage.ts";
 import type {
@@ -57,7 +57,7 @@ function headers(json: boolean): Record<string, string> {
 }
 
 /** Send a request to the server; addresses are relative, so that a proxy's path is kept. */
-export async function send(path: string, body?: unknown, abort?: AbortSignal): Promise<Response> {
+async function send(path: string, body?: unknown, abort?: AbortSignal): Promise<Response> {
   if (saved) throw cannot("ask the network");
   const posting = body !== undefined;
   const asked: RequestInit = {
@@ -80,7 +80,7 @@ export async function send(path: string, body?: unknown, abort?: AbortSignal): P
     keyRefused.value = passing.get(KEY) !== null;
     keyWanted.value = true;
   }
-  throw await problemOf(response);
+  throw await readProblem(response);
 }
 
 async function json<T>(path: string, body?: unknown, abort?: AbortSignal): Promise<T> {
@@ -141,7 +141,7 @@ export function film(name: string, request: FilmRequest, abort?: AbortSignal): P
 }
 
 /** What a stream tells while it goes on, and once at its end. */
-export interface StreamListener {
+interface StreamListener {
   partial: (soFar: PartialTranslation) => void;
   done: (end: StreamDone) => void;
 }
@@ -244,7 +244,7 @@ export function lens(trace: Trace): Promise<Lens> {
 }
 
 /** One server-sent event. */
-export interface ServerEvent {
+interface ServerEvent {
   name: string;
   data: string;
 }

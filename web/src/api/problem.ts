@@ -25,17 +25,17 @@ export function asProblem(error: unknown): Problem {
 }
 
 /** The Problem that a refusing response carries, whatever its body looks like. */
-export async function problemOf(response: Response): Promise<Problem> {
+export async function readProblem(response: Response): Promise<Problem> {
   const body = await response.text();
   const wait = Number(response.headers.get("Retry-After") ?? Number.NaN);
   const retryAfter = Number.isFinite(wait) ? wait : null;
-  const fields = fieldsOf(body);
+  const fields = parseFields(body);
   const title = text(fields.title) || response.statusText || `Error ${response.status}`;
   const detail = text(fields.detail) || faults(fields.faults) || body.slice(0, 300);
   return new Problem(response.status, title, detail, text(fields.type), retryAfter);
 }
 
-function fieldsOf(body: string): Record<string, unknown> {
+function parseFields(body: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(body);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};

@@ -11,7 +11,7 @@ import { part, readFloats, type Tensor } from "./tensor.ts";
 import type { Film, FilmFrame, FilmRequest, Lens, Model, Run, RunEvent, Trace } from "./types.ts";
 
 /** A training run, and one film of it: the weights of all its heads are among the numbers. */
-export interface SavedRun {
+interface SavedRun {
   run: Run;
   events: RunEvent[];
   source_tokens: string[];
@@ -66,13 +66,13 @@ async function unpacked(): Promise<Float32Array> {
 export async function savedTensor(from: Saved, name: string, at: number[]): Promise<Tensor> {
   numbers ??= unpacked();
   const data = await numbers;
-  const place = placeOf(from.tensors, name);
+  const place = locateTensor(from.tensors, name);
   if (!place) throw cannot(`show ${name}: these numbers were left out to keep it small`);
   return part({ shape: place.shape, data: data.subarray(place.start, place.end) }, ...at);
 }
 
 /** Where a tensor stands among all numbers. Pure. */
-export function placeOf(
+export function locateTensor(
   tensors: Record<string, number[]>,
   name: string,
 ): { shape: number[]; start: number; end: number } | null {

@@ -52,10 +52,10 @@ async function fetchTensor(trace: Trace, name: string, at: number[]): Promise<Te
   if (saved) return savedTensor(saved, name, at);
   const query = at.length > 0 ? `?at=${at.join(",")}` : "";
   const response = await sendOfTrace(trace, `tensors/${encodeURIComponent(name)}${query}`);
-  const shape = shapeOf(response.headers.get("X-Shape"));
+  const shape = parseShape(response.headers.get("X-Shape"));
   return { shape, data: readFloats(await response.arrayBuffer()) };
 }
 
-function shapeOf(header: string | null): number[] {
+function parseShape(header: string | null): number[] {
   return header ? header.split(",").map(Number) : [];
 }

@@ -3,7 +3,7 @@ import { Num } from "./Number.tsx";
 import { plain, spoken } from "./pieces.ts";
 
 /** One bar. */
-export interface Bar {
+interface Bar {
   /** A token's piece, or any name. */
   name: string;
   value: number;
@@ -16,7 +16,7 @@ export interface Bar {
 }
 
 /** What Bars needs. */
-export interface BarsProps {
+interface BarsProps {
   bars: readonly Bar[];
   label: string;
   /** The value of a full bar; the largest, if not given. */

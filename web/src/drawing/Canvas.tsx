@@ -6,7 +6,7 @@ import { type Palette, palette } from "./colours.ts";
 
 export type Draw = (context: CanvasRenderingContext2D, colours: Palette) => void;
 
-export interface CanvasProps {
+interface CanvasProps {
   width: number;
   height: number;
   draw: Draw;

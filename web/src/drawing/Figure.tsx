@@ -1,5 +1,6 @@
 /** A picture with its heading, caption and a menu that saves it. */
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { asProblem } from "../api/client.ts";
 import { Menu } from "../frame/Menu.tsx";
 import { tell } from "../state/notices.ts";
@@ -10,7 +11,7 @@ export type { Table } from "./files.ts";
 export type { Picture } from "./svg.ts";
 
 /** What Figure needs. */
-export interface FigureProps {
+interface FigureProps {
   /** Name of the saved files, such as "cross-attention". */
   name: string;
   title: string;
@@ -68,5 +69,26 @@ function SaveMenu({ name, title, picture, table }: FigureProps) {
         </div>
       )}
     </Menu>
+  );
+}
+
+interface Props {
+  label: string;
+  /** Shown is the end, whenever this changes; without it, the beginning. */
+  endOf?: unknown;
+  children: ComponentChildren;
+}
+
+/** A box that scrolls sideways, by the keyboard too. */
+export function Scrolled({ label, endOf, children }: Props) {
+  const box = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    if (endOf !== undefined && box.current) box.current.scrollLeft = box.current.scrollWidth;
+  }, [endOf]);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+    <section ref={box} class="scroll-x" tabIndex={0} aria-label={label} data-own-keys>
+      {children}
+    </section>
   );
 }

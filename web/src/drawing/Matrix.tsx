@@ -1,11 +1,15 @@
 /** A matrix of numbers as shades, on a canvas. */
+
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Palette, palette } from "./colours.ts";
-import { type Cell, cellAt, type Layout, layout, moved } from "./matrixLayout.ts";
+import { type Cell, moveCell } from "./cursor.ts";
 import {
   type Cells,
+  cellAt,
   LABEL_FONT,
+  type Layout,
   type Look,
+  layout,
   paintCells,
   paintLabels,
   paintMarks,
@@ -13,10 +17,10 @@ import {
   readCells,
   resize,
 } from "./matrixPaint.ts";
-import { printed } from "./numbers.ts";
+import { printed } from "./Number.tsx";
 
 /** What Matrix needs. */
-export interface MatrixProps {
+interface MatrixProps {
   rows: readonly string[];
   columns: readonly string[];
   value: (row: number, column: number) => number;
@@ -71,7 +75,7 @@ export function Matrix(props: MatrixProps) {
   };
   const keys = (event: KeyboardEvent): void => {
     const from = cursor ?? start(props);
-    const to = moved(event.key, from, place.rows, place.columns);
+    const to = moveCell(event.key, from, place.rows, place.columns, PAGES);
     if (to === null && event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
     event.stopPropagation();
@@ -84,7 +88,7 @@ export function Matrix(props: MatrixProps) {
   };
   const wide = place.width > available;
   const shown = hover ?? cursor;
-  const words = shown && inside(shown, place) ? inWords(props, shown) : "";
+  const words = shown && inside(shown, place) ? describeCell(props, shown) : "";
   const drawing = (
     <div class="matrix-canvases" style={{ width: `${place.width}px`, height: `${place.height}px` }}>
       <canvas ref={canvases.cells} />
@@ -130,6 +134,12 @@ export function Matrix(props: MatrixProps) {
   );
 }
 
+/** Page keys lead to the first and the last row. */
+export const PAGES = {
+  PageUp: [Number.NEGATIVE_INFINITY, 0],
+  PageDown: [Number.POSITIVE_INFINITY, 0],
+} as const;
+
 function start(props: MatrixProps): Cell {
   return { row: props.selected?.row ?? 0, column: props.selected?.column ?? 0 };
 }
@@ -138,7 +148,7 @@ function inside(cell: Cell, place: Layout): boolean {
   return cell.row < place.rows && cell.column < place.columns;
 }
 
-function inWords(props: MatrixProps, { row, column }: Cell): string {
+function describeCell(props: MatrixProps, { row, column }: Cell): string {
   if (props.describe) return props.describe(row, column);
   const names = `${props.rows[row]} → ${props.columns[column]}`;
   if (props.masked?.(row, column)) return `${names}: masked`;
@@ -208,7 +218,7 @@ function usePainting(
   useLayoutEffect(() => {
     const pen = cells.current?.getContext("2d", { alpha: true });
     if (!cells.current || !pen) return;
-    const look = lookOf(props, screen);
+    const look = getLook(props, screen);
     const emptied = resize(cells.current, place, screen.ratio);
     const before = done.current;
     const afresh =
@@ -218,7 +228,7 @@ function usePainting(
       before.scale !== props.scale;
     if (afresh) paintLabels(pen, place, props, look);
     if (afresh && names.current) paintNames(names.current, cells.current, place, look);
-    const now = readCells({ ...props, range: rangeOf(props) }, place.rows, place.columns);
+    const now = readCells({ ...props, range: getRange(props) }, place.rows, place.columns);
     paintCells(pen, place, now, afresh ? null : before.cells, look);
     done.current = { cells: now, place, colours: screen.colours, scale: props.scale };
   });
@@ -229,16 +239,16 @@ function usePainting(
     const pen = marks.current?.getContext("2d");
     if (!marks.current || !pen) return;
     resize(marks.current, place, screen.ratio);
-    paintMarks(pen, place, { row, column, cursor, pale }, lookOf(props, screen));
+    paintMarks(pen, place, { row, column, cursor, pale }, getLook(props, screen));
   }, [place, screen.colours, screen.ratio, row, column, cursor, pale, props.scale]);
   return { cells, marks, names };
 }
 
-function rangeOf(props: MatrixProps): readonly [number, number] {
+function getRange(props: MatrixProps): readonly [number, number] {
   return props.range ?? (props.scale === "diverging" ? [-1, 1] : [0, 1]);
 }
 
-function lookOf(props: MatrixProps, screen: { colours: Palette; ratio: number }): Look {
+function getLook(props: MatrixProps, screen: { colours: Palette; ratio: number }): Look {
   const { colours, ratio } = screen;
   return { colours, ratio, ramp: props.scale === "diverging" ? colours.diverging : colours.heat };
 }

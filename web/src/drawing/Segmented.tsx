@@ -1,5 +1,5 @@
 /** A choice of one among few, as buttons side by side. */
-export interface SegmentedProps<T extends string> {
+interface SegmentedProps<T extends string> {
   label: string;
   choices: readonly { value: T; name: string; hint?: string }[];
   value: T;

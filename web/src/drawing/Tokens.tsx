@@ -1,13 +1,15 @@
 /** Tokens in a row of chips; pieces of one word are tied together. */
+
 import { Component } from "preact";
 import { useRef } from "preact/hooks";
 import type { TraceToken } from "../api/types.ts";
 import { highlight } from "../state/store.ts";
 import { heat, inkOn } from "./colours.ts";
+import { moveIndex } from "./cursor.ts";
 import { beginsWord, isSymbol, joins, plain, spoken } from "./pieces.ts";
 
 /** What TokenRow needs. */
-export interface TokenRowProps {
+interface TokenRowProps {
   tokens: readonly Pick<TraceToken, "id" | "piece">[];
   stream: "source" | "target";
   /** What the row is, for a screen reader. */
@@ -40,7 +42,7 @@ export function TokenRow(props: TokenRowProps) {
     else if (highlight.peek()?.stream === stream) highlight.value = null;
   };
   const move = (event: KeyboardEvent): void => {
-    const to = target(event.key, indexOf(event), tokens.length);
+    const to = moveIndex(event.key, indexOf(event), tokens.length);
     if (to === null) return;
     event.preventDefault();
     list.current?.querySelectorAll("button")[to]?.focus();
@@ -136,11 +138,4 @@ class Chip extends Component<ChipProps> {
       </button>
     );
   }
-}
-
-function target(key: string, from: number, count: number): number | null {
-  if (key === "ArrowRight") return Math.min(from + 1, count - 1);
-  if (key === "ArrowLeft") return Math.max(from - 1, 0);
-  if (key === "Home") return 0;
-  return key === "End" ? count - 1 : null;
 }

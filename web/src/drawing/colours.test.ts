@@ -1,8 +1,17 @@
 import { describe, expect, test } from "vitest";
 import python from "../../../src/translucid/interpret/figures/colours.py?raw";
 import sheet from "../style/base.css?raw";
-import { contrast, DARK, diverging, heat, inkOn, LEVELS, LIGHT, levelOf } from "./colours.ts";
-import { luminance } from "./oklab.ts";
+import {
+  computeLevel,
+  contrast,
+  DARK,
+  diverging,
+  heat,
+  inkOn,
+  LEVELS,
+  LIGHT,
+  luminance,
+} from "./colours.ts";
 
 const NAMES = ["ground", "ink", "muted", "line", "panel", "accent", "good", "masked"] as const;
 const PALETTES = { LIGHT, DARK };
@@ -62,9 +71,9 @@ describe.each(["LIGHT", "DARK"] as const)("%s", (name) => {
 });
 
 test("levels: the ends hold what lies beyond them", () => {
-  expect([-1, 0, 0.5, 1, 9].map((value) => levelOf(value, 0, 1))).toEqual([0, 0, 24, 48, 48]);
-  expect(levelOf(Number.NaN, 0, 1)).toBe(0);
-  expect(levelOf(1, 2, 2)).toBe(0);
+  expect([-1, 0, 0.5, 1, 9].map((value) => computeLevel(value, 0, 1))).toEqual([0, 0, 24, 48, 48]);
+  expect(computeLevel(Number.NaN, 0, 1)).toBe(0);
+  expect(computeLevel(1, 2, 2)).toBe(0);
   expect(heat(0, LIGHT)).toBe(LIGHT.heat[0]);
   expect(diverging(0, DARK)).toBe(DARK.diverging[24]);
 });

@@ -11,7 +11,7 @@ export interface Part {
 }
 
 /** Two texts, each cut into what they share and what they do not. */
-export interface Difference {
+interface Difference {
   before: Part[];
   after: Part[];
 }

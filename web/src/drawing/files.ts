@@ -1,4 +1,7 @@
 /** Files made in the page: SVG, PNG and CSV, by blob addresses (the page's policy allows those). */
+
+import { Problem } from "../api/client.ts";
+import { tell } from "../state/notices.ts";
 import type { Picture } from "./svg.ts";
 
 /** Rows of words and numbers. */
@@ -58,4 +61,20 @@ export async function pngFile(picture: Picture, scale = 2): Promise<Blob> {
 /** A CSV file; the mark at its start tells spreadsheets that it is UTF-8. */
 export function csvFile(table: Table): Blob {
   return new Blob(["\ufeff", csv(table)], { type: "text/csv" });
+}
+
+/* The clipboard. */
+
+/** Copy a text; false: the browser does not allow it, which the page has told. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch (error) {
+    if (!(error instanceof DOMException)) throw error;
+    tell(
+      new Problem(0, "Not copied", "The browser does not let this page copy; select it instead."),
+    );
+    return false;
+  }
 }

@@ -1,6 +1,6 @@
 /** A table of numbers painted as one image: fast for tokens × d_model. */
 
-import { levelOf, type Palette } from "./colours.ts";
+import { computeLevel, type Palette } from "./colours.ts";
 
 /** Numbers in rows, and the value at the end of the ramp. */
 export interface Table {
@@ -20,7 +20,7 @@ export function paintTable(
 ): void {
   if (table.rows === 0 || table.columns === 0) return;
   context.imageSmoothingEnabled = false;
-  context.drawImage(imageOf(table, colours), x, y, width, height);
+  context.drawImage(drawImage(table, colours), x, y, width, height);
 }
 
 interface Image {
@@ -32,7 +32,7 @@ interface Image {
 /** Images of numbers that were painted before: a cursor that moves must not paint them again. */
 const images = new WeakMap<ArrayLike<number>, Image>();
 
-function imageOf(table: Table, colours: Palette): OffscreenCanvas {
+function drawImage(table: Table, colours: Palette): OffscreenCanvas {
   const known = images.get(table.data);
   if (known && known.most === table.most && known.colours === colours) return known.canvas;
   const canvas = new OffscreenCanvas(table.columns, table.rows);
@@ -47,12 +47,12 @@ function imageOf(table: Table, colours: Palette): OffscreenCanvas {
 
 /** Red, green, blue and opacity of each number in turn. */
 export function pixels(table: Table, colours: Palette): Uint8ClampedArray {
-  const ramp = rampOf(table.scale === "heat" ? colours.heat : colours.diverging);
+  const ramp = getRamp(table.scale === "heat" ? colours.heat : colours.diverging);
   const low = table.scale === "heat" ? 0 : -table.most;
   const count = table.rows * table.columns;
   const out = new Uint8ClampedArray(4 * count);
   for (let at = 0; at < count; at++) {
-    const colour = ramp[levelOf(table.data[at] ?? 0, low, table.most)];
+    const colour = ramp[computeLevel(table.data[at] ?? 0, low, table.most)];
     if (colour) out.set(colour, 4 * at);
   }
   return out;
@@ -60,7 +60,7 @@ export function pixels(table: Table, colours: Palette): Uint8ClampedArray {
 
 const ramps = new WeakMap<readonly string[], number[][]>();
 
-function rampOf(colours: readonly string[]): number[][] {
+function getRamp(colours: readonly string[]): number[][] {
   const known = ramps.get(colours);
   if (known) return known;
   const made = colours.map((hex) => [

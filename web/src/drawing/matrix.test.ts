@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { cellAt, layout, moved } from "./matrixLayout.ts";
-import { readCells } from "./matrixPaint.ts";
+import { moveCell } from "./cursor.ts";
+import { PAGES } from "./Matrix.tsx";
+import { cellAt, layout, readCells } from "./matrixPaint.ts";
 
 const SIZES = [1, 2, 7, 60, 200];
 
@@ -44,12 +45,12 @@ test("it fits where it can, and scrolls where cells would be too small to point 
 
 test("the cursor stays inside", () => {
   const from = { row: 0, column: 2 };
-  expect(moved("ArrowUp", from, 4, 3)).toEqual(from);
-  expect(moved("ArrowRight", from, 4, 3)).toEqual(from);
-  expect(moved("ArrowDown", from, 4, 3)).toEqual({ row: 1, column: 2 });
-  expect(moved("Home", from, 4, 3)).toEqual({ row: 0, column: 0 });
-  expect(moved("PageDown", from, 4, 3)).toEqual({ row: 3, column: 2 });
-  expect(moved("x", from, 4, 3)).toBeNull();
+  expect(moveCell("ArrowUp", from, 4, 3)).toEqual(from);
+  expect(moveCell("ArrowRight", from, 4, 3)).toEqual(from);
+  expect(moveCell("ArrowDown", from, 4, 3)).toEqual({ row: 1, column: 2 });
+  expect(moveCell("Home", from, 4, 3)).toEqual({ row: 0, column: 0 });
+  expect(moveCell("PageDown", from, 4, 3, PAGES)).toEqual({ row: 3, column: 2 });
+  expect(moveCell("x", from, 4, 3)).toBeNull();
 });
 
 test("cells: masked ones, −∞ and NaN have no shade", () => {

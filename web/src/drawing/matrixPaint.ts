@@ -1,6 +1,7 @@
 /** Paints a matrix: cells on one canvas, marks on another above it. */
-import { inkOn, levelOf, type Palette } from "./colours.ts";
-import type { Cell, Layout } from "./matrixLayout.ts";
+
+import { computeLevel, inkOn, type Palette } from "./colours.ts";
+import type { Cell } from "./cursor.ts";
 import { FONTS } from "./svg.ts";
 
 const MASKED = 255;
@@ -13,7 +14,7 @@ export interface Cells {
 }
 
 /** Where the cells come from. */
-export interface CellSource {
+interface CellSource {
   value: (row: number, column: number) => number;
   masked?: ((row: number, column: number) => boolean) | undefined;
   print?: ((row: number, column: number) => string) | undefined;
@@ -37,7 +38,7 @@ function levelAt(source: CellSource, row: number, column: number): number {
   if (source.masked?.(row, column)) return MASKED;
   const value = source.value(row, column);
   if (Number.isNaN(value) || value === Number.NEGATIVE_INFINITY) return MASKED;
-  return levelOf(value, source.range[0], source.range[1]);
+  return computeLevel(value, source.range[0], source.range[1]);
 }
 
 /** Copy the names of the rows onto a strip of their own, which stays while the cells scroll. */
@@ -83,7 +84,7 @@ export function paintCells(
   look: Look,
 ): number {
   pen.setTransform(look.ratio, 0, 0, look.ratio, 0, 0);
-  const hatch = hatchOf(pen, look);
+  const hatch = createHatch(pen, look);
   let painted = 0;
   for (let i = 0; i < cells.levels.length; i++) {
     const level = cells.levels[i] ?? MASKED;
@@ -118,7 +119,7 @@ function printInto(
 const hatches = new Map<string, CanvasPattern>();
 
 /** The hatching of masked cells, drawn once for a theme and a screen. */
-function hatchOf(pen: CanvasRenderingContext2D, look: Look): CanvasPattern | string {
+function createHatch(pen: CanvasRenderingContext2D, look: Look): CanvasPattern | string {
   const key = `${look.colours.masked}@${look.ratio}`;
   const known = hatches.get(key);
   if (known) return known;
@@ -181,7 +182,7 @@ const PALE = 0.72;
 export const LABEL_FONT = `12px ${FONTS}`;
 
 /** What lies over the cells. */
-export interface Marks {
+interface Marks {
   row: number | null;
   column: number | null;
   cursor: Cell | null;
@@ -223,4 +224,66 @@ export function paintMarks(
     pen.lineWidth = 2;
     pen.strokeRect(x, y, at.cell - at.gap, at.cell - at.gap);
   }
+}
+
+/* Where the parts of a matrix lie, in CSS pixels. Pure. */
+
+/** Where everything lies. */
+export interface Layout {
+  /** Side of a cell; a whole number of the screen's dots. */
+  cell: number;
+  /** Where the cells begin. */
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+  rows: number;
+  columns: number;
+  /** Space between cells. */
+  gap: number;
+}
+
+/** What decides where everything lies. */
+interface LayoutInput {
+  rows: number;
+  columns: number;
+  /** Widest label of the rows and of the columns; 0: no labels. */
+  rowLabels: number;
+  columnLabels: number;
+  available: number;
+  size: "small" | "large";
+  ratio: number;
+}
+
+const LARGEST = { small: 14, large: 40 };
+const SMALLEST = { small: 1, large: 15 };
+
+/** The layout that fits the width, unless cells would become too small to point at. */
+export function layout(input: LayoutInput): Layout {
+  const { rows, columns, size, ratio } = input;
+  const slant = input.columnLabels * Math.SQRT1_2;
+  const left = Math.ceil(input.rowLabels > 0 ? input.rowLabels + 10 : 0);
+  const top = Math.ceil(input.columnLabels > 0 ? slant + 18 : 0);
+  const right = Math.ceil(slant * (columns > 0 ? 1 : 0));
+  const room = (input.available - left - right) / Math.max(1, columns);
+  const wanted = Math.max(SMALLEST[size], Math.min(LARGEST[size], room));
+  const cell = Math.max(1, Math.floor(wanted * ratio)) / ratio;
+  return {
+    cell,
+    left,
+    top,
+    width: left + columns * cell + right,
+    height: top + rows * cell,
+    rows,
+    columns,
+    gap: cell >= 10 ? 1 / ratio : 0,
+  };
+}
+
+/** The cell at a point; null: there is none. */
+export function cellAt(at: Layout, x: number, y: number): Cell | null {
+  const column = Math.floor((x - at.left) / at.cell);
+  const row = Math.floor((y - at.top) / at.cell);
+  const inside = row >= 0 && row < at.rows && column >= 0 && column < at.columns;
+  return inside ? { row, column } : null;
 }

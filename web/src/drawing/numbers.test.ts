@@ -1,8 +1,7 @@
 import { expect, it, test } from "vitest";
-import { neighbour, summary } from "./Lines.tsx";
-import { counted, printed, readOff, timesAs } from "./numbers.ts";
+import { extent, neighbour, powers, share, summary, tickLabel, ticks } from "./Lines.tsx";
+import { counted, printed, readOff, timesAs } from "./Number.tsx";
 import { isSymbol, joins, plain, spoken, written } from "./pieces.ts";
-import { extent, powers, share, tickLabel, ticks } from "./scales.ts";
 
 test("numbers as a book prints them", () => {
   expect(printed(-1.23456)).toBe("−1.235");

@@ -1,5 +1,5 @@
 /** Pictures as SVG text: pure string builders, colours inlined, text kept as text. */
-import { inkOn, LIGHT, levelOf, type Palette } from "./colours.ts";
+import { computeLevel, inkOn, LIGHT, type Palette } from "./colours.ts";
 
 /** A picture to save. */
 export interface Picture {
@@ -79,6 +79,11 @@ export function text(x: number, y: number, words: string, more: Attributes = {})
   return el("text", { x, y, "xml:space": "preserve", ...more }, escaped(words));
 }
 
+/** The title of a picture. */
+export function heading(x: number, y: number, words: string): string {
+  return text(x, y, words, { "font-size": 15, "font-weight": 600 });
+}
+
 /** Several elements together. */
 export function group(more: Attributes, ...children: string[]): string {
   return el("g", more, ...children);
@@ -109,7 +114,7 @@ export function picture(
 }
 
 /** About how wide a text is at 12 px, good enough to make room for it. */
-export function widthOf(words: string, size = 12): number {
+export function estimateWidth(words: string, size = 12): number {
   return (
     [...words].reduce(
       (sum, letter) => sum + ((letter.codePointAt(0) ?? 0) > 0x2e80 ? 1 : 0.56),
@@ -119,7 +124,7 @@ export function widthOf(words: string, size = 12): number {
 }
 
 /** What matrixPicture needs. */
-export interface MatrixPicture {
+interface MatrixPicture {
   rows: readonly string[];
   columns: readonly string[];
   values: (row: number, column: number) => number;
@@ -138,8 +143,8 @@ const CELL = 26;
 /** A matrix with its labels; masked cells are hatched. */
 export function matrixPicture(matrix: MatrixPicture): Picture {
   const colours = matrix.colours ?? LIGHT;
-  const left = 16 + Math.max(20, ...matrix.rows.map((name) => widthOf(name)));
-  const slant = Math.max(20, ...matrix.columns.map((name) => widthOf(name))) * Math.SQRT1_2;
+  const left = 16 + Math.max(20, ...matrix.rows.map((name) => estimateWidth(name)));
+  const slant = Math.max(20, ...matrix.columns.map((name) => estimateWidth(name))) * Math.SQRT1_2;
   const top = (matrix.title ? 30 : 8) + slant + 12;
   const width = left + matrix.columns.length * CELL + slant + 12;
   const height = top + matrix.rows.length * CELL + 12;
@@ -148,7 +153,7 @@ export function matrixPicture(matrix: MatrixPicture): Picture {
     height,
     colours,
     el("defs", {}, hatchPattern(colours)),
-    matrix.title ? text(12, 22, matrix.title, { "font-size": 15, "font-weight": 600 }) : "",
+    matrix.title ? heading(12, 22, matrix.title) : "",
     ...matrix.columns.map((name, column) => {
       const x = left + (column + 0.6) * CELL;
       return text(x, top - 6, name, { transform: `rotate(-45 ${tidy(x)} ${tidy(top - 6)})` });
@@ -176,7 +181,7 @@ function pictureCell(
   }
   const [low, high] = matrix.range ?? (matrix.scale === "diverging" ? [-1, 1] : [0, 1]);
   const ramp = matrix.scale === "diverging" ? colours.diverging : colours.heat;
-  const fill = ramp[levelOf(matrix.values(row, column), low, high)] ?? colours.ground;
+  const fill = ramp[computeLevel(matrix.values(row, column), low, high)] ?? colours.ground;
   const cell = rect(x, y, CELL - 1, CELL - 1, { fill });
   const words = matrix.print?.(row, column);
   if (!words) return cell;

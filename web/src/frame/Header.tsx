@@ -1,15 +1,14 @@
 /** The top of the page: its name, the two views, and what holds for both. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { saved } from "../api/saved.ts";
+import { copyText } from "../drawing/files.ts";
 import { say } from "../state/notices.ts";
 import { oneSentence } from "../state/requests.ts";
 import { address, link, sharedLink, trace, write } from "../state/store.ts";
 import { chosenTheme, theme } from "../state/theme.ts";
-import { copyText } from "./clipboard.ts";
-import { DirectionChoice } from "./DirectionChoice.tsx";
+import { DirectionChoice, SearchChoice } from "./Choices.tsx";
 import { Menu } from "./Menu.tsx";
 import { SaveButton } from "./Saved.tsx";
-import { SearchChoice } from "./SearchChoice.tsx";
 import { helpOpen } from "./shortcuts.ts";
 
 /** The header; in the Explore view, with the sentence and its translation. */

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 /** What Menu needs. */
-export interface MenuProps {
+interface MenuProps {
   /** What the button shows. */
   label: ComponentChildren;
   /** The button's name where what it shows is a sign. */

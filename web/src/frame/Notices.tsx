@@ -5,7 +5,7 @@ import { notices, putAway, said, tell } from "../state/notices.ts";
 import { notServed } from "../state/requests.ts";
 import { address, baseline, models, retry, trace } from "../state/store.ts";
 
-/** Problems in the server's own words; each stays until it is put away. */
+/** Problems in the server's own words; each stays until it is dismissed. */
 export function Notices() {
   const list = models.value;
   const missing = notServed(list.value, address.value);
@@ -50,7 +50,7 @@ export function Notices() {
           <button
             type="button"
             class="quiet-button icon-button"
-            aria-label="Put this away"
+            aria-label="Dismiss"
             onClick={() => putAway(id)}
           >
             ✕

@@ -6,7 +6,7 @@ import { address, go, model, newText, retry, trace } from "../state/store.ts";
 import { examplesFor } from "../translate/examples.ts";
 
 /** What PanelFrame needs. */
-export interface PanelFrameProps {
+interface PanelFrameProps {
   title: string;
   /** A short sentence that says what one sees, in the paper's terms. */
   lead: ComponentChildren;
@@ -67,7 +67,7 @@ export function PanelProblem({ problem }: { problem: Problem }) {
 function Waiting({ loading, failed }: { loading: boolean; failed: boolean }) {
   if (failed) return null;
   if (loading || (address.value.text.trim() !== "" && !model.value)) {
-    return <p class="panel-waiting">Translating, and taking down every number on the way …</p>;
+    return <p class="panel-waiting">Translating, and recording every number on the way …</p>;
   }
   const examples = examplesFor(model.value, address.value.target);
   return (

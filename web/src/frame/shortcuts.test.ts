@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import type { Step } from "../api/types.ts";
 import { PANEL_KEYS } from "../state/address.ts";
-import { forcedPieces } from "./Changes.tsx";
-import { directionName, langOf, languageName } from "./languages.ts";
+import { directionName, getLangTag, languageName } from "./Choices.tsx";
+import { forcedPieces } from "./Explore.tsx";
 import { shift } from "./Menu.tsx";
-import { actionOf, type Place } from "./shortcuts.ts";
+import { findAction, type Place } from "./shortcuts.ts";
 
 function action(key: string, place: Place = "page", view: "translate" | "explore" = "explore") {
-  return actionOf({ key, ctrlKey: false, metaKey: false, altKey: false }, place, view);
+  return findAction({ key, ctrlKey: false, metaKey: false, altKey: false }, place, view);
 }
 
 test("digits open the panels in their order, 0 the tenth", () => {
@@ -22,7 +22,7 @@ test("nothing is taken while typing, nor with Ctrl, Alt or Meta", () => {
   for (const key of ["1", " ", "ArrowLeft", "/", "t", "?"]) {
     expect(action(key, "field")).toBeNull();
     expect(
-      actionOf({ key, ctrlKey: true, metaKey: false, altKey: false }, "page", "explore"),
+      findAction({ key, ctrlKey: true, metaKey: false, altKey: false }, "page", "explore"),
     ).toBeNull();
   }
 });
@@ -67,7 +67,7 @@ test("languages by name, and codes that stand for none", () => {
   expect(languageName("fr")).toBe("French");
   expect(languageName("not a code")).toBe("not a code");
   expect(directionName(["fr", "de"], "en")).toBe("French, German → English");
-  expect(["ar", "zh-Hant", "qqx", "a b", "", undefined].map(langOf)).toEqual([
+  expect(["ar", "zh-Hant", "qqx", "a b", "", undefined].map(getLangTag)).toEqual([
     "ar",
     "zh-Hant",
     undefined,

@@ -6,7 +6,7 @@ import { back, first, forward, last, toggle } from "../state/player.ts";
 import { address, go } from "../state/store.ts";
 
 /** What a key does. */
-export type Action =
+type Action =
   | { do: "toggle" | "back" | "forward" | "first" | "last" }
   | { do: "panel"; panel: PanelKey }
   | { do: "sentence" | "translate" | "help" };
@@ -30,7 +30,7 @@ const STEPS: Record<string, "back" | "forward" | "first" | "last"> = {
 };
 
 /** What a key does at a place; null: nothing of ours. */
-export function actionOf(event: Key, place: Place, view: "translate" | "explore"): Action | null {
+export function findAction(event: Key, place: Place, view: "translate" | "explore"): Action | null {
   if (event.ctrlKey || event.metaKey || event.altKey || place === "field") return null;
   const digit = "1234567890".indexOf(event.key);
   const panel = event.key.length === 1 && digit >= 0 ? PANEL_KEYS[digit] : undefined;
@@ -45,7 +45,7 @@ export function actionOf(event: Key, place: Place, view: "translate" | "explore"
 }
 
 /** Where an element puts the keyboard. */
-export function placeOf(element: Element | null): Place {
+function locateKeyboard(element: Element | null): Place {
   if (!element) return "page";
   if (element.closest("input, textarea, select, [contenteditable=true], dialog")) return "field";
   if (element.closest("[data-own-keys]")) return "own";
@@ -80,8 +80,8 @@ function perform(action: Action): void {
 export function startShortcuts(): void {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || !keysOn.peek()) return;
-    const place = placeOf(event.target instanceof Element ? event.target : null);
-    const action = actionOf(event, place, address.peek().view);
+    const place = locateKeyboard(event.target instanceof Element ? event.target : null);
+    const action = findAction(event, place, address.peek().view);
     if (!action) return;
     event.preventDefault();
     perform(action);

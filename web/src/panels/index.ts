@@ -13,7 +13,7 @@ import Tokens from "./tokens/index.tsx";
 import Training from "./training/index.tsx";
 
 /** A panel. */
-export interface PanelEntry {
+interface PanelEntry {
   key: PanelKey;
   title: string;
   /** What it shows, in a few words. */

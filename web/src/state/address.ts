@@ -202,3 +202,28 @@ function extras(fields: URLSearchParams): Record<string, string> {
   }
   return found;
 }
+
+/* A panel's own keys of the address, and numbers in them. */
+
+/** Return the extra keys with some changed; null removes a key. */
+export function withExtra(
+  extra: Record<string, string>,
+  changes: Record<string, string | null>,
+): Record<string, string> {
+  const merged = Object.entries({ ...extra, ...changes });
+  return Object.fromEntries(merged.filter((entry): entry is [string, string] => entry[1] !== null));
+}
+
+/** Return a whole number that the address holds, at most `most`, or `otherwise`. */
+export function parseWhole<Otherwise extends number | null>(
+  word: string | undefined,
+  most: number,
+  otherwise: Otherwise,
+): number | Otherwise {
+  return word !== undefined && /^\d{1,9}$/u.test(word) ? Math.min(Number(word), most) : otherwise;
+}
+
+/** Return the nearest of 0 … count − 1. */
+export function clampIndex(wanted: number, count: number): number {
+  return Math.max(0, Math.min(wanted, count - 1));
+}

@@ -6,7 +6,7 @@ const KEPT = 8;
 const TRIES = 4;
 
 /** Asks questions, and holds the newest answer. */
-export interface Follower<Q, A> {
+interface Follower<Q, A> {
   current: ReadonlySignal<Loaded<A>>;
   /** Ask for the answer to a question, after `delay` ms; null: for nothing. */
   ask(question: Q | null, delay: number): void;
@@ -100,7 +100,7 @@ export interface Loaded<T> {
 }
 
 /** Nothing was asked for. */
-export const IDLE = { state: "idle" } as const;
+const IDLE = { state: "idle" } as const;
 
 /** The same value, while another is on its way. */
 export function loading<T>(before: Loaded<T>): Loaded<T> {

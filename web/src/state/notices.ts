@@ -3,14 +3,14 @@ import { signal } from "@preact/signals";
 import type { Problem } from "../api/client.ts";
 
 /** A problem on the page. */
-export interface Notice {
+interface Notice {
   id: number;
   problem: Problem;
   /** Whether `retry` asks for what is missing once more. */
   again: boolean;
 }
 
-/** Problems that have not been put away. */
+/** Problems that have not been dismissed. */
 export const notices = signal<Notice[]>([]);
 
 /** What the live region says. */

@@ -1,11 +1,12 @@
 /** Steps through decoding: `address.step` from 0 to the number of steps less one. */
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
+import { clampIndex } from "./address.ts";
 import { address, go, trace } from "./store.ts";
 
 /** Whether the steps are playing. */
 export const playing = signal(false);
 
-/** Steps a second. */
+/** Steps per second. */
 export const speed = signal(1.5);
 
 /** How many steps there are; 0 without a trace. */
@@ -13,13 +14,13 @@ export const steps: ReadonlySignal<number> = computed(() => trace.value.value?.s
 
 /** The current step, never beyond the last. */
 export const step: ReadonlySignal<number> = computed(() =>
-  Math.max(0, Math.min(address.value.step, steps.value - 1)),
+  clampIndex(address.value.step, steps.value),
 );
 
 const exploring = computed(() => address.value.view === "explore");
 
 function show(wanted: number): void {
-  const at = Math.max(0, Math.min(wanted, steps.peek() - 1));
+  const at = clampIndex(wanted, steps.peek());
   if (at !== address.peek().step) go({ step: at }, { soon: true });
 }
 

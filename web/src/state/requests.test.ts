@@ -3,12 +3,12 @@ import type { Model, ModelList } from "../api/types.ts";
 import { HOME } from "./address.ts";
 import {
   baselineRequest,
-  modelOf,
+  findModel,
+  findTarget,
+  listSources,
   notServed,
   oneSentence,
-  sourcesOf,
   streamRequest,
-  targetOf,
   traceRequest,
 } from "./requests.ts";
 
@@ -39,26 +39,26 @@ test("what an address asks for and is not served is told", () => {
   expect(notServed(undefined, { ...HOME, model: "gone" })).toBeNull();
   expect(notServed(LIST, { ...HOME, model: "small", target: "en" })).toBeNull();
   expect(notServed(LIST, { ...HOME, model: "gone" })).toBe(
-    "This server has no model “gone”. What is shown is of “both”.",
+    "This server has no model “gone”. Showing “both” instead.",
   );
   expect(notServed(LIST, { ...HOME, target: "ja" })).toBe(
-    "“both” does not translate into “ja”. Shown is “en”.",
+    "“both” does not translate into “ja”. Showing “en” instead.",
   );
 });
 
 test("the named model, else the default one", () => {
-  expect(modelOf(LIST, HOME)?.name).toBe("both");
-  expect(modelOf(LIST, { ...HOME, model: "small" })?.name).toBe("small");
-  expect(modelOf(LIST, { ...HOME, model: "gone" })?.name).toBe("both");
-  expect(modelOf(undefined, HOME)).toBeUndefined();
+  expect(findModel(LIST, HOME)?.name).toBe("both");
+  expect(findModel(LIST, { ...HOME, model: "small" })?.name).toBe("small");
+  expect(findModel(LIST, { ...HOME, model: "gone" })?.name).toBe("both");
+  expect(findModel(undefined, HOME)).toBeUndefined();
 });
 
 test("the target that the model has, and the sources that go there", () => {
   const both = LIST.models[1];
-  expect(targetOf(both, HOME)).toBe("en");
-  expect(targetOf(both, { ...HOME, target: "fr" })).toBe("fr");
-  expect(targetOf(both, { ...HOME, target: "ja" })).toBe("en");
-  expect(sourcesOf(both, "en")).toEqual(["fr", "de"]);
+  expect(findTarget(both, HOME)).toBe("en");
+  expect(findTarget(both, { ...HOME, target: "fr" })).toBe("fr");
+  expect(findTarget(both, { ...HOME, target: "ja" })).toBe("en");
+  expect(listSources(both, "en")).toEqual(["fr", "de"]);
 });
 
 test("several pasted lines become one sentence", () => {

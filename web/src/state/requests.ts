@@ -10,34 +10,34 @@ import type {
 import type { Address } from "./address.ts";
 
 /** The model that an address means. */
-export function modelOf(list: ModelList | undefined, address: Address): Model | undefined {
+export function findModel(list: ModelList | undefined, address: Address): Model | undefined {
   const models = list?.models ?? [];
   const named = models.find((model) => model.name === address.model);
   return named ?? models.find((model) => model.default) ?? models[0];
 }
 
 /** The target language that an address means: its own if the model has it, else the first. */
-export function targetOf(model: Model | undefined, address: Address): string | undefined {
+export function findTarget(model: Model | undefined, address: Address): string | undefined {
   if (!model) return address.target || undefined;
   return model.targets.includes(address.target) ? address.target : model.targets[0];
 }
 
 /** What an address asks for that is not served, in words; null: all of it is. */
 export function notServed(list: ModelList | undefined, address: Address): string | null {
-  const chosen = modelOf(list, address);
+  const chosen = findModel(list, address);
   if (!chosen) return null;
   if (address.model !== "" && chosen.name !== address.model) {
-    return `This server has no model “${address.model}”. What is shown is of “${chosen.name}”.`;
+    return `This server has no model “${address.model}”. Showing “${chosen.name}” instead.`;
   }
   if (address.target !== "" && !chosen.targets.includes(address.target)) {
-    const target = targetOf(chosen, address) ?? "";
-    return `“${chosen.name}” does not translate into “${address.target}”. Shown is “${target}”.`;
+    const target = findTarget(chosen, address) ?? "";
+    return `“${chosen.name}” does not translate into “${address.target}”. Showing “${target}” instead.`;
   }
   return null;
 }
 
 /** The source languages that a model translates into this target. */
-export function sourcesOf(model: Model | undefined, target: string | undefined): string[] {
+export function listSources(model: Model | undefined, target: string | undefined): string[] {
   return (model?.directions ?? []).filter(([, into]) => into === target).map(([from]) => from);
 }
 
@@ -47,7 +47,7 @@ export function hasBeam(method: Method): boolean {
 }
 
 /** The changes that an address makes to the model's own search; the server refuses unused ones. */
-export function searchOf(address: Address, model: Model): Partial<SearchSettings> {
+function getSearchChanges(address: Address, model: Model): Partial<SearchSettings> {
   const method = address.method ?? model.search.method;
   return {
     n_best: 1,
@@ -65,14 +65,14 @@ export function oneSentence(text: string): string {
 /** The trace that an address asks for; null: there is nothing to translate. */
 export function traceRequest(address: Address, list: ModelList | undefined): TraceRequest | null {
   const text = oneSentence(address.text);
-  const model = modelOf(list, address);
+  const model = findModel(list, address);
   if (text === "" || !model) return null;
-  const target = targetOf(model, address);
+  const target = findTarget(model, address);
   return {
     text,
     model: model.name,
     ...(target ? { target } : {}),
-    search: searchOf(address, model),
+    search: getSearchChanges(address, model),
     level: "full",
     ...(address.prefix.length > 0 ? { prefix: address.prefix } : {}),
     ...(address.without.length > 0 ? { without: address.without } : {}),
@@ -91,9 +91,9 @@ const ALTERNATIVES = 4;
 
 /** The translation that an address asks for; null: there is nothing to translate. */
 export function streamRequest(address: Address, list: ModelList | undefined): StreamRequest | null {
-  const model = modelOf(list, address);
+  const model = findModel(list, address);
   if (address.text.trim() === "" || !model) return null;
-  const target = targetOf(model, address);
+  const target = findTarget(model, address);
   const method = address.method ?? model.search.method;
   const beam = address.beam ?? model.search.beam;
   const most = Math.min(ALTERNATIVES, list?.limits.max_n_best ?? ALTERNATIVES);
@@ -101,7 +101,10 @@ export function streamRequest(address: Address, list: ModelList | undefined): St
     text: address.text,
     model: model.name,
     ...(target ? { target } : {}),
-    search: { ...searchOf(address, model), n_best: hasBeam(method) ? Math.min(beam, most) : 1 },
+    search: {
+      ...getSearchChanges(address, model),
+      n_best: hasBeam(method) ? Math.min(beam, most) : 1,
+    },
     alignment: true,
   };
 }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { makeTrace } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
+import { tensor } from "../api/tensors.ts";
 import type { Trace } from "../api/types.ts";
 import { useLayers } from "../panels/attention/inView.ts";
 import { format, HOME } from "./address.ts";
@@ -26,14 +27,17 @@ test("a problem is shown once", () => {
   expect(notices.value).toHaveLength(1);
 });
 
-const drawn = vi.hoisted(() => ({ last: "" }));
+const drawn = vi.hoisted(() => ({ last: "", redraws: 0, later: null as (() => void)[] | null }));
 
-// One component with one effect: it runs when what it depends on has changed.
+// One component with one effect: it runs when what it depends on has changed, or `later`.
 vi.mock("preact/hooks", () => ({
-  useState: () => [undefined, () => {}],
+  useState: () => [undefined, () => drawn.redraws++],
   useEffect: (effect: () => void, on: unknown[]) => {
     const now = JSON.stringify(on);
-    if (now !== drawn.last) effect();
+    if (now !== drawn.last) {
+      if (drawn.later) drawn.later.push(effect);
+      else effect();
+    }
     drawn.last = now;
   },
 }));
@@ -42,7 +46,7 @@ let asked = 0;
 
 beforeEach(() => {
   asked = 0;
-  drawn.last = "";
+  Object.assign(drawn, { last: "", redraws: 0, later: null });
   vi.stubGlobal("fetch", async (path: string) => {
     if (path === "v1/trace") return Response.json({ id: "1", model: { encoder_layers: 1 } });
     asked += 1;
@@ -71,4 +75,18 @@ test.each<[string, (trace: Trace) => unknown]>([
   use(trace);
   await vi.waitFor(failed);
   expect(asked).toBe(2);
+});
+
+test("a tensor that arrives between a drawing and its effect is drawn", async () => {
+  const trace = await makeTrace({ text: "chat" });
+  const headers = { "X-Shape": "2" };
+  vi.stubGlobal("fetch", async () => new Response(new Float32Array([1, 2]), { headers }));
+  const arrived = tensor(trace, "logits");
+  const later: (() => void)[] = [];
+  drawn.later = later;
+  expect(useTensor(trace, "logits")).toBeUndefined();
+  await arrived;
+  for (const effect of later) effect();
+  await vi.waitFor(() => expect(drawn.redraws).toBe(1));
+  expect(useTensor(trace, "logits")?.data).toEqual(new Float32Array([1, 2]));
 });

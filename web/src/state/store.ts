@@ -3,12 +3,11 @@ import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { listModels, makeTrace } from "../api/client.ts";
 import { type Saved, saved } from "../api/saved.ts";
 import type { Model, ModelList, Trace, TraceRequest } from "../api/types.ts";
-import { type Address, format, parse } from "./address.ts";
+import { type Address, format, parse, withExtra } from "./address.ts";
 import * as addressBar from "./addressBar.ts";
-import type { Loaded } from "./follow.ts";
-import { follow } from "./follow.ts";
+import { follow, type Loaded } from "./follow.ts";
 import { putAllAway } from "./notices.ts";
-import { baselineRequest, modelOf, traceRequest } from "./requests.ts";
+import { baselineRequest, findModel, traceRequest } from "./requests.ts";
 
 export type { Address, PanelKey } from "./address.ts";
 export type { Loaded } from "./follow.ts";
@@ -44,6 +43,11 @@ export function go(changes: Partial<Address>, { replace = false, soon = false } 
   if (soon) addressBar.replaceSoon(hash);
   else if (replace) addressBar.replace(hash);
   else addressBar.push(hash);
+}
+
+/** Change a panel's own keys of the address; null removes a key. */
+export function setExtra(changes: Record<string, string | null>, { replace = false } = {}): void {
+  go({ extra: withExtra(here.peek().extra, changes) }, { replace });
 }
 
 /** How long typing must rest until the next letter begins a new entry for Back. */
@@ -86,7 +90,7 @@ export const models: ReadonlySignal<Loaded<ModelList>> = modelFollower.current;
 
 /** The model that is chosen. */
 export const model: ReadonlySignal<Model | undefined> = computed(() =>
-  modelOf(models.value.value, here.value),
+  findModel(models.value.value, here.value),
 );
 
 /** The trace of the present sentence: follows the address by itself. */

@@ -1,9 +1,9 @@
-/** Light or dark: as the system says, or as the reader has chosen. */
+/** How the page looks and moves: as the system says, or as the reader has chosen. */
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { lasting } from "../api/storage.ts";
 
 /** The two grounds. */
-export type Theme = "light" | "dark";
+type Theme = "light" | "dark";
 
 const KEY = "translucid-theme";
 const query = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
@@ -31,3 +31,14 @@ export function startTheme(): void {
     lasting.set(KEY, chosenTheme.value);
   });
 }
+
+/* Whether the reader has asked for less motion. */
+
+const motionQuery = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)");
+
+/** True: nothing glides; values jump. */
+export const reducedMotion = signal(motionQuery?.matches ?? false);
+
+motionQuery?.addEventListener("change", (event) => {
+  reducedMotion.value = event.matches;
+});

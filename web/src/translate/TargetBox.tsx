@@ -1,15 +1,15 @@
 /** The translation: firm as far as it is certain, its words tied to those of the source. */
 import { useState } from "preact/hooks";
 import type { Flags, Translation } from "../api/types.ts";
+import { copyText } from "../drawing/files.ts";
 import { Num } from "../drawing/Number.tsx";
-import { copyText } from "../frame/clipboard.ts";
 import { say } from "../state/notices.ts";
 import { address, link, newText, retry } from "../state/store.ts";
-import { doubtOf, finished, partial, pointed } from "./translation.ts";
-import { type Aligned, linkedTo, markOf } from "./words.ts";
+import { describeDoubt, finished, partial, pointed } from "./translation.ts";
+import { type Aligned, findMark, linkedTo } from "./words.ts";
 
 const FLAGS: [keyof Flags, string][] = [
-  ["truncated", "The limit of length ended the translation: something may be missing."],
+  ["truncated", "The translation reached the length limit: something may be missing."],
   ["unknown", "The text has characters that this model cannot spell."],
   ["looped", "The translation went in circles and was ended."],
   ["split", "A line was too long and was translated in several parts."],
@@ -21,7 +21,7 @@ const FLAGS: [keyof Flags, string][] = [
 ];
 
 /** What TargetBox needs. */
-export interface TargetBoxProps {
+interface TargetBoxProps {
   shown: Translation | null;
   between: Aligned | null;
   /** The name of the language; its code, where there is one. */
@@ -84,7 +84,7 @@ function TargetWords({
   const point = (number: number): void => {
     if (number < 0 || number >= between.target.length) return;
     pointed.value = { side: "target", number };
-    say(inWords(shown, between, number));
+    say(describeWord(shown, between, number));
   };
   const keys = (event: KeyboardEvent): void => {
     const now = at?.side === "target" ? at.number : -1;
@@ -114,7 +114,7 @@ function TargetWords({
       {between.target.map(([start, stop], number) => {
         const gap = shown.text.slice(end, start);
         end = stop;
-        const mark = markOf(between, at, { side: "target", number });
+        const mark = findMark(between, at, { side: "target", number });
         return (
           <>
             {gap}
@@ -140,7 +140,7 @@ function TargetWords({
   );
 }
 
-function inWords(shown: Translation, between: Aligned, number: number): string {
+function describeWord(shown: Translation, between: Aligned, number: number): string {
   const cut = (text: string, span: readonly [number, number] | undefined): string =>
     span ? text.slice(...span) : "";
   const from = linkedTo(between, { side: "target", number }).map((word) =>
@@ -151,7 +151,7 @@ function inWords(shown: Translation, between: Aligned, number: number): string {
 
 function Warnings({ shown }: { shown: Translation }) {
   const raised = FLAGS.filter(([flag]) => shown.flags[flag]);
-  const doubt = doubtOf(shown.confidence);
+  const doubt = describeDoubt(shown.confidence);
   if (raised.length === 0 && doubt === null) return null;
   return (
     <ul class="warnings">
@@ -175,7 +175,7 @@ function Foot({ shown }: { shown: Translation }) {
     <div class="box-foot">
       {shown.log_probs.length > 0 && (
         <p class="muted">
-          probability of a token <Num value={Math.exp(mean)} digits={2} />
+          probability per token <Num value={Math.exp(mean)} digits={2} />
         </p>
       )}
       {navigator.clipboard && (

@@ -2,13 +2,10 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { asProblem } from "../api/client.ts";
 import type { Translation } from "../api/types.ts";
-import { Num } from "../drawing/Number.tsx";
-import { counted } from "../drawing/numbers.ts";
-import { DirectionChoice } from "../frame/DirectionChoice.tsx";
-import { langOf, languageName } from "../frame/languages.ts";
-import { SearchChoice } from "../frame/SearchChoice.tsx";
+import { counted, Num } from "../drawing/Number.tsx";
+import { DirectionChoice, getLangTag, languageName, SearchChoice } from "../frame/Choices.tsx";
 import { say, tell } from "../state/notices.ts";
-import { sourcesOf, targetOf } from "../state/requests.ts";
+import { findTarget, listSources } from "../state/requests.ts";
 import { address, go, model, newText, write } from "../state/store.ts";
 import { exampleFor } from "./examples.ts";
 import { TargetBox } from "./TargetBox.tsx";
@@ -21,7 +18,7 @@ import {
   picked,
   pointed,
 } from "./translation.ts";
-import { type Aligned, aligned, differing, markOf, wordAt } from "./words.ts";
+import { type Aligned, aligned, differing, findMark, wordAt } from "./words.ts";
 
 /** The view. */
 export function Translate() {
@@ -33,8 +30,8 @@ export function Translate() {
     () => (shown ? aligned(shown.source, shown.text, shown.alignment) : null),
     [shown],
   );
-  const target = targetOf(model.value, address.value) ?? "";
-  const sources = sourcesOf(model.value, target);
+  const target = findTarget(model.value, address.value) ?? "";
+  const sources = listSources(model.value, target);
   const current = finished.value.state === "ready";
   useEffect(() => {
     if (current && done) say(`Translation: ${done.translation.text}`);
@@ -51,16 +48,16 @@ export function Translate() {
         <SourceBox
           between={sameText(shown) ? between : null}
           language={sources.map(languageName).join(", ")}
-          lang={sources.length === 1 ? langOf(sources[0]) : undefined}
+          lang={sources.length === 1 ? getLangTag(sources[0]) : undefined}
         />
         <TargetBox
           shown={shown}
           between={between}
           language={target && languageName(target)}
-          lang={langOf(target)}
+          lang={getLangTag(target)}
         />
       </div>
-      {current && done && <Alternatives done={done} lang={langOf(target)} />}
+      {current && done && <Alternatives done={done} lang={getLangTag(target)} />}
     </main>
   );
 }
@@ -104,7 +101,7 @@ function Alternatives({ done, lang }: { done: Finished; lang: string | undefined
     <section class="alternatives" aria-labelledby="alternatives">
       <h2 id="alternatives">Alternatives</h2>
       <p class="muted">
-        What the beam held for next best. The score is log P, divided by the length penalty.
+        The beam’s best translations. The score is log P divided by the length penalty.
       </p>
       <ol>
         {found.map((candidate, number) => (
@@ -231,7 +228,7 @@ function Words({ text, between }: { text: string; between: Aligned | null }) {
   const parts = between.source.map(([start, stop], number) => {
     const gap = text.slice(end, start);
     end = stop;
-    const mark = markOf(between, at, { side: "source", number });
+    const mark = findMark(between, at, { side: "source", number });
     return (
       <>
         {gap}

@@ -1,6 +1,6 @@
 /** Sentences to begin with, in a language that the model reads. */
 import type { Model } from "../api/types.ts";
-import { sourcesOf } from "../state/requests.ts";
+import { listSources } from "../state/requests.ts";
 
 const EXAMPLES: Record<string, readonly string[]> = {
   fr: [
@@ -15,7 +15,7 @@ const EXAMPLES: Record<string, readonly string[]> = {
 /** Examples for the model's source language; none where we know none. */
 export function examplesFor(model: Model | undefined, target: string): readonly string[] {
   const into = model?.targets.includes(target) ? target : model?.targets[0];
-  const known = sourcesOf(model, into).find((language) => EXAMPLES[language] !== undefined);
+  const known = listSources(model, into).find((language) => EXAMPLES[language] !== undefined);
   return known === undefined ? [] : (EXAMPLES[known] ?? []);
 }
 

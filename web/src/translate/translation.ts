@@ -9,8 +9,7 @@ import type {
   StreamRequest,
   Translation,
 } from "../api/types.ts";
-import type { Loaded } from "../state/follow.ts";
-import { follow } from "../state/follow.ts";
+import { follow, type Loaded } from "../state/follow.ts";
 import { streamRequest } from "../state/requests.ts";
 import { address, models, retries } from "../state/store.ts";
 import type { Word } from "./words.ts";
@@ -66,12 +65,15 @@ const wanted = computed(() =>
     ? streamRequest(address.value, models.value.value)
     : null,
 );
+const wantedKey = computed(() => JSON.stringify(wanted.value));
 
 /** Begin to follow the text. Called once, by main. */
 export function startTranslation(): void {
   let text = "";
   effect(() => {
-    const request = wanted.value;
+    // Other parts of the address must not take away what was picked or has come so far.
+    wantedKey.value;
+    const request = wanted.peek();
     const typed = request !== null && text !== "" && request.text !== text;
     text = request?.text ?? "";
     picked.value = null;
@@ -96,16 +98,21 @@ export async function pick(done: Finished, number: number): Promise<void> {
     picked.value = null;
     return;
   }
-  picked.value = asTranslation(done.translation, chosen, null);
+  const mine = asTranslation(done.translation, chosen, null);
+  picked.value = mine;
   const { text, ...rest } = done.request;
   // A beginning can be given for one line only.
   if (text.trim().includes("\n")) return;
   const found = await translate({ ...rest, texts: [text], prefixes: [chosen.text] }).then(
     (answer) => answer.translations[0],
-    unaligned,
+    (error: unknown) => {
+      // A text that cannot be a beginning stays without marks under its words.
+      const refused = error instanceof Problem && error.status === 422;
+      if (!refused && picked.peek() === mine) throw error;
+    },
   );
   // The search may go on after the beginning: then it is another text, and has no use here.
-  if (picked.peek()?.text === chosen.text && found?.text === chosen.text) {
+  if (picked.peek() === mine && found?.text === chosen.text) {
     picked.value = asTranslation(done.translation, chosen, found.alignment);
   }
 }
@@ -121,14 +128,8 @@ export function asTranslation(
 }
 
 /** What to say of a translation that is more likely to be bad than good. */
-export function doubtOf(confidence: number | null): string | null {
+export function describeDoubt(confidence: number | null): string | null {
   if (confidence === null || confidence >= 0.5) return null;
   const percent = Math.round(100 * confidence);
   return `Doubtful: the model gives this translation a ${percent} % chance of being acceptable.`;
-}
-
-/** A text that cannot be a beginning stays without marks under its words. */
-function unaligned(error: unknown): undefined {
-  if (error instanceof Problem && error.status === 422) return undefined;
-  throw error;
 }

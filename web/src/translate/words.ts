@@ -137,7 +137,7 @@ function looker(weights: readonly (readonly number[])[], source: number): number
 }
 
 /** How a word is marked while another (or itself) is pointed at. */
-export function markOf(between: Aligned, pointed: Word | null, word: Word): Mark {
+export function findMark(between: Aligned, pointed: Word | null, word: Word): Mark {
   if (!pointed) return null;
   if (pointed.side === word.side) return pointed.number === word.number ? "pointed" : null;
   const [source, target] =

@@ -1,16 +1,25 @@
 /** One head as lines between tokens: on a canvas, with the tokens as buttons above it. */
+
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Tensor } from "../../api/tensors.ts";
 import { palette } from "../../drawing/colours.ts";
+import { moveIndex } from "../../drawing/cursor.ts";
 import { LABEL_FONT } from "../../drawing/matrixPaint.ts";
 import { step } from "../../state/player.ts";
 import { highlight } from "../../state/store.ts";
-import { curvesOf, paintCurves, type Row, type Stage, stageOf, TOKEN_HEIGHT } from "./curves.ts";
+import {
+  buildCurves,
+  layOutStage,
+  paintCurves,
+  type Row,
+  type Stage,
+  TOKEN_HEIGHT,
+} from "./curves.ts";
+import { marked } from "./inView.ts";
 import { labels, type Sentences, type Stream } from "./tokens.ts";
-import { marked, within } from "./view.ts";
 
-export interface ArcsProps {
+interface ArcsProps {
   sentences: Sentences;
   weights: Tensor;
   hidden: ReadonlySet<number>;
@@ -26,7 +35,7 @@ export function Arcs({ sentences, weights, hidden, row, label, onPick }: ArcsPro
   const box = useRef<HTMLDivElement>(null);
   const stage = useMemo(() => measuredStage(sentences), [sentences]);
   const curves = useMemo(
-    () => curvesOf(weights, sentences, stage, hidden),
+    () => buildCurves(weights, sentences, stage, hidden),
     [weights, sentences, stage, hidden],
   );
   const colours = palette();
@@ -96,7 +105,7 @@ export function measuredStage(sentences: Sentences): Stage {
   if (pen) pen.font = LABEL_FONT;
   const width = (name: string) =>
     Math.max(NARROWEST, Math.ceil((pen?.measureText(name).width ?? 8 * name.length) + PADDING));
-  return stageOf(
+  return layOutStage(
     sentences,
     labels(sentences.queries).map(width),
     labels(sentences.keys).map(width),
@@ -130,12 +139,10 @@ function TokenButtons(props: TokenButtonsProps) {
     if (now?.stream === stream && now.index === index) highlight.value = null;
   };
   const move = (event: KeyboardEvent, from: number): void => {
-    const to = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 0, End: names.length - 1 }[
-      event.key
-    ];
-    if (to === undefined) return;
+    const to = moveIndex(event.key, from, names.length);
+    if (to === null) return;
     event.preventDefault();
-    list.current?.querySelectorAll("button")[within(to, names.length)]?.focus();
+    list.current?.querySelectorAll("button")[to]?.focus();
   };
   return (
     <ul class="attention-tokens" ref={list} aria-label={props.label} data-own-keys>

@@ -1,26 +1,27 @@
 /** All heads of all layers as small pictures; a click, or arrow keys and Enter, enlarges one. */
+
 import { useSignalEffect } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { part, type Tensor } from "../../api/tensors.ts";
-import type { HeadId, Trace } from "../../api/types.ts";
-import { palette } from "../../drawing/colours.ts";
+import type { HeadId, Side, Trace } from "../../api/types.ts";
+import { computeLevel, LEVELS, type Palette, palette } from "../../drawing/colours.ts";
+import { moveCell } from "../../drawing/cursor.ts";
 import { step } from "../../state/player.ts";
-import { go } from "../../state/store.ts";
+import { go, setExtra } from "../../state/store.ts";
 import { sameHead } from "../lens/headList.ts";
-import { setExtra, stretched } from "./inView.ts";
+import { stretched } from "./inView.ts";
 import { largest } from "./reading.ts";
-import { thumbnail } from "./thumbnail.ts";
 import type { Sentences } from "./tokens.ts";
-import { marksOf, roleInWords, statisticsOf } from "./words.ts";
+import { describeRole, findStatistics, listMarks } from "./words.ts";
 
-export interface HeadGridProps {
+interface HeadGridProps {
   trace: Trace;
   sentences: Sentences;
   layers: Tensor[];
   chosen: HeadId;
 }
 
-/** The grid: a row a layer, a column a head. One stop of Tab; arrow keys move inside it. */
+/** The grid: one row per layer, one column per head. One stop of Tab; arrow keys move inside it. */
 export function HeadGrid({ trace, sentences, layers, chosen }: HeadGridProps) {
   const grid = useRef<HTMLDivElement>(null);
   const heads = trace.model.heads;
@@ -35,11 +36,13 @@ export function HeadGrid({ trace, sentences, layers, chosen }: HeadGridProps) {
   useSignalEffect(coverRows);
   const move = (event: KeyboardEvent): void => {
     const from = (event.target as HTMLElement).closest<HTMLElement>("[data-head]");
-    const to = from && neighbour(event.key, from, layers.length, heads);
+    if (!from) return;
+    const at = { row: Number(from.dataset.layer), column: Number(from.dataset.head) };
+    const to = moveCell(event.key, at, layers.length, heads);
     if (!to) return;
     event.preventDefault();
     grid.current
-      ?.querySelector<HTMLElement>(`[data-layer="${to.layer}"][data-head="${to.head}"]`)
+      ?.querySelector<HTMLElement>(`[data-layer="${to.row}"][data-head="${to.column}"]`)
       ?.focus();
   };
   return (
@@ -78,26 +81,6 @@ function unwritten(sentences: Sentences, at: number): number {
   return sentences.side === "encoder" ? 0 : Math.max(0, rows - 1 - at) / rows;
 }
 
-function neighbour(
-  key: string,
-  from: HTMLElement,
-  layers: number,
-  heads: number,
-): { layer: number; head: number } | null {
-  const layer = Number(from.dataset.layer);
-  const head = Number(from.dataset.head);
-  const to = {
-    ArrowLeft: { layer, head: head - 1 },
-    ArrowRight: { layer, head: head + 1 },
-    ArrowUp: { layer: layer - 1, head },
-    ArrowDown: { layer: layer + 1, head },
-    Home: { layer, head: 0 },
-    End: { layer, head: heads - 1 },
-  }[key];
-  if (!to) return null;
-  return to.layer >= 0 && to.layer < layers && to.head >= 0 && to.head < heads ? to : null;
-}
-
 interface SmallHeadProps {
   trace: Trace;
   sentences: Sentences;
@@ -109,14 +92,14 @@ interface SmallHeadProps {
 
 function SmallHead({ trace, sentences, weights, id, chosen }: SmallHeadProps) {
   const own = useMemo(() => part(weights, id.head), [weights, id.head]);
-  const role = roleInWords(statisticsOf(trace, id).role, id.side);
+  const role = describeRole(findStatistics(trace, id).role, id.side);
   const colours = palette();
   const most = stretched.value ? largest(own) : 1;
   const image = useMemo(
     () => thumbnail(own, sentences.side, most, colours),
     [own, sentences, most, colours],
   );
-  const marks = marksOf(trace, id);
+  const marks = listMarks(trace, id);
   const said = [`layer ${id.layer}, head ${id.head}`, role, ...marks].join(", ");
   return (
     <button
@@ -145,5 +128,95 @@ function SmallHead({ trace, sentences, weights, id, chosen }: SmallHeadProps) {
 
 function choose({ layer, head }: HeadId): void {
   go({ layer, head });
-  setExtra({ draw: null }, true);
+  setExtra({ draw: null }, { replace: true });
+}
+
+/* A head as a small picture: a dot a weight, enlarged without smoothing; the mask is hatched. */
+
+/** Pixels that the longer side of a small picture should have, whatever the sentence's length. */
+const WANTED = 192;
+
+/** Pixels between the lines of the hatching: pictures are shown at a third of their size or so. */
+const HATCH = 16;
+
+/** Return how many pixels a cell gets, so that many tokens stay sharp and few stay light. */
+export function cellSize(rows: number, columns: number): number {
+  return Math.max(3, Math.min(24, Math.round(WANTED / Math.max(1, rows, columns))));
+}
+
+/** Return a ramp of #rrggbb colours as bytes: red, green, blue of each level. */
+export function rampBytes(ramp: readonly string[]): Uint8Array {
+  const bytes = new Uint8Array(3 * (LEVELS + 1));
+  ramp.forEach((colour, level) => {
+    for (let part = 0; part < 3; part++) {
+      const digits = colour.slice(1 + 2 * part, 3 + 2 * part);
+      bytes[3 * level + part] = Number.parseInt(digits, 16);
+    }
+  });
+  return bytes;
+}
+
+/** Return the dots of a picture, four bytes each, a dot a weight. */
+export function dots(
+  weights: Tensor,
+  ramp: Uint8Array,
+  most: number,
+): Uint8ClampedArray<ArrayBuffer> {
+  const found = new Uint8ClampedArray(4 * weights.data.length);
+  weights.data.forEach((weight, at) => {
+    const level = computeLevel(weight, 0, most);
+    found.set(ramp.subarray(3 * level, 3 * level + 3), 4 * at);
+    found[4 * at + 3] = 255;
+  });
+  return found;
+}
+
+/**
+ * Return a head as the address of an image.
+ *
+ * An image, not a canvas: browsers hand every visible canvas on anew with each frame, and there may
+ * be a hundred heads.
+ */
+function thumbnail(weights: Tensor, side: Side, most: number, colours: Palette): string {
+  const [rows = 0, columns = 0] = weights.shape;
+  const size = cellSize(rows, columns);
+  const canvas = document.createElement("canvas");
+  canvas.width = columns * size;
+  canvas.height = rows * size;
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
+  if (!pen || rows === 0) return "";
+  const small = new OffscreenCanvas(columns, rows);
+  const image = new ImageData(dots(weights, rampBytes(colours.heat), most), columns, rows);
+  small.getContext("2d")?.putImageData(image, 0, 0);
+  pen.imageSmoothingEnabled = false;
+  pen.drawImage(small, 0, 0, canvas.width, canvas.height);
+  if (side === "decoder") hatchFuture(pen, rows, size, colours);
+  return canvas.toDataURL();
+}
+
+/** Hatch the stairs above the diagonal. */
+function hatchFuture(
+  pen: CanvasRenderingContext2D,
+  rows: number,
+  size: number,
+  colours: Palette,
+): void {
+  pen.save();
+  pen.beginPath();
+  for (let row = 0; row < rows - 1; row++) {
+    pen.rect((row + 1) * size, row * size, (rows - row - 1) * size, size);
+  }
+  pen.fillStyle = colours.masked;
+  pen.fill();
+  pen.clip();
+  pen.strokeStyle = colours.muted;
+  pen.lineWidth = 2;
+  pen.beginPath();
+  const side = rows * size;
+  for (let at = 0; at < 2 * side; at += HATCH) {
+    pen.moveTo(at, 0);
+    pen.lineTo(at - side, side);
+  }
+  pen.stroke();
+  pen.restore();
 }

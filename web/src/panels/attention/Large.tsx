@@ -3,21 +3,19 @@ import { useMemo } from "preact/hooks";
 import { type Tensor, value } from "../../api/tensors.ts";
 import { Bars } from "../../drawing/Bars.tsx";
 import { Matrix } from "../../drawing/Matrix.tsx";
-import { Num } from "../../drawing/Number.tsx";
-import { printed } from "../../drawing/numbers.ts";
+import { Num, printed } from "../../drawing/Number.tsx";
 import { step } from "../../state/player.ts";
 import { go, highlight } from "../../state/store.ts";
 import { Arcs } from "./Arcs.tsx";
-import { pointed, query, shape, stretched } from "./inView.ts";
+import { marked, pointed, query, rowInView, shape, stretched } from "./inView.ts";
 import { largest, type Reading as Read, readColumn, readRow, told } from "./reading.ts";
 import { isMasked, labels, type Sentences } from "./tokens.ts";
-import { marked, rowInView } from "./view.ts";
-import { rowInWords, WHY_HIDDEN } from "./words.ts";
+import { describeRow, WHY_HIDDEN } from "./words.ts";
 
 /** Matrices of more columns than this have no room for numbers in their cells. */
 const PRINTED = 22;
 
-export interface LargeProps {
+interface LargeProps {
   sentences: Sentences;
   weights: Tensor;
   /** What the picture is called. */
@@ -104,7 +102,7 @@ function LargeMatrix({ sentences, weights, hidden, title, row, onPick }: LargeMa
       pale={sentences.side === "encoder" ? undefined : step.value + 1}
       onSelect={(r) => onPick(r)}
       onHover={(cell) => point(cell && { row: cell.row, column: column(cell.column) }, sentences)}
-      describe={(r, c) => cellInWords(names, sentences, r, column(c), weight(r, c))}
+      describe={(r, c) => describeCell(names, sentences, r, column(c), weight(r, c))}
       print={shown.length <= PRINTED ? (r, c) => inCell(weight(r, c)) : undefined}
     />
   );
@@ -126,7 +124,7 @@ function point(cell: { row: number; column: number } | null, sentences: Sentence
   highlight.value = cell && { stream: sentences.queryStream, index: cell.row };
 }
 
-function cellInWords(
+function describeCell(
   names: { queries: string[]; keys: string[] },
   sentences: Sentences,
   row: number,
@@ -162,7 +160,7 @@ function Reading({ weights, sentences, row, column, hidden }: ReadingProps) {
     <div class="attention-reading">
       <section data-reading="row" data-place={row}>
         <h4>
-          What “{queries[row]}” looks at <span>{rowInWords(sentences, queries, row)}</span>
+          What “{queries[row]}” looks at <span>{describeRow(sentences, queries, row)}</span>
         </h4>
         <Shares reading={looks} names={one.keys} label={`What “${queries[row]}” looks at`} />
         <Sum reading={looks} what="row" />
@@ -204,14 +202,14 @@ function Sum({ reading, what }: { reading: Read; what: "row" | "column" }) {
           <Num value={hidden.weight} digits={4} />.{" "}
         </>
       )}
-      {masked > 0 && `${maskedInWords(masked, what)} `}
+      {masked > 0 && `${describeMasked(masked, what)} `}
       {what === "row" ? "All together " : "A column need not sum to 1: here it is "}
       <Num value={total} digits={4} />.
     </p>
   );
 }
 
-function maskedInWords(count: number, what: "row" | "column"): string {
+function describeMasked(count: number, what: "row" | "column"): string {
   if (what === "row") {
     return `${count} later ${count === 1 ? "token is" : "tokens are"} hidden: weight exactly 0.`;
   }

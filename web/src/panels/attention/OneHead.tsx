@@ -4,30 +4,28 @@ import { attentionName, part, type Tensor } from "../../api/tensors.ts";
 import type { HeadId, HeadRole, Trace } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
-import { Num } from "../../drawing/Number.tsx";
-import { printed } from "../../drawing/numbers.ts";
+import { Num, printed } from "../../drawing/Number.tsx";
 import { Segmented } from "../../drawing/Segmented.tsx";
 import { matrixPicture, type Picture } from "../../drawing/svg.ts";
-import { address, go, link } from "../../state/store.ts";
+import { address, go, link, setExtra } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
 import { measuredStage } from "./Arcs.tsx";
-import { curvesOf, FAINTEST } from "./curves.ts";
-import { type Drawn, drawn, hiding, setExtra, shape, stretched } from "./inView.ts";
+import { buildCurves, FAINTEST } from "./curves.ts";
+import { type Drawn, drawn, hiding, rowInView, shape, stretched } from "./inView.ts";
 import { Large } from "./Large.tsx";
 import { arcsPicture, weightsTable } from "./pictures.ts";
 import { largest, shareOn } from "./reading.ts";
 import { isMasked, isText, labels, type Sentences } from "./tokens.ts";
-import { rowInView } from "./view.ts";
 import {
-  kindInWords,
+  describeKind,
+  findStatistics,
   largestShare,
   largeTitle,
-  marksOf,
+  listMarks,
   SUMMARIES,
-  statisticsOf,
 } from "./words.ts";
 
-export interface OneHeadProps {
+interface OneHeadProps {
   trace: Trace;
   sentences: Sentences;
   layers: Tensor[];
@@ -47,7 +45,7 @@ export function OneHead({ trace, sentences, layers, chosen }: OneHeadProps) {
     <Figure
       name={`${chosen.side}-layer-${chosen.layer}-head-${chosen.head}`}
       title={title}
-      picture={() => pictureOf(title, sentences, weights, hidden)}
+      picture={() => drawPicture(title, sentences, weights, hidden)}
       table={() => weightsTable(weights, labels(sentences.queries), labels(sentences.keys))}
       caption={<Caption sentences={sentences} weights={weights} />}
     >
@@ -181,7 +179,7 @@ function Legend({ most }: { most: number }) {
   );
 }
 
-function pictureOf(
+function drawPicture(
   title: string,
   sentences: Sentences,
   weights: Tensor,
@@ -192,7 +190,7 @@ function pictureOf(
   const { query, step } = address.peek();
   if (shape.peek() === "arcs") {
     const stage = measuredStage(sentences);
-    const curves = curvesOf(weights, sentences, stage, hidden);
+    const curves = buildCurves(weights, sentences, stage, hidden);
     return arcsPicture(title, stage, curves, names, rowInView(query, step, sentences), colours);
   }
   const shown = sentences.keys.map((_, at) => at).filter((at) => !hidden.has(at));
@@ -225,16 +223,16 @@ interface FactsProps {
 
 /** The entropy of a head and where most of its attention goes. */
 function Facts({ trace, head }: FactsProps) {
-  const found = statisticsOf(trace, head);
+  const found = findStatistics(trace, head);
   const most = largestShare(found);
-  const marks = marksOf(trace, head);
+  const marks = listMarks(trace, head);
   return (
     <div class="attention-facts">
       <p>
         {SPREAD[found.role] ?? ""}
         {most && most.share >= WORTH_SAYING && (
           <>
-            Most goes to <strong>{kindInWords(most.kind, head.side)}</strong>:{" "}
+            Most goes to <strong>{describeKind(most.kind, head.side)}</strong>:{" "}
             <Num value={most.share} digits={3} /> of the attention of the rows that have one.{" "}
           </>
         )}
@@ -254,8 +252,8 @@ function Facts({ trace, head }: FactsProps) {
       )}
       {marks.includes("switched off") && (
         <p>
-          This head is switched off: its weights are computed, but zeros go on in place of its
-          output.
+          This head is switched off: its weights are computed, but zeros are passed on in place of
+          its output.
         </p>
       )}
     </div>

@@ -7,9 +7,9 @@
 import type { Tensor } from "../../api/tensors.ts";
 import type { Palette } from "../../drawing/colours.ts";
 import { LABEL_FONT } from "../../drawing/matrixPaint.ts";
-import { printed } from "../../drawing/numbers.ts";
+import { printed } from "../../drawing/Number.tsx";
+import type { Marked } from "./inView.ts";
 import { isMasked, type Sentences } from "./tokens.ts";
-import type { Marked } from "./view.ts";
 
 /** Weights below this are not drawn, or the picture would be a carpet. */
 export const FAINTEST = 0.02;
@@ -48,7 +48,7 @@ export interface Curve {
 }
 
 /** Return where tokens stand, given how wide each label is. */
-export function stageOf(
+export function layOutStage(
   sentences: Sentences,
   queryWidths: readonly number[],
   keyWidths: readonly number[],
@@ -89,7 +89,7 @@ function placed(widths: readonly number[], room: number, top: number): Row {
 }
 
 /** Return the lines worth drawing, weak ones first so that strong ones lie on top. */
-export function curvesOf(
+export function buildCurves(
   weights: Tensor,
   sentences: Sentences,
   stage: Stage,
@@ -134,7 +134,7 @@ function arch(from: number, to: number, stage: Stage): Curve["points"] {
 }
 
 /** Return a curve as the `d` of an SVG path. */
-export function pathOf(curve: Curve): string {
+export function drawPath(curve: Curve): string {
   const [x0, y0, ...rest] = curve.points.map((value) => Math.round(value * 10) / 10);
   return `M${x0} ${y0}C${rest.join(" ")}`;
 }
@@ -147,12 +147,12 @@ export function strength(weight: number): { width: number; opacity: number } {
 /* Paints the lines of a head: those of the word in view strong, all others faint. */
 
 /** What stands out: a row and a column, and the last row that is written. */
-export interface Focus extends Marked {
+interface Focus extends Marked {
   written: number;
 }
 
 /** The part of the drawing that is on the screen: a long sentence is wider than its box. */
-export interface View {
+interface View {
   left: number;
   width: number;
 }

@@ -1,4 +1,5 @@
 /** The three attentions: all heads as small pictures, one head large (sections 3.2.1 to 3.2.3). */
+
 import { useEffect, useMemo } from "preact/hooks";
 import type { Tensor } from "../../api/tensors.ts";
 import type { HeadId, Side, Trace } from "../../api/types.ts";
@@ -7,16 +8,16 @@ import { Figure } from "../../drawing/Figure.tsx";
 import { Segmented } from "../../drawing/Segmented.tsx";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { go } from "../../state/store.ts";
+import { clampHead } from "../lens/headList.ts";
 import { HeadGrid } from "./HeadGrid.tsx";
 import { head, layer, pointed, side, stretched, useLayers } from "./inView.ts";
 import { OneHead } from "./OneHead.tsx";
 import { headsPicture, headsTable } from "./pictures.ts";
-import { ATTENTIONS, type Sentences, sentencesOf } from "./tokens.ts";
-import { headInView } from "./view.ts";
-import { EXPLAINED, marksOf, roleInWords } from "./words.ts";
+import { ATTENTIONS, getSentences, type Sentences } from "./tokens.ts";
+import { describeRole, EXPLAINED, listMarks } from "./words.ts";
 import "./attention.css";
 
-/** Up to so many heads a layer stand beside the large one, where there is room. */
+/** Up to this many heads per layer stand beside the large one, where there is room. */
 const FEW = 4;
 
 /** The panel. */
@@ -38,8 +39,8 @@ export default function AttentionPanel() {
 
 function Attention({ trace }: { trace: Trace }) {
   const layers = useLayers(trace, side.value);
-  const sentences = useMemo(() => sentencesOf(trace, side.value), [trace, side.value]);
-  const chosen = headInView({ side: side.value, layer: layer.value, head: head.value }, trace);
+  const sentences = useMemo(() => getSentences(trace, side.value), [trace, side.value]);
+  const chosen = clampHead({ side: side.value, layer: layer.value, head: head.value }, trace.model);
   useEffect(
     () => () => {
       pointed.value = null;
@@ -99,14 +100,14 @@ function AllHeads({ trace, sentences, layers, chosen }: AllHeadsProps) {
       title="All heads"
       caption={
         <>
-          A row a layer, a column a head; the two words under each say what gets most of its
-          attention on this sentence. {aligning && "★ word alignment is read from it. "}
-          {stretched.value && "The darkest colour is each head's own largest weight. "}Click one to
-          see it large.
+          One row per layer, one column per head; the words under each say what gets most of its
+          attention on this sentence. {aligning && "★ word alignment is read from this head. "}
+          {stretched.value && "The darkest colour is each head's own largest weight. "}Click a head
+          to enlarge it.
         </>
       }
       picture={() => headsPicture(title, captured(trace, chosen.side), size(layers), palette())}
-      table={() => headsTable(headsOf(trace, chosen.side))}
+      table={() => headsTable(listHeads(trace, chosen.side))}
     >
       <HeadGrid trace={trace} sentences={sentences} layers={layers} chosen={chosen} />
     </Figure>
@@ -117,18 +118,18 @@ function size(layers: readonly Tensor[]): [number, number] {
   return [layers[0]?.shape[1] ?? 1, layers[0]?.shape[2] ?? 1];
 }
 
-function headsOf(trace: Trace, of: Side) {
+function listHeads(trace: Trace, of: Side) {
   return trace.heads.filter((one) => one.side === of);
 }
 
 /** Return the small pictures as they stand on the page. */
 function captured(trace: Trace, of: Side) {
-  return headsOf(trace, of).map((found) => {
+  return listHeads(trace, of).map((found) => {
     const { layer: at, head: number } = found;
     const shown = document.querySelector<HTMLImageElement>(
       `.attention-small[data-layer="${at}"][data-head="${number}"] img`,
     );
-    const caption = [`head ${number}`, roleInWords(found.role, of), ...marksOf(trace, found)];
+    const caption = [`head ${number}`, describeRole(found.role, of), ...listMarks(trace, found)];
     return { layer: at, head: number, image: shown?.src ?? "", caption: caption.join(", ") };
   });
 }

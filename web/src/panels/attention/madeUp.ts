@@ -1,7 +1,7 @@
 /** Sentences and weights made up for tests: random, but the same every time. */
 import type { Tensor } from "../../api/tensors.ts";
 import type { Side, TraceToken } from "../../api/types.ts";
-import { isMasked, type Sentences, sentencesOf } from "./tokens.ts";
+import { getSentences, isMasked, type Sentences } from "./tokens.ts";
 
 /** Return a source of numbers in [0, 1) that repeats itself for the same seed. */
 export function randoms(seed: number): () => number {
@@ -20,7 +20,7 @@ export function tokens(...ids: number[]): TraceToken[] {
 /** Return a pair of sentences as an attention sees them: source 30 31 30 </s>, target <s> 40 31. */
 export function sentences(side: Side): Sentences {
   const step = { log_prob: 0, rank: 1, entropy: 0, top: [] };
-  return sentencesOf(
+  return getSentences(
     {
       source_tokens: tokens(30, 31, 30, 3),
       target_tokens: tokens(2, 40, 31),

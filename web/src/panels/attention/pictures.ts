@@ -3,11 +3,11 @@ import type { Tensor } from "../../api/tensors.ts";
 import type { HeadStatistics } from "../../api/types.ts";
 import type { Palette } from "../../drawing/colours.ts";
 import type { Table } from "../../drawing/files.ts";
-import { el, type Picture, path, picture, rect, text } from "../../drawing/svg.ts";
-import { type Curve, pathOf, type Row, type Stage, strength, TOKEN_HEIGHT } from "./curves.ts";
+import { el, heading, type Picture, path, picture, rect, text } from "../../drawing/svg.ts";
+import { type Curve, drawPath, type Row, type Stage, strength, TOKEN_HEIGHT } from "./curves.ts";
 
 /** A head of the saved overview: where it stands, its picture as a data address, its caption. */
-export interface SmallPicture {
+interface SmallPicture {
   layer: number;
   head: number;
   image: string;
@@ -19,7 +19,7 @@ const CAPTION = 22;
 const LEFT = 64;
 const TOP = 44;
 
-/** Return all heads as small pictures, a row a layer; `shape` is rows by columns of each. */
+/** Return all heads as small pictures, one row per layer; `shape` is rows by columns of each. */
 export function headsPicture(
   title: string,
   heads: readonly SmallPicture[],
@@ -48,7 +48,7 @@ export function headsPicture(
     LEFT + columns * (wide + 16) + 8,
     TOP + layers * (high + CAPTION + 10) + 4,
     colours,
-    text(12, 24, title, { "font-size": 15, "font-weight": 600 }),
+    heading(12, 24, title),
     ...names,
     ...parts,
   );
@@ -69,7 +69,7 @@ export function arcsPicture(
   const lines = drawn.map((curve) => {
     const own = curve.row === row;
     const { width, opacity } = strength(curve.weight);
-    return path(pathOf(curve), {
+    return path(drawPath(curve), {
       stroke: own ? colours.accent : colours.muted,
       "stroke-width": width,
       opacity: Math.min(1, opacity * (own ? 1.6 : 0.5)).toFixed(2),
@@ -84,7 +84,7 @@ export function arcsPicture(
     Math.max(stage.width, 420),
     stage.height + HEADING,
     colours,
-    text(12, 24, title, { "font-size": 15, "font-weight": 600 }),
+    heading(12, 24, title),
     el("g", { transform: `translate(0 ${HEADING})` }, ...lines, rows),
   );
 }
@@ -105,7 +105,7 @@ function tokenRow(
     .join("");
 }
 
-/** Return the weights as a table: a row a query, a column a key, all of them. */
+/** Return the weights as a table: one row per query, one column per key, all of them. */
 export function weightsTable(
   weights: Tensor,
   queries: readonly string[],

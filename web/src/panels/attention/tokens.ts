@@ -1,9 +1,8 @@
 import type { Side, Trace, TraceToken } from "../../api/types.ts";
 import { beginsWord, GAP, isSymbol } from "../../drawing/pieces.ts";
 
-/** Ids that mean the same in every vocabulary: unknown, end of sentence, first piece of text. */
+/** Ids that mean the same in every vocabulary: unknown, first piece of text. */
 const UNKNOWN = 1;
-const END = 3;
 const FIRST_PIECE = 20;
 
 export type Stream = "source" | "target";
@@ -31,7 +30,7 @@ export interface Sentences {
 }
 
 /** Return who looks (rows) and who is looked at (columns) in one of the three attentions. */
-export function sentencesOf(
+export function getSentences(
   trace: Pick<Trace, "source_tokens" | "target_tokens" | "steps">,
   side: Side,
 ): Sentences {
@@ -53,19 +52,9 @@ export function isText(id: number): boolean {
   return id >= FIRST_PIECE || id === UNKNOWN;
 }
 
-/** Tell whether a token ends the sentence. */
-export function isEnd(id: number): boolean {
-  return id === END;
-}
-
 /** Tell whether row may not see column: in the decoder the future is hidden (section 3.2.3). */
 export function isMasked(side: Side, row: number, column: number): boolean {
   return side === "decoder" && column > row;
-}
-
-/** Return how many layers have this attention. */
-export function layersOf(trace: Pick<Trace, "model">, side: Side): number {
-  return side === "encoder" ? trace.model.encoder_layers : trace.model.decoder_layers;
 }
 
 /**

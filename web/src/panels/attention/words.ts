@@ -2,9 +2,8 @@
 import type { HeadId, HeadRole, HeadStatistics, Side, TokenKind, Trace } from "../../api/types.ts";
 import { plain } from "../../drawing/pieces.ts";
 import { sameHead } from "../lens/headList.ts";
-import type { Drawn } from "./inView.ts";
+import { alignsWords, type Drawn } from "./inView.ts";
 import { ATTENTIONS, type Sentences } from "./tokens.ts";
-import { alignsWords } from "./view.ts";
 
 /** What one sees in each attention, in a sentence. */
 export const EXPLAINED: Record<Side, string> = {
@@ -29,7 +28,7 @@ export function headName({ side, layer, head }: HeadId): string {
 }
 
 /** Return the kind of token that a head looks at, as an object of "goes to". */
-export function kindInWords(kind: TokenKind, side: Side): string {
+export function describeKind(kind: TokenKind, side: Side): string {
   switch (kind) {
     case "previous":
       return "the token before";
@@ -61,12 +60,12 @@ const ROLES: Record<HeadRole, string> = {
 };
 
 /** Return what a head does in two words, for the caption of its small picture. */
-export function roleInWords(role: HeadRole, side: Side): string {
+export function describeRole(role: HeadRole, side: Side): string {
   return role === "first token" && side === "decoder" ? "<s>" : ROLES[role];
 }
 
 /** Return what the trace says of a head. */
-export function statisticsOf(trace: Pick<Trace, "heads">, head: HeadId): HeadStatistics {
+export function findStatistics(trace: Pick<Trace, "heads">, head: HeadId): HeadStatistics {
   const found = trace.heads.find((one) => sameHead(one, head));
   if (!found) throw new RangeError(`the trace says nothing of the head ${headName(head)}`);
   return found;
@@ -82,13 +81,13 @@ export function largestShare({
 }
 
 /** Return what else is to be said of a head: that it aligns words, that it is switched off. */
-export function marksOf(trace: Trace, head: HeadId): string[] {
+export function listMarks(trace: Trace, head: HeadId): string[] {
   const marks = alignsWords(trace, head) ? ["aligns words"] : [];
   return trace.without.some((off) => sameHead(off, head)) ? [...marks, "switched off"] : marks;
 }
 
 /** Return what a row is: what it reads, and in the decoder what it writes. */
-export function rowInWords(sentences: Sentences, labels: readonly string[], row: number): string {
+export function describeRow(sentences: Sentences, labels: readonly string[], row: number): string {
   const reads = `row ${row} reads “${labels[row]}”`;
   const written = sentences.written[row];
   return written === undefined ? reads : `${reads} and writes “${plain(written.piece)}”`;

@@ -1,24 +1,22 @@
 /** The rows of the present step, token by token: what is read from the cache, and shared. */
-
-import type { Trace } from "../../api/types.ts";
+import type { SearchTree, Trace } from "../../api/types.ts";
 import { type Palette, palette } from "../../drawing/colours.ts";
-import { Figure } from "../../drawing/Figure.tsx";
+import { Figure, Scrolled } from "../../drawing/Figure.tsx";
 import type { Table } from "../../drawing/files.ts";
 import { plain } from "../../drawing/pieces.ts";
-import { type Picture, picture, rect, text, widthOf } from "../../drawing/svg.ts";
+import { estimateWidth, type Picture, picture, rect, text } from "../../drawing/svg.ts";
+import { pathTo } from "../search/outcome.ts";
 import { accountStep } from "./account.ts";
-import { type Entry, type Row, rowsAt, singleRow } from "./rows.ts";
-import { Scrolled } from "./Scrolled.tsx";
 
 interface Props {
   trace: Trace;
   step: number;
 }
 
-/** A line a hypothesis; entries that several rows read are joined. */
+/** One line per hypothesis; entries that several rows read are joined. */
 export function RowsFigure({ trace, step }: Props) {
   const at = accountStep(trace.cache, step);
-  const rows = rowsOf(trace, at);
+  const rows = buildRows(trace, at);
   return (
     <Figure
       name="cache-rows"
@@ -39,7 +37,7 @@ export function RowsFigure({ trace, step }: Props) {
 }
 
 /** The rows that a step computed: of the search tree, or the one of a given translation. */
-export function rowsOf(trace: Trace, at: number): Row[] {
+export function buildRows(trace: Trace, at: number): Row[] {
   const count = trace.cache.steps[at]?.rows ?? 1;
   if (trace.tree && trace.search.method !== "mbr" && trace.search.method !== "sampling") {
     return rowsAt(trace.tree, at, count);
@@ -115,7 +113,9 @@ function rowsPicture(trace: Trace, rows: Row[], colours: Palette): Picture {
   const length = Math.max(1, ...rows.map((row) => row.entries.length));
   const widths = Array.from({ length }, (_, position) =>
     Math.max(
-      ...rows.map((row) => widthOf(plain(pieceOf(trace, row.entries[position]?.token ?? 0))) + 14),
+      ...rows.map(
+        (row) => estimateWidth(plain(pieceOf(trace, row.entries[position]?.token ?? 0))) + 14,
+      ),
     ),
   );
   const edges = widths.map((_, at) => widths.slice(0, at).reduce((sum, one) => sum + one + 3, 70));
@@ -138,4 +138,75 @@ function rowsPicture(trace: Trace, rows: Row[], colours: Palette): Picture {
   ]);
   const right = (edges.at(-1) ?? 70) + (widths.at(-1) ?? 0) + 12;
   return picture(right, 22 + rows.length * 28, colours, ...cells);
+}
+
+/*
+ * The rows of one step of a search, each with its own past, read from the search tree.
+ *
+ *     step 2, three rows      <s>   The   black          an entry of the cache is a node of the
+ *                             <s>   The   dark           tree: rows with a common past read the
+ *                             <s>   This  is             same one, and it is kept once
+ */
+
+/** One position of one row: the node of the tree whose keys and values are read. */
+export interface Entry {
+  node: number;
+  token: number;
+  /** Whether it is computed in this step, or read from the cache. */
+  computed: boolean;
+  /** Rows that read the same entry; more than one where they have this past in common. */
+  readers: number;
+  /** Whether a row above reads the same entry. */
+  seenAbove: boolean;
+}
+
+/** A row of the step; `entries` is empty where no hypothesis is left to fill it. */
+export interface Row {
+  entries: Entry[];
+  /** Whether the translation that was returned comes from this row. */
+  chosen: boolean;
+}
+
+const ROOT = 0;
+
+/**
+ * Returns the rows that step `step` computed, best first: what was kept after the step before.
+ * `count` is how many rows the search had at this step; those it had no use for are empty.
+ */
+export function rowsAt(tree: SearchTree, step: number, count: number): Row[] {
+  const alive = tree.nodes.flatMap((node, number) =>
+    node.step === step && node.status === "kept" ? [number] : [],
+  );
+  const best = tree.results[0];
+  const winner = new Set(best === undefined ? [] : [ROOT, ...pathTo(tree, best)]);
+  const paths = alive.slice(0, count).map((node) => [ROOT, ...pathTo(tree, node)]);
+  const rows = paths.map((path, order) => ({
+    chosen: winner.has(path.at(-1) ?? -1),
+    entries: path.map((node, position) => ({
+      node,
+      token: tree.nodes[node]?.token ?? 0,
+      computed: position === path.length - 1,
+      readers: paths.filter((other) => other[position] === node).length,
+      seenAbove: paths.slice(0, order).some((other) => other[position] === node),
+    })),
+  }));
+  const empty = Array.from({ length: Math.max(0, count - rows.length) }, () => ({
+    chosen: false,
+    entries: [],
+  }));
+  return [...rows, ...empty];
+}
+
+/** The one row of a translation that was given or written without a tree. */
+export function singleRow(tokens: number[], step: number): Row {
+  return {
+    chosen: true,
+    entries: tokens.slice(0, step + 1).map((token, position) => ({
+      node: position,
+      token,
+      computed: position === step,
+      readers: 1,
+      seenAbove: false,
+    })),
+  };
 }

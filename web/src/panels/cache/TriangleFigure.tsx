@@ -1,15 +1,12 @@
 /** Which positions were computed and which reused, step by step. */
-
 import { useRef } from "preact/hooks";
-import type { Trace } from "../../api/types.ts";
+import type { CacheUsage, Trace } from "../../api/types.ts";
 import { useWidth } from "../../drawing/Canvas.tsx";
 import { type Palette, palette } from "../../drawing/colours.ts";
-import { Figure } from "../../drawing/Figure.tsx";
+import { Figure, Scrolled } from "../../drawing/Figure.tsx";
 import { el, type Picture, picture, rect, text } from "../../drawing/svg.ts";
 import { jump, steps } from "../../state/player.ts";
 import { accountStep, accountTable } from "./account.ts";
-import { Scrolled } from "./Scrolled.tsx";
-import { type Run, runs, type Triangle, triangle } from "./triangle.ts";
 
 const REUSED = 0.26; // opacity of what was not computed again
 
@@ -146,11 +143,11 @@ function cell(run: Run, at: number, source: number, colours: Palette): string {
   }
   const isNew = kind === "computed" || (kind === "source" && step === 0);
   const shade = { fill: colours.accent, "fill-opacity": isNew ? null : REUSED };
-  const title = el("title", {}, titleOf(run, source, isNew));
+  const title = el("title", {}, describeRun(run, source, isNew));
   return el("rect", { x, y, width, height, ...common, ...shade }, title);
 }
 
-function titleOf({ kind, row, step }: Run, source: number, isNew: boolean): string {
+function describeRun({ kind, row, step }: Run, source: number, isNew: boolean): string {
   const done = isNew ? "computed" : "reused";
   if (kind === "source") return `${source} source positions, ${done}`;
   const which = kind === "computed" ? `position ${step}` : `positions 0 to ${step - 1}`;
@@ -158,12 +155,7 @@ function titleOf({ kind, row, step }: Run, source: number, isNew: boolean): stri
 }
 
 /** The triangle as a picture to save. */
-export function trianglePicture(
-  trace: Trace,
-  at: number,
-  colours: Palette,
-  width: number,
-): Picture {
+function trianglePicture(trace: Trace, at: number, colours: Palette, width: number): Picture {
   const place = triangle(trace.cache.steps.length, width);
   return picture(place.width, place.height, colours, body(trace, place, at, colours));
 }
@@ -173,11 +165,11 @@ function Caption({ trace }: { trace: Trace }) {
   const rows = cache.steps[0]?.rows ?? 1;
   const beam =
     rows > 1
-      ? `Each line has ${rows} thin rows, one a hypothesis of the beam.`
+      ? `Each line has ${rows} thin rows, one per hypothesis of the beam.`
       : "One hypothesis, one row.";
   const longer =
     cache.steps.length > written.length
-      ? ` The search went on for ${cache.steps.length - written.length} more steps than the translation has, to be sure that nothing beats it.`
+      ? ` The search continued for ${cache.steps.length - written.length} more steps than the translation has, to make sure that nothing beats it.`
       : "";
   return (
     <>
@@ -186,4 +178,100 @@ function Caption({ trace }: { trace: Trace }) {
       {longer}
     </>
   );
+}
+
+/*
+ * The triangle: one line per step, one column per position.
+ *
+ *     step 1   ■                    ■ computed   □ reused, in each of the rows of the beam
+ *     step 2   □ ■
+ *     step 3   □ □ ■
+ */
+
+/** Geometry of the triangle, in px. */
+interface Triangle {
+  /** Width and height of the cell of one position at one step. */
+  cell: number;
+  line: number;
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+  steps: number;
+}
+
+/** A run of cells of one row of the beam. */
+export interface Run {
+  step: number;
+  row: number;
+  kind: "computed" | "reused" | "source";
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+const LEFT = 64; // for the names of the steps
+const TOP = 20; // for the numbers of the positions
+const SOURCE = 92; // for the source's keys and values, beside the names
+
+const TALLEST = 520; // px of all lines together, unless there are very many
+const THIN = 1.5; // px below which the rows of a beam are drawn as one
+
+/** Returns the geometry that fits the width. */
+export function triangle(steps: number, available: number): Triangle {
+  const left = LEFT + SOURCE;
+  const count = Math.max(1, steps);
+  const cell = Math.max(3, Math.min(34, Math.floor((available - left - 8) / count)));
+  const line = Math.max(3, Math.min(24, Math.floor(TALLEST / count)));
+  return {
+    cell,
+    line,
+    left,
+    top: TOP,
+    width: left + steps * cell + 8,
+    height: TOP + steps * line + 4,
+    steps,
+  };
+}
+
+/** Returns all runs: of each step the source's, which all rows share, and a row's two parts. */
+export function runs(account: CacheUsage, place: Triangle): Run[] {
+  const space = place.line >= 6 ? 2 : 1;
+  return account.steps.flatMap((one, step) => {
+    const y = place.top + step * place.line;
+    const source: Run = {
+      step,
+      row: 0,
+      kind: "source",
+      x: LEFT,
+      y,
+      width: SOURCE - 16,
+      height: place.line - space,
+    };
+    const thick = (place.line - space) / one.rows;
+    const rows = thick < THIN ? 1 : one.rows;
+    const height = thick < THIN ? place.line - space : thick;
+    const lines = Array.from({ length: rows }, (_, row) => {
+      const within = { step, row, y: y + row * height, height: height >= 4 ? height - 1 : height };
+      return rowRuns(within, one.length - 1, place);
+    });
+    return [source, ...lines.flat()];
+  });
+}
+
+type Within = Pick<Run, "step" | "row" | "y" | "height">;
+
+/** The two parts of a row: what it reads from the cache, and the newest position. */
+function rowRuns(within: Within, before: number, place: Triangle): Run[] {
+  const gap = place.cell >= 6 ? 2 : 0;
+  const reused = before * place.cell;
+  const computed: Run = {
+    ...within,
+    kind: "computed",
+    x: place.left + reused,
+    width: place.cell - gap,
+  };
+  if (reused === 0) return [computed];
+  return [computed, { ...within, kind: "reused", x: place.left, width: reused - gap }];
 }

@@ -4,14 +4,14 @@ import type { Trace } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Lines, type LinesProps, linesPicture } from "../../drawing/Lines.tsx";
+import { Whole } from "../../drawing/Number.tsx";
 import { jump } from "../../state/player.ts";
 import { accountStep, accountTable, running } from "./account.ts";
-import { Whole } from "./Whole.tsx";
 
 /** The two curves, and the numbers of the present step. */
 export function WorkFigure({ trace, step }: { trace: Trace; step: number }) {
   const at = accountStep(trace.cache, step);
-  const chart = chartOf(trace, at);
+  const chart = buildChart(trace, at);
   const here = trace.cache.steps[at];
   return (
     <Figure
@@ -32,8 +32,8 @@ export function WorkFigure({ trace, step }: { trace: Trace; step: number }) {
   );
 }
 
-/** The curves in millions, a point a step. */
-export function chartOf(trace: Trace, at: number): LinesProps {
+/** The curves in millions, one point per step. */
+function buildChart(trace: Trace, at: number): LinesProps {
   const sums = running(trace.cache);
   const line = (pick: (index: number) => number) =>
     sums.map((_, index) => [index + 1, pick(index) / 1e6] as const);

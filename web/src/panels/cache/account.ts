@@ -1,10 +1,11 @@
 /** Sums and comparisons over what the cache did, from the numbers of the trace. */
 
 import type { CacheUsage } from "../../api/types.ts";
-import { counted } from "../../drawing/numbers.ts";
+import { counted } from "../../drawing/Number.tsx";
+import { clampIndex } from "../../state/address.ts";
 
 /** Everything up to and including one step. */
-export interface SoFar {
+interface SoFar {
   computed: number;
   reused: number;
   multiplications: number;
@@ -33,11 +34,11 @@ export function factor(sums: SoFar | undefined): number {
 
 /** The step of the search that belongs to a step of the player; the search may go on longer. */
 export function accountStep(account: CacheUsage, step: number): number {
-  return Math.max(0, Math.min(account.steps.length - 1, step));
+  return clampIndex(step, account.steps.length);
 }
 
 /** Writes a number of bytes in the unit that fits: 40.0 kB. */
-export function inBytes(value: number): string {
+export function formatBytes(value: number): string {
   const units = ["bytes", "kB", "MB", "GB"];
   let [amount, unit] = [value, 0];
   while (amount >= 1000 && unit < units.length - 1) {
@@ -47,7 +48,7 @@ export function inBytes(value: number): string {
   return unit === 0 ? `${counted(value)} bytes` : `${amount.toFixed(1)} ${units[unit]}`;
 }
 
-/** The account as a table: a row a step, then sums. */
+/** The account as a table: one row per step, then sums. */
 export function accountTable(account: CacheUsage): {
   columns: string[];
   rows: (string | number)[][];

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { CacheUsage, SearchTree } from "../../api/types.ts";
-import { accountStep, accountTable, factor, inBytes, running } from "./account.ts";
-import { rowsAt, singleRow } from "./rows.ts";
-import { runs, triangle } from "./triangle.ts";
+import { accountStep, accountTable, factor, formatBytes, running } from "./account.ts";
+import { rowsAt, singleRow } from "./RowsFigure.tsx";
+import { runs, triangle } from "./TriangleFigure.tsx";
 
-/** An account of so many steps with so many rows; numbers are made up but consistent. */
+/** An account of this many steps with this many rows; numbers are made up but consistent. */
 function account(steps: number, rows: number): CacheUsage {
   return {
     source_positions: 5,
@@ -42,7 +42,7 @@ describe("the account", () => {
     expect(accountStep(account(3, 1), -1)).toBe(0);
   });
 
-  test("the table has the trace's own numbers in a row a step", () => {
+  test("the table has the trace's own numbers in one row per step", () => {
     const { columns, rows } = accountTable(account(3, 2));
     expect(rows).toHaveLength(3);
     for (const row of rows) expect(row).toHaveLength(columns.length);
@@ -52,9 +52,9 @@ describe("the account", () => {
   });
 
   test("bytes in the unit that fits", () => {
-    expect(inBytes(640)).toBe("640 bytes");
-    expect(inBytes(40_960)).toBe("41.0 kB");
-    expect(inBytes(262_144_000)).toBe("262.1 MB");
+    expect(formatBytes(640)).toBe("640 bytes");
+    expect(formatBytes(40_960)).toBe("41.0 kB");
+    expect(formatBytes(262_144_000)).toBe("262.1 MB");
   });
 });
 

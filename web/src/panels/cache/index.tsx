@@ -2,13 +2,12 @@
 
 import type { ComponentChildren } from "preact";
 import type { Trace } from "../../api/types.ts";
-import { Num } from "../../drawing/Number.tsx";
+import { Num, Whole } from "../../drawing/Number.tsx";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { step } from "../../state/player.ts";
-import { accountStep, factor, inBytes, running } from "./account.ts";
+import { accountStep, factor, formatBytes, running } from "./account.ts";
 import { RowsFigure } from "./RowsFigure.tsx";
 import { TriangleFigure } from "./TriangleFigure.tsx";
-import { Whole } from "./Whole.tsx";
 import { WorkFigure } from "./WorkFigure.tsx";
 import "./cache.css";
 
@@ -19,12 +18,12 @@ export default function CachePanel() {
       title="Cache"
       lead="The decoder is auto-regressive (section 3.1): what it computed for earlier positions never changes. So their keys and values are kept, and each step computes the newest position only."
     >
-      {(trace) => <CacheOf trace={trace} step={step.value} />}
+      {(trace) => <CacheBody trace={trace} step={step.value} />}
     </PanelFrame>
   );
 }
 
-function CacheOf({ trace, step }: { trace: Trace; step: number }) {
+function CacheBody({ trace, step }: { trace: Trace; step: number }) {
   return (
     <>
       <Summary trace={trace} step={step} />
@@ -89,7 +88,7 @@ function Fact(props: { name: string; about: string; children: ComponentChildren 
 function Bytes({ value }: { value: number }) {
   return (
     <span class="num" data-value={String(value)}>
-      {inBytes(value)}
+      {formatBytes(value)}
     </span>
   );
 }

@@ -1,12 +1,29 @@
 /** The card of the tour: shown beside whatever panel the tour is at. */
+
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Num } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
-import { address, baseline, go } from "../../state/store.ts";
+import {
+  type Address,
+  address,
+  baseline,
+  go,
+  type Loaded,
+  model,
+  newText,
+  retries,
+} from "../../state/store.ts";
 import type { Inline } from "./lines.ts";
-import { endTour, facts, focusWanted, followTour, inView, toStep } from "./onTour.ts";
 import { stepAddress, TOUR, type TourStep, withinTour } from "./tour.ts";
 import "./guide.css";
+import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
+import { asProblem } from "../../api/client.ts";
+import { tensor } from "../../api/tensors.ts";
+import type { Trace } from "../../api/types.ts";
+import { tell } from "../../state/notices.ts";
+import { pause } from "../../state/player.ts";
+import { exampleFor } from "../../translate/examples.ts";
+import { type Facts, gather } from "./facts.ts";
 
 /** Nothing while there is no tour. */
 export function TourCard() {
@@ -26,11 +43,11 @@ function Card({ place }: { place: number }) {
     };
   }, [open]);
   useEffect(() => {
-    if (!focusWanted.peek()) return;
-    focusWanted.value = false;
+    if (moves.value === movesSeen) return;
+    movesSeen = moves.value;
     title.current?.focus({ preventScroll: true });
     return reveal(step.figure);
-  }, [place]);
+  }, [place, moves.value]);
   return (
     <aside class="guide-card" aria-label="Tour" data-step={place} onKeyDown={keys(place)}>
       <header>
@@ -104,7 +121,7 @@ function Words({ step, place }: { step: TourStep; place: number }) {
 
 /** Why there is nothing to say yet. */
 function waitingWords(): string {
-  if (address.value.text.trim() === "") return "Type a sentence, and the tour goes on with it.";
+  if (address.value.text.trim() === "") return "Type a sentence, and the tour continues with it.";
   return baseline.value.state === "failed"
     ? "Your sentence could not be looked at; the panel says why. Try another one."
     : "Looking at your sentence …";
@@ -161,4 +178,95 @@ function reveal(figure: string | undefined): () => void {
     clearTimeout(timer);
     observer.disconnect();
   };
+}
+
+/* The tour under way: its facts, and going from step to step. */
+
+const gathered = signal<Facts | null>(null);
+
+/** The step whose view has still to be shown, once its facts are here. */
+let pending: number | null = null;
+
+/** The facts of the present sentence; null until they are here. */
+export const facts: ReadonlySignal<Facts | null> = computed(() =>
+  findFacts(baseline.value, gathered.value),
+);
+
+/** Return what is known, if it is of the trace that is shown, and that has not failed. Pure. */
+export function findFacts(now: Loaded<Trace>, known: Facts | null): Facts | null {
+  return now.state !== "failed" && known?.trace === now.value ? known : null;
+}
+
+/** Counts the reader's own moves: after one, but not after a link, the card takes the focus. */
+const moves = signal(0);
+let movesSeen = 0;
+
+/** Begin the tour, with an example where there is no sentence yet. */
+export function startTour(place = 0): void {
+  if (address.peek().text.trim() === "") {
+    const example = exampleFor(model.peek(), address.peek().target);
+    if (example) go(newText(example), { replace: true });
+  }
+  toStep(place);
+}
+
+/** Go to a step: to its panel at once, to its head and token as soon as they are known. */
+function toStep(place: number): void {
+  pause();
+  const wanted = withinTour(place);
+  const known = current();
+  moves.value += 1;
+  pending = known ? null : wanted;
+  go(stepAddress(wanted, known));
+}
+
+/** Leave the tour, and stay where one is. */
+function endTour(): void {
+  pending = null;
+  go({ tour: null });
+}
+
+/** The facts, if no other sentence is on its way. */
+function current(): Facts | null {
+  return baseline.peek().state === "ready" ? facts.peek() : null;
+}
+
+/** Whether the page shows what a step speaks of. */
+export function inView(here: Address, wanted: Partial<Address>): boolean {
+  return Object.entries(wanted).every(
+    ([key, value]) => JSON.stringify(here[key as keyof Address]) === JSON.stringify(value),
+  );
+}
+
+async function collect(trace: Trace): Promise<void> {
+  try {
+    const found = await gather(trace, (name) => tensor(trace, name));
+    if (baseline.peek().value !== trace) return;
+    gathered.value = found;
+    showPending(found);
+  } catch (error) {
+    if (baseline.peek().value === trace) tell(asProblem(error), { again: true });
+  }
+}
+
+/** Show the view of the step that waited for these facts. */
+function showPending(found: Facts): void {
+  const wanted = pending;
+  pending = null;
+  if (wanted !== null && wanted === address.peek().tour) {
+    go(stepAddress(wanted, found), { replace: true });
+  }
+}
+
+/** Gather facts while there is a tour; returns what ends it. */
+function followTour(): () => void {
+  return effect(() => {
+    const now = baseline.value;
+    retries.value;
+    if (now.state !== "ready" || !now.value) return;
+    const known = gathered.peek();
+    // A sentence that was changed and changed back has its facts already.
+    if (known?.trace === now.value) showPending(known);
+    else void collect(now.value);
+  });
 }

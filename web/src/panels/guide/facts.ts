@@ -27,7 +27,7 @@ export interface Facts {
 }
 
 /** Gives a tensor of the trace by its name. */
-export type Fetch = (name: string) => Promise<Tensor>;
+type Fetch = (name: string) => Promise<Tensor>;
 
 /** Gather the facts of a trace. */
 export async function gather(trace: Trace, fetch: Fetch): Promise<Facts> {

@@ -2,7 +2,7 @@
 import { TraceProblem } from "../../frame/PanelFrame.tsx";
 import { address } from "../../state/store.ts";
 import "./guide.css";
-import { startTour } from "./onTour.ts";
+import { startTour } from "./TourCard.tsx";
 import { TOUR } from "./tour.ts";
 
 export default function GuidePanel() {
@@ -38,8 +38,8 @@ export default function GuidePanel() {
         ))}
       </ol>
       <p class="muted">
-        In the card of the tour: <kbd>n</kbd> goes on, <kbd>b</kbd> goes back, <kbd>Esc</kbd>{" "}
-        leaves. The address has the step in it, so a link leads to the same place.
+        In the card of the tour: <kbd>n</kbd> goes to the next step, <kbd>b</kbd> goes back,{" "}
+        <kbd>Esc</kbd> leaves. The address has the step in it, so a link leads to the same place.
       </p>
     </section>
   );

@@ -7,7 +7,7 @@ type Lines = (facts: Facts) => Inline[][];
 /** Why attention. */
 export const why: Lines = ({ trace }) => [
   say`Older networks read a sentence one word after another and carried all of it along in a single state. What was far back faded, and no step could begin before the last had ended.`,
-  say`Here every token may look at every other one, at once. That looking is attention. The drawing has it in three places. Your sentence, ${trace.source_tokens.length} tokens with the end symbol, enters the encoder; the translation leaves the decoder, one token a step.`,
+  say`Here every token may look at every other one, at once. That looking is attention. The drawing has it in three places. Your sentence, ${trace.source_tokens.length} tokens with the end symbol, enters the encoder; the translation leaves the decoder, one token per step.`,
 ];
 
 /** A word without the full stop or the like that stands at its end. */
@@ -52,7 +52,7 @@ const ORDER: Record<string, string> = {
     "This network adds nothing: it turns queries and keys by an angle that grows with the place. The paper adds waves instead.",
   relative:
     "This network adds nothing: each head has learned how much to favour each distance. The paper adds waves instead.",
-  none: "This network is told nothing of order but what the mask gives away. The paper adds waves.",
+  none: "This network knows nothing about order except what the mask gives away. The paper adds waves.",
 };
 
 /** Positions. */
@@ -60,7 +60,7 @@ export const positions: Lines = ({ trace: { model } }) => [
   say`To attention, a sentence is a bag: nothing in it knows what came first.`,
   [
     ORDER[model.positions] ??
-      `So to each token a vector is added that depends on its place alone: sines and cosines, from a wave that turns every six tokens to one that hardly moves. The sum of both, ${model.d_model} numbers a token, enters the first layer.`,
+      `So to each token a vector is added that depends on its place alone: sines and cosines, from a wave that turns every six tokens to one that hardly moves. The sum of both, ${model.d_model} numbers per token, enters the first layer.`,
   ],
 ];
 
@@ -74,10 +74,10 @@ export const encoder: Lines = ({ trace, encoder: link }) => [
 
 /** Multi-head attention. */
 export const heads: Lines = ({ trace: { model }, apart }) => [
-  say`One average over the sentence would blur what it gathers. So there are ${model.heads} heads a layer, each with its own projections to ${model.d_k} of the ${model.d_model} dimensions, and each free to look elsewhere. Their results are put side by side and projected once more.`,
+  say`One average over the sentence would blur what it gathers. So there are ${model.heads} heads per layer, each with its own projections to ${model.d_k} of the ${model.d_model} dimensions, and each free to look elsewhere. Their results are put side by side and projected once more.`,
   apart
     ? say`On your sentence, heads ${apart.one} and ${apart.other} of layer ${apart.layer} differ the most: ${number(100 * apart.distance, 0)} % of their attention lies in different places.`
-    : say`This network has a single head a layer.`,
+    : say`This network has a single head per layer.`,
 ];
 
 /** One head in six steps. */
@@ -167,7 +167,7 @@ export type Inline =
   | { kind: "number"; value: number; digits: number }
   | { kind: "token"; piece: string };
 
-/** A number of the trace, shown with so many digits after the point. */
+/** A number of the trace, shown with this many digits after the point. */
 export function number(value: number, digits = 2): Inline {
   return { kind: "number", value, digits };
 }

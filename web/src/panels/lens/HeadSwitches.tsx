@@ -1,24 +1,27 @@
 /** Heads switched off: what becomes of the translation, and which head matters most. */
-import { useRef } from "preact/hooks";
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { asProblem, isAbort } from "../../api/client.ts";
 import type { HeadId, ModelConfig, Side, Trace, TraceRequest } from "../../api/types.ts";
 import { diverging, inkOn, palette } from "../../drawing/colours.ts";
+import { moveCell } from "../../drawing/cursor.ts";
+import { compareTexts } from "../../drawing/differences.ts";
 import { Figure } from "../../drawing/Figure.tsx";
-import { Num } from "../../drawing/Number.tsx";
-import { printed } from "../../drawing/numbers.ts";
+import { Marked, Num, printed } from "../../drawing/Number.tsx";
+import { tell } from "../../state/notices.ts";
 import { baselineRequest, traceRequest } from "../../state/requests.ts";
-import { address, baseline, go, models, trace as shown } from "../../state/store.ts";
-import { Comparison } from "./Comparison.tsx";
+import { address, baseline, go, models, retries, trace as shown } from "../../state/store.ts";
 import {
+  countLayers,
   headName,
   headsOfLayer,
   includes,
-  layersOf,
   layerToggled,
-  moved,
   SIDES,
   toggled,
 } from "./headList.ts";
 import {
+  askWith,
   byName,
   type HeadLoss,
   largest,
@@ -101,7 +104,7 @@ function Forced({ count }: { count: number }) {
       {count === 1 ? "One token is" : `${count} tokens are`} forced in the translation without these
       heads, and none in the one above it.{" "}
       <button type="button" class="button" onClick={() => go({ prefix: [] })}>
-        Let go of them
+        Release them
       </button>
     </p>
   );
@@ -167,7 +170,7 @@ interface SwitchesProps {
   onChange: (off: HeadId[]) => void;
 }
 
-/** Three grids, a row a layer; Tab goes from grid to grid, arrow keys move inside. */
+/** Three grids, one row per layer; Tab goes from grid to grid, arrow keys move inside. */
 function Switches(props: SwitchesProps) {
   return (
     <div class="lens-switches">
@@ -181,13 +184,13 @@ function Switches(props: SwitchesProps) {
 function SideSwitches(props: SwitchesProps & { side: Side; title: string }) {
   const { config, side, off, onChange } = props;
   const box = useRef<HTMLTableElement>(null);
-  const layers = layersOf(config, side);
+  const layers = countLayers(config, side);
   const press = (event: KeyboardEvent): void => {
     const focused = (event.target as HTMLElement).closest("td");
     const row = (focused?.parentElement as HTMLTableRowElement | null)?.rowIndex;
     if (!focused || row === undefined) return;
     const from = { row: row - 1, column: focused.cellIndex - 1 };
-    const to = moved(from, event.key, layers, config.heads + 1);
+    const to = moveCell(event.key, from, layers, config.heads + 1);
     if (!to) return;
     event.preventDefault();
     box.current?.rows[to.row + 1]?.cells[to.column + 1]?.querySelector("button")?.focus();
@@ -263,4 +266,92 @@ function Switch(props: SwitchesProps & { head: HeadId; first: boolean }) {
       {measured && <Num value={measured.loss} digits={2} />}
     </button>
   );
+}
+
+/* The translation with all heads and with some off, side by side. */
+
+export interface ComparisonProps {
+  before: Trace;
+  after: Trace;
+  /** The request of `before`. */
+  request: TraceRequest;
+  /** Whether another translation is on its way. */
+  waiting: boolean;
+}
+
+/**
+ * What differs is marked; log P of each translation, and of the first one without the heads.
+ *
+ * All rows are there from the beginning: the switches below must not move under the finger.
+ */
+export function Comparison({ before, after, request, waiting }: ComparisonProps) {
+  const { before: left, after: right } = compareTexts(before.translation, after.translation);
+  const off = after.without;
+  const again = useGivenLogProb(request, before.translation, off);
+  return (
+    <dl class="lens-compare" aria-busy={waiting}>
+      <div data-row="before">
+        <dt>all heads on</dt>
+        <dd>
+          <Marked parts={left} mark="del" />
+        </dd>
+        <dd class="lens-number">
+          log P <Num value={before.log_prob} />
+        </dd>
+      </div>
+      <div data-row="after">
+        <dt>{off.length === 0 ? "no head is off" : `without ${named(off)}`}</dt>
+        <dd>
+          {off.length === 0 ? (
+            <span class="muted">Switch a head off to see what changes.</span>
+          ) : (
+            <Marked parts={right} mark="ins" />
+          )}
+        </dd>
+        <dd class="lens-number">
+          {off.length > 0 && (
+            <>
+              log P <Num value={after.log_prob} />
+            </>
+          )}
+        </dd>
+      </div>
+      <div data-row="same">
+        <dt>the first one, scored without them</dt>
+        <dd>
+          {off.length > 0 &&
+            (right.every(({ same }) => same) && left.every(({ same }) => same)
+              ? "The translation is the same."
+              : "What the network without these heads gives to the full network’s translation.")}
+        </dd>
+        <dd class="lens-number">
+          {off.length > 0 && <>log P {again === null ? "…" : <Num value={again} />}</>}
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function named(off: HeadId[]): string {
+  return off.length <= 2 ? off.map(headName).join(", ") : `${off.length} heads`;
+}
+
+/** log P of a given translation with heads off; null until it is here. */
+function useGivenLogProb(request: TraceRequest, translation: string, off: HeadId[]): number | null {
+  const [found, keep] = useState<{ key: string; value: number } | null>(null);
+  const key = `${sweepKey(request, translation)} ${off.map(headName).join()}`;
+  useEffect(() => {
+    if (off.length === 0 || translation.trim() === "") return;
+    const mine = new AbortController();
+    askWith(
+      request,
+      translation,
+      mine.signal,
+    )(off).then(
+      (value) => keep({ key, value }),
+      (error) => isAbort(error) || tell(asProblem(error), { again: true }),
+    );
+    return () => mine.abort();
+  }, [key, retries.value]);
+  return found?.key === key ? found.value : null;
 }

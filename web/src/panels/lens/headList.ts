@@ -1,5 +1,7 @@
 /** The heads of a network, and lists of those that are switched off; every function is pure. */
+
 import type { HeadId, ModelConfig, Side } from "../../api/types.ts";
+import { clampIndex } from "../../state/address.ts";
 
 /** The three attentions in the order of the paper's section 3.2.3, with their names for people. */
 export const SIDES: { side: Side; title: string; short: string }[] = [
@@ -8,9 +10,24 @@ export const SIDES: { side: Side; title: string; short: string }[] = [
   { side: "cross", title: "Cross-attention, decoder to source", short: "cross" },
 ];
 
-/** Return how many layers have this attention. */
-export function layersOf(config: ModelConfig, side: Side): number {
+/** Count the layers that have this attention. */
+export function countLayers(
+  config: Pick<ModelConfig, "encoder_layers" | "decoder_layers">,
+  side: Side,
+): number {
   return side === "encoder" ? config.encoder_layers : config.decoder_layers;
+}
+
+/** Return the nearest head that a network has: a link may name one of another model. */
+export function clampHead(
+  { side, layer, head }: HeadId,
+  config: Pick<ModelConfig, "encoder_layers" | "decoder_layers" | "heads">,
+): HeadId {
+  return {
+    side,
+    layer: clampIndex(layer, countLayers(config, side)),
+    head: clampIndex(head, config.heads),
+  };
 }
 
 /** Return all heads of one layer. */
@@ -21,7 +38,7 @@ export function headsOfLayer(config: ModelConfig, side: Side, layer: number): He
 /** Return all heads of a network: encoder, decoder, cross, each from its first layer on. */
 export function allHeads(config: ModelConfig): HeadId[] {
   return SIDES.flatMap(({ side }) =>
-    Array.from({ length: layersOf(config, side) }, (_, layer) =>
+    Array.from({ length: countLayers(config, side) }, (_, layer) =>
       headsOfLayer(config, side, layer),
     ).flat(),
   );
@@ -71,30 +88,4 @@ export function layerToggled(
     heads.every((head) => includes(off, head)),
     config,
   );
-}
-
-/* A cursor that arrow keys move in a table. Pure. */
-
-/** A place in a table, both numbers from 0. */
-export interface Place {
-  row: number;
-  column: number;
-}
-
-/** Return where a key leads from a place, or null where it means nothing here. */
-export function moved(from: Place, key: string, rows: number, columns: number): Place | null {
-  const to = {
-    ArrowUp: { row: from.row - 1, column: from.column },
-    ArrowDown: { row: from.row + 1, column: from.column },
-    ArrowLeft: { row: from.row, column: from.column - 1 },
-    ArrowRight: { row: from.row, column: from.column + 1 },
-    Home: { row: from.row, column: 0 },
-    End: { row: from.row, column: columns - 1 },
-  }[key];
-  return to ? { row: within(to.row, rows), column: within(to.column, columns) } : null;
-}
-
-/** Return the nearest of 0 … count − 1. */
-export function within(value: number, count: number): number {
-  return Math.max(0, Math.min(value, count - 1));
 }

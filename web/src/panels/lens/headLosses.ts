@@ -30,7 +30,7 @@ export interface Measuring {
 }
 
 /** Asks the network for log P of the given translation without some heads. */
-export type AskLogProb = (without: HeadId[]) => Promise<number>;
+type AskLogProb = (without: HeadId[]) => Promise<number>;
 
 /**
  * Try the heads one after another; yield after each one.
@@ -72,7 +72,7 @@ export function byName(losses: HeadLoss[]): Map<string, HeadLoss> {
 /* Trying every head, one after another: goes on while another panel is looked at. */
 
 /** One sweep over the heads: what was asked, how far it is. */
-export interface Sweep {
+interface Sweep {
   /** What tells one sentence, model and search from another. */
   key: string;
   running: boolean;

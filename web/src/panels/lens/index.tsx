@@ -1,36 +1,38 @@
 /** Lens and heads: what layers would say by themselves, and what heads are good for. */
+
 import { saved } from "../../api/saved.ts";
 import type { Lens, LensCell, Trace } from "../../api/types.ts";
 import { Bars } from "../../drawing/Bars.tsx";
 import { palette } from "../../drawing/colours.ts";
+import type { Cell } from "../../drawing/cursor.ts";
 import { compareTexts } from "../../drawing/differences.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Marked, Num } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { NeedsServer } from "../../frame/Saved.tsx";
+import { clampIndex } from "../../state/address.ts";
 import { jump, step } from "../../state/player.ts";
-import { address, go } from "../../state/store.ts";
+import { address, setExtra } from "../../state/store.ts";
 import { useLens } from "../../state/useTensor.ts";
 import { HeadSwitches } from "./HeadSwitches.tsx";
-import { type Place, within } from "./headList.ts";
-import { LensGrid } from "./LensGrid.tsx";
-import { lensPicture } from "./pictures.ts";
 import {
   COLUMNS,
   decoderRows,
+  LensGrid,
   logitRows,
   type ReadingRow,
   readingTable,
   settledCounts,
-} from "./readings.ts";
+} from "./LensGrid.tsx";
+import { lensPicture } from "./pictures.ts";
 import "./lens.css";
 
 export default function LensPanel() {
   return (
     <PanelFrame
       title="Lens and heads"
-      lead="Read a layer as if it were the last, or switch a head off and translate again. Both are readings, not truths: no layer was trained to be read early, nor any to do without a head."
+      lead="Read a layer as if it were the last, or switch a head off and translate again. Both are hints, not proof: no layer was trained to be read early, and none to do without a head."
     >
       {(trace) => (
         <>
@@ -78,8 +80,8 @@ function LogitLens({ trace, lens }: { trace: Trace; lens: Lens }) {
         <>
           Each decoder layer goes through the final norm and the output projection as if it were the
           last. A cell shows its likeliest token, that token’s probability (also as shade), and the
-          rank # of the token that was written. A frame marks the layer from which on the written
-          token stays first
+          rank # of the token that was written. A frame marks the layer from which the written token
+          stays first
           {half >= 0 && `; for half of the tokens that is layer ${half} or earlier`}.
         </>
       }
@@ -117,10 +119,10 @@ interface ReadingProps {
 function Reading({ name, title, trace, rows, mark, caption, children }: ReadingProps) {
   const written = trace.steps.map(({ token }) => token.piece);
   const asked = address.value.extra[mark];
-  const row = within(asked === undefined ? rows.length - 2 : Number(asked) || 0, rows.length);
-  const chosen = { row, column: within(step.value, written.length) };
-  const choose = (place: Place): void => {
-    go({ extra: { ...address.peek().extra, [mark]: String(place.row) } }, { replace: true });
+  const row = clampIndex(asked === undefined ? rows.length - 2 : Number(asked) || 0, rows.length);
+  const chosen = { row, column: clampIndex(step.value, written.length) };
+  const choose = (place: Cell): void => {
+    setExtra({ [mark]: String(place.row) }, { replace: true });
     jump(place.column);
   };
   return (

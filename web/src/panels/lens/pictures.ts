@@ -1,14 +1,23 @@
-/** The table of a lens as a picture: a row a layer, a column a step. Pure. */
+/** The table of a lens as a picture: one row per layer, one column per step. Pure. */
 
 import type { HeadId, ModelConfig } from "../../api/types.ts";
 import { diverging, heat, inkOn, type Palette } from "../../drawing/colours.ts";
 import type { Table } from "../../drawing/files.ts";
-import { printed } from "../../drawing/numbers.ts";
+import { printed } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
-import { el, hatchPattern, type Picture, picture, rect, text, widthOf } from "../../drawing/svg.ts";
-import { allHeads, headName, includes, layersOf, SIDES } from "./headList.ts";
+import {
+  el,
+  estimateWidth,
+  hatchPattern,
+  heading,
+  type Picture,
+  picture,
+  rect,
+  text,
+} from "../../drawing/svg.ts";
+import { allHeads, countLayers, headName, includes, SIDES } from "./headList.ts";
 import { byName, type HeadLoss, largest } from "./headLosses.ts";
-import { type ReadingRow, topProbability } from "./readings.ts";
+import { type ReadingRow, topProbability } from "./LensGrid.tsx";
 
 const [TOP, ROW, MARGIN, LEFT] = [64, 44, 12, 128];
 
@@ -20,13 +29,13 @@ export function lensPicture(
   colours: Palette,
 ): Picture {
   const pieces = [...written, ...rows.flatMap(({ cells }) => cells.map((cell) => top(cell)))];
-  const wide = Math.max(64, ...pieces.map((piece) => widthOf(plain(piece)) + 14));
+  const wide = Math.max(64, ...pieces.map((piece) => estimateWidth(plain(piece)) + 14));
   const middle = (step: number) => LEFT + (step + 0.5) * wide;
   return picture(
     LEFT + written.length * wide + MARGIN,
     TOP + rows.length * ROW + MARGIN,
     colours,
-    text(MARGIN, 24, title, { "font-size": 15, "font-weight": 600 }),
+    heading(MARGIN, 24, title),
     ...written.map((piece, step) =>
       text(middle(step), TOP - 10, plain(piece), { "text-anchor": "middle", "font-weight": 600 }),
     ),
@@ -88,7 +97,7 @@ export function switchesPicture(
     SWITCHES_TOP + rows * HIGH + 12,
     colours,
     el("defs", {}, hatchPattern(colours)),
-    text(12, 24, title(losses), { "font-size": 15, "font-weight": 600 }),
+    heading(12, 24, title(losses)),
     ...SIDES.flatMap(({ side, title: name }, place) => [
       text(SWITCHES_LEFT + place * across, SWITCHES_TOP - 28, name, { "font-weight": 600 }),
       ...Array.from({ length: config.heads }, (_, head) =>
@@ -102,7 +111,7 @@ export function switchesPicture(
           },
         ),
       ),
-      ...Array.from({ length: layersOf(config, side) }, (_, layer) =>
+      ...Array.from({ length: countLayers(config, side) }, (_, layer) =>
         text(
           SWITCHES_LEFT + place * across - 8,
           SWITCHES_TOP + (layer + 0.5) * HIGH + 3,
@@ -126,7 +135,7 @@ function title(losses: HeadLoss[]): string {
     : "What the translation loses without each head (nats of log P)";
 }
 
-/** A line a head. */
+/** One line per head. */
 export function switchesTable(config: ModelConfig, off: HeadId[], losses: HeadLoss[]): Table {
   const known = byName(losses);
   return {

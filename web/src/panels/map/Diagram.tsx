@@ -6,32 +6,38 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Trace } from "../../api/types.ts";
 import { useWidth } from "../../drawing/Canvas.tsx";
 import { plain } from "../../drawing/pieces.ts";
-import { reducedMotion } from "../../state/motion.ts";
 import { playing, speed } from "../../state/player.ts";
 import { go } from "../../state/store.ts";
+import { reducedMotion } from "../../state/theme.ts";
+import { countLayers } from "../lens/headList.ts";
+import { Miniature, OutputContent, TokensContent } from "./BoxContents.tsx";
 import { about } from "./boxes.ts";
 import { duration, isMoving } from "./flow.ts";
-import { type Box, type Plan, placeStyle, planOf, pointAt } from "./layout.ts";
-import { Miniature } from "./Miniature.tsx";
-import { OutputContent } from "./OutputContent.tsx";
-import { layersOf } from "./parts.ts";
+import {
+  arrowHead,
+  type Box,
+  type Plan,
+  placeStyle,
+  planNetwork,
+  pointAt,
+  roundedPath,
+  type Wire,
+} from "./layout.ts";
 import { Strip, useAttentionStrip, useInnerStrip } from "./Strip.tsx";
-import { phasesNow, type Scene, sizesOf, stateNow, useNow } from "./scene.ts";
-import { TokensContent } from "./TokensContent.tsx";
-import { Wires } from "./Wires.tsx";
+import { getSizes, phasesNow, type Scene, stateNow, useNow } from "./scene.ts";
 
 /** Draws the network of a trace at a step, one layer of each stack open. */
 export function Diagram({ trace, step, layer }: { trace: Trace; step: number; layer: number }) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
   const plan = useMemo(
-    () => (width > 0 ? planOf(trace.model, width, layer) : null),
+    () => (width > 0 ? planNetwork(trace.model, width, layer) : null),
     [trace.model, width, layer],
   );
   const share = useShare(trace, step);
   return (
     <div class="map-room" ref={frame}>
-      {plan && <Drawing scene={{ trace, step, plan, sizes: sizesOf(trace, step), share }} />}
+      {plan && <Drawing scene={{ trace, step, plan, sizes: getSizes(trace, step), share }} />}
     </div>
   );
 }
@@ -85,7 +91,7 @@ function FrameNames({ scene }: { scene: Scene }) {
     return (
       <p key={frame.stack} class="map-frame-name" style={{ left: `${left}px`, top: `${top}px` }}>
         {encoder ? "Encoder" : "Decoder"} layer {frame.layer} of 0 to{" "}
-        {layersOf(trace.model, frame.stack) - 1}
+        {countLayers(trace.model, frame.stack) - 1}
       </p>
     );
   });
@@ -296,4 +302,89 @@ function useShare(trace: Trace, step: number): ReadonlySignal<number> {
     };
   }, [trace, step, share]);
   return share;
+}
+
+/* The lines between the boxes, and the sums where lines meet. */
+
+/** All lines, as one picture behind the boxes. */
+function Wires({ scene }: { scene: Scene }) {
+  const { plan } = scene;
+  const sums = plan.boxes.filter((box) => box.kind === "sum");
+  return (
+    <svg
+      class="map-wires"
+      width={plan.width}
+      height={plan.height}
+      viewBox={`0 0 ${plan.width} ${plan.height}`}
+      aria-hidden="true"
+    >
+      {plan.frames.map((frame) => (
+        <rect
+          key={`${frame.stack}.${frame.layer}`}
+          class="map-frame"
+          x={frame.x + 0.5}
+          y={frame.y + 0.5}
+          width={frame.width - 1}
+          height={frame.height - 1}
+          rx={8}
+        />
+      ))}
+      {plan.wires.map((wire) => (
+        <WireView key={wire.id} wire={wire} scene={scene} />
+      ))}
+      <Labels plan={plan} />
+      {sums.map((sum) => (
+        <SumView key={sum.id} sum={sum} scene={scene} />
+      ))}
+    </svg>
+  );
+}
+
+/** What travels on the two lines that leave a stack. */
+function Labels({ plan }: { plan: Plan }) {
+  const cross = plan.boxes.find((box) => box.kind === "cross");
+  const output = plan.boxes.find((box) => box.kind === "output");
+  const tokens = plan.boxes.find((box) => box.id === "decoder.tokens");
+  if (!cross || !output || !tokens) return null;
+  const [x, y] = [output.x + output.width + 34, (output.y + tokens.y + tokens.height) / 2];
+  return (
+    <>
+      <text class="map-label" x={cross.x - 12} y={cross.y + cross.height / 2 - 7} text-anchor="end">
+        K, V
+      </text>
+      <text
+        class="map-label"
+        x={x}
+        y={y}
+        text-anchor="middle"
+        transform={`rotate(${plan.wide ? 90 : -90} ${x} ${y})`}
+      >
+        fed back
+      </text>
+    </>
+  );
+}
+
+function WireView({ wire, scene }: { wire: Wire; scene: Scene }) {
+  const state = useNow(scene, (now) => {
+    if (wire.kind !== "feedback") return stateNow(now, wire.stack, wire.reached);
+    return now.step > 0 && phasesNow(now).feedback > 0 ? "computed" : "waiting";
+  });
+  return (
+    <g class={`map-wire map-wire-${wire.kind}`} data-wire={wire.id} data-state={state}>
+      <path d={roundedPath(wire.points, 10)} />
+      {wire.arrow && <path class="map-arrow" d={arrowHead(wire.points, 7)} />}
+    </g>
+  );
+}
+
+function SumView({ sum, scene }: { sum: Box; scene: Scene }) {
+  const state = useNow(scene, (now) => stateNow(now, sum.stack, sum.reached));
+  const [x, y, half] = [sum.x + sum.width / 2, sum.y + sum.height / 2, sum.width / 2];
+  return (
+    <g class="map-sum" data-state={state}>
+      <circle cx={x} cy={y} r={half - 0.75} />
+      <path d={`M${x - half + 4} ${y}H${x + half - 4}M${x} ${y - half + 4}V${y + half - 4}`} />
+    </g>
+  );
 }

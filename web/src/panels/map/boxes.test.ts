@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { about, type Sizes, shape } from "./boxes.ts";
-import { planOf } from "./layout.ts";
+import { planNetwork } from "./layout.ts";
 import type { Network } from "./parts.ts";
 
 const NETWORK: Network = {
@@ -22,7 +22,7 @@ const SIZES: Sizes = {
 };
 
 function told(id: string, changes: Partial<Sizes> = {}, network = NETWORK, layer = 1) {
-  const box = planOf(network, 900, layer).boxes.find((one) => one.id === id);
+  const box = planNetwork(network, 900, layer).boxes.find((one) => one.id === id);
   if (!box) throw new Error(id);
   return about(box, { ...SIZES, ...changes });
 }
@@ -61,7 +61,7 @@ test("a closed layer opens here: it leads to no panel", () => {
 test("every other box names the panel that it leads to", () => {
   for (const norm of ["pre", "post"] as const) {
     for (const positions of ["learned", "rotary", "relative"]) {
-      for (const box of planOf({ ...NETWORK, norm, positions }, 900, 0).boxes) {
+      for (const box of planNetwork({ ...NETWORK, norm, positions }, 900, 0).boxes) {
         const { to, says, title } = about(box, { ...SIZES, norm, positions });
         expect(says).not.toBe("");
         expect(title).not.toBe("");
@@ -82,7 +82,7 @@ test("norms are named as they stand: add & norm after a sublayer, norm before it
 
 test("title and place tell all boxes of a drawing apart", () => {
   for (const norm of ["pre", "post"] as const) {
-    const { boxes } = planOf({ ...NETWORK, norm }, 900, 1);
+    const { boxes } = planNetwork({ ...NETWORK, norm }, 900, 1);
     const names = boxes
       .filter((box) => box.kind !== "sum")
       .map((box) => about(box, { ...SIZES, norm }))

@@ -1,6 +1,6 @@
 /** What each box of the map is called, what flows through it, and where it leads. */
 
-import { counted } from "../../drawing/numbers.ts";
+import { counted } from "../../drawing/Number.tsx";
 import type { Address } from "../../state/address.ts";
 import type { Box } from "./layout.ts";
 import type { Stack } from "./parts.ts";
@@ -61,7 +61,7 @@ type Told = Omit<About, "to" | "place">;
 /** Returns all that is said of a box. */
 export function about(box: Box, sizes: Sizes): About {
   const told = TELLERS[box.kind]?.(box, sizes) ?? tellLayer(box, sizes);
-  return { ...told, place: placeOf(box, sizes), to: TO[told.leads.panel ?? ""] ?? "" };
+  return { ...told, place: describePlace(box, sizes), to: TO[told.leads.panel ?? ""] ?? "" };
 }
 
 const SUBLAYERS: Record<string, string> = {
@@ -71,7 +71,7 @@ const SUBLAYERS: Record<string, string> = {
 };
 
 /** Where a box is, in words; of a norm also which sublayer it belongs to. */
-function placeOf(box: Box, sizes: Sizes): string {
+function describePlace(box: Box, sizes: Sizes): string {
   if (box.layer === null) return box.kind === "norm" ? `end of ${box.stack}` : box.stack;
   const layer = box.kind === "layer" ? box.stack : `${box.stack} layer ${box.layer}`;
   if (box.kind !== "norm") return layer;
@@ -88,7 +88,7 @@ function stream(stack: Stack, sizes: Sizes): string {
   return shape(rows(stack, sizes), sizes.dModel);
 }
 
-function tokensOf(stack: Stack): Partial<Address> {
+function linkToTokens(stack: Stack): Partial<Address> {
   return { panel: "tokens", extra: { stream: SIDE[stack] } };
 }
 
@@ -116,7 +116,7 @@ function tellTokens(box: Box, sizes: Sizes): Told {
     says: encoder
       ? "The sentence in pieces of the vocabulary, with the end symbol."
       : "What has been written, after the start symbol. Only the newest token is computed.",
-    leads: tokensOf(box.stack),
+    leads: linkToTokens(box.stack),
     miniature: null,
   };
 }
@@ -126,7 +126,7 @@ function tellEmbedding(box: Box, sizes: Sizes): Told {
     title: "Embedding",
     shape: stream(box.stack, sizes),
     says: "The vector of each token, times √d_model (section 3.4).",
-    leads: tokensOf(box.stack),
+    leads: linkToTokens(box.stack),
     miniature: { tensor: `${SIDE[box.stack]}.embedding`, form: "table" },
   };
 }
@@ -149,7 +149,7 @@ function tellPositions(box: Box, sizes: Sizes): Told {
     says:
       POSITIONS[sizes.positions] ??
       "Sines and cosines that tell the places apart are added (section 3.5).",
-    leads: tokensOf(box.stack),
+    leads: linkToTokens(box.stack),
     miniature: added ? { tensor: `${SIDE[box.stack]}.positions`, form: "table" } : null,
   };
 }
@@ -163,7 +163,7 @@ function tellSum(box: Box, sizes: Sizes): Told {
     says: bottom
       ? "What enters the stack."
       : "The sublayer's output is added to what went round it (section 3.1).",
-    leads: bottom ? tokensOf(box.stack) : lensAt(box),
+    leads: bottom ? linkToTokens(box.stack) : lensAt(box),
     miniature: {
       tensor: bottom ? `${SIDE[box.stack]}.sum` : `${sublayer}.residual_after`,
       form: "table",

@@ -3,6 +3,7 @@ import {
   attentionStrip,
   duration,
   eased,
+  findState,
   isMoving,
   meanOfRows,
   meanRow,
@@ -10,7 +11,6 @@ import {
   pooled,
   received,
   relative,
-  stateOf,
 } from "./flow.ts";
 import { arrowHead, roundedPath } from "./layout.ts";
 import { fitting } from "./scene.ts";
@@ -19,10 +19,10 @@ const SHARES = Array.from({ length: 21 }, (_, at) => at / 20);
 
 test("the encoder works in the first step only", () => {
   for (const share of SHARES) {
-    expect(stateOf("encoder", 0.5, 3, phases(3, share))).toBe("kept");
+    expect(findState("encoder", 0.5, 3, phases(3, share))).toBe("kept");
   }
-  expect(stateOf("encoder", 0.5, 0, phases(0, 0))).toBe("waiting");
-  expect(stateOf("encoder", 0.5, 0, phases(0, 1))).toBe("computed");
+  expect(findState("encoder", 0.5, 0, phases(0, 0))).toBe("waiting");
+  expect(findState("encoder", 0.5, 0, phases(0, 1))).toBe("computed");
 });
 
 test("the decoder begins when the encoder, or the way back, has ended", () => {
@@ -38,8 +38,8 @@ test("all is computed at the end of a step, and nothing of the decoder at its be
     expect(phases(step, 1)).toEqual({ encoder: 1, feedback: 1, decoder: 1 });
     expect(phases(step, 0).decoder).toBe(0);
     for (const reached of [0.1, 0.6, 1]) {
-      expect(stateOf("decoder", reached, step, phases(step, 1))).toBe("computed");
-      expect(stateOf("decoder", reached, step, phases(step, 0))).toBe("waiting");
+      expect(findState("decoder", reached, step, phases(step, 1))).toBe("computed");
+      expect(findState("decoder", reached, step, phases(step, 0))).toBe("waiting");
     }
   }
 });

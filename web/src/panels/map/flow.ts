@@ -33,7 +33,7 @@ export function phases(step: number, share: number): Phases {
 }
 
 /** Returns what became of the part of a stack that data reaches at `reached` of its way. */
-export function stateOf(stack: Stack, reached: number, step: number, now: Phases): State {
+export function findState(stack: Stack, reached: number, step: number, now: Phases): State {
   if (stack === "encoder" && step > 0) return "kept";
   return now[stack] >= reached ? "computed" : "waiting";
 }
@@ -107,7 +107,7 @@ export function received(weights: Tensor): number[] {
   return sums.map((sum) => sum / (heads * rows));
 }
 
-/** The largest magnitude in each of so many equal parts of a row. */
+/** The largest magnitude in each of this many equal parts of a row. */
 export function pooled(row: ArrayLike<number>, bins: number): number[] {
   const count = Math.min(bins, row.length);
   return Array.from({ length: count }, (_, bin) => {

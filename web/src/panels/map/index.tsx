@@ -7,17 +7,28 @@ import { Figure } from "../../drawing/Figure.tsx";
 import type { Table } from "../../drawing/files.ts";
 import { Num } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
-import { el, group, type Picture, path, picture, rect, text, widthOf } from "../../drawing/svg.ts";
+import {
+  el,
+  estimateWidth,
+  group,
+  heading,
+  type Picture,
+  path,
+  picture,
+  rect,
+  text,
+} from "../../drawing/svg.ts";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { step } from "../../state/player.ts";
 import { address } from "../../state/store.ts";
+import { countLayers } from "../lens/headList.ts";
 import { about } from "./boxes.ts";
 import { Diagram } from "./Diagram.tsx";
-import { attentionStrip, phases, type State, type StripData, stateOf } from "./flow.ts";
-import { arrowHead, type Box, type Frame, planOf, roundedPath, type Wire } from "./layout.ts";
-import { type Kind, layersOf } from "./parts.ts";
+import { attentionStrip, findState, phases, type State, type StripData } from "./flow.ts";
+import { arrowHead, type Box, type Frame, planNetwork, roundedPath, type Wire } from "./layout.ts";
+import type { Kind } from "./parts.ts";
 import { Strip } from "./Strip.tsx";
-import { sizesOf } from "./scene.ts";
+import { getSizes } from "./scene.ts";
 import "./map.css";
 
 /** The panel. */
@@ -27,12 +38,12 @@ export default function MapPanel() {
       title="Map"
       lead="Figure 1 of the paper, drawn with this network and this sentence."
     >
-      {(trace) => <MapOf trace={trace} step={step.value} layer={address.value.layer} />}
+      {(trace) => <MapBody trace={trace} step={step.value} layer={address.value.layer} />}
     </PanelFrame>
   );
 }
 
-function MapOf({ trace, step, layer }: { trace: Trace; step: number; layer: number }) {
+function MapBody({ trace, step, layer }: { trace: Trace; step: number; layer: number }) {
   return (
     <Figure
       name="map"
@@ -120,13 +131,13 @@ const HEAD = 56;
 
 /** What becomes of each box at a step that has been drawn to its end. */
 function finalState(box: { stack: Box["stack"]; reached: number }, step: number): State {
-  return stateOf(box.stack, box.reached, step, phases(step, 1));
+  return findState(box.stack, box.reached, step, phases(step, 1));
 }
 
-/** A row a box: name, layer, shape, what became of it. */
+/** One row per box: name, layer, shape, what became of it. */
 function mapTable(trace: Trace, step: number, layer: number): Table {
-  const sizes = sizesOf(trace, step);
-  const { boxes } = planOf(trace.model, WIDTH, layer);
+  const sizes = getSizes(trace, step);
+  const { boxes } = planNetwork(trace.model, WIDTH, layer);
   return {
     columns: ["box", "name", "stack", "layer", "shape", "state"],
     rows: boxes.map((box) => {
@@ -139,7 +150,7 @@ function mapTable(trace: Trace, step: number, layer: number): Table {
 
 /** The whole map at a step, colours inlined. */
 function mapPicture(trace: Trace, step: number, layer: number, colours: Palette): Picture {
-  const plan = planOf(trace.model, WIDTH, layer);
+  const plan = planNetwork(trace.model, WIDTH, layer);
   const width = plan.width + 2 * EDGE;
   const height = plan.height + HEAD + EDGE;
   const frames = plan.frames.map((frame) => framePart(frame, trace, colours));
@@ -149,7 +160,7 @@ function mapPicture(trace: Trace, step: number, layer: number, colours: Palette)
     width,
     height,
     colours,
-    text(EDGE, 24, sentence(trace), { "font-size": 15, "font-weight": 600 }),
+    heading(EDGE, 24, sentence(trace)),
     text(EDGE, 42, `Step ${step + 1} of ${trace.steps.length}`, { fill: colours.muted }),
     group({ transform: `translate(${EDGE} ${HEAD})` }, ...frames, ...wires, ...boxes),
   );
@@ -157,7 +168,7 @@ function mapPicture(trace: Trace, step: number, layer: number, colours: Palette)
 
 function framePart(frame: Frame, trace: Trace, colours: Palette): string {
   const { x, y, width, height, stack, layer } = frame;
-  const last = layersOf(trace.model, stack) - 1;
+  const last = countLayers(trace.model, stack) - 1;
   const left = stack === "encoder" ? x + width / 2 + 12 : x + 12;
   return (
     rect(x, y, width, height, { rx: 8, fill: colours.panel, stroke: colours.line }) +
@@ -171,7 +182,7 @@ function framePart(frame: Frame, trace: Trace, colours: Palette): string {
 function sentence(trace: Trace): string {
   const whole = `${trace.source} → ${trace.translation}`;
   const letters = [...whole];
-  const fitting = Math.floor(WIDTH / widthOf("n", 15));
+  const fitting = Math.floor(WIDTH / estimateWidth("n", 15));
   return letters.length <= fitting ? whole : `${letters.slice(0, fitting - 1).join("")}…`;
 }
 
@@ -223,9 +234,9 @@ function sumPart(x: number, y: number, half: number, computed: boolean, colours:
 
 /** Title and shape of a box; below them its strip or its tokens. */
 function inside(box: Box, trace: Trace, step: number, colours: Palette): string {
-  const told = about(box, sizesOf(trace, step));
+  const told = about(box, getSizes(trace, step));
   const words = wordsIn(box, trace, step);
-  const strip = stripOf(box, trace, step);
+  const strip = buildStrip(box, trace, step);
   const middle = box.y + box.height / 2;
   const line = words || strip ? middle - 4 : middle + 4;
   const right = { "text-anchor": "end", "font-size": 11, fill: colours.muted };
@@ -238,7 +249,7 @@ function inside(box: Box, trace: Trace, step: number, colours: Palette): string 
 }
 
 /** The weights of an attention, if they are on the page already; of a layer its last attention. */
-function stripOf(box: Box, trace: Trace, step: number): StripData | null {
+function buildStrip(box: Box, trace: Trace, step: number): StripData | null {
   const last = box.stack === "encoder" ? "self_attention" : "cross_attention";
   const stem = box.kind === "layer" ? `${box.id}.${last}` : box.id;
   const weights = tensorNow(trace, `${stem}.weights`);
@@ -269,7 +280,7 @@ function wordsIn(box: Box, trace: Trace, step: number): string {
   const source = box.stack === "encoder";
   const tokens = source ? trace.source_tokens : trace.target_tokens.slice(0, step + 1);
   const names = tokens.map((token) => plain(token.piece));
-  const fits = () => widthOf(`… ${names.join(" · ")}`) < box.width - 20;
+  const fits = () => estimateWidth(`… ${names.join(" · ")}`) < box.width - 20;
   let cut = false;
   while (names.length > 1 && !fits()) {
     if (source) names.pop();

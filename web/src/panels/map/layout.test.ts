@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Box, planOf, pointAt, type Rect } from "./layout.ts";
+import { type Box, planNetwork, pointAt, type Rect } from "./layout.ts";
 import { type Network, sublayers } from "./parts.ts";
 
 const BASE: Network = {
@@ -42,7 +42,7 @@ function box(boxes: Box[], id: string): Box {
 describe.each(WIDTHS)("at %i px", (width) => {
   test("boxes never overlap and stay inside the drawing", () => {
     for (const network of NETWORKS) {
-      const plan = planOf(network, width, 1);
+      const plan = planNetwork(network, width, 1);
       expect(plan.width).toBeLessThanOrEqual(width);
       const outside = [...plan.boxes, ...plan.frames].filter(
         (one) =>
@@ -58,7 +58,7 @@ describe.each(WIDTHS)("at %i px", (width) => {
 
   test("every box that can be selected is large enough for a finger", () => {
     for (const network of NETWORKS) {
-      const small = planOf(network, width, 0).boxes.filter(
+      const small = planNetwork(network, width, 0).boxes.filter(
         (one) => one.kind !== "sum" && (one.height < 24 || one.width < 24),
       );
       expect(small).toEqual([]);
@@ -67,7 +67,7 @@ describe.each(WIDTHS)("at %i px", (width) => {
 
   test("the inspector covers nothing", () => {
     for (const network of NETWORKS) {
-      const { inspector, boxes, wide } = planOf(network, width, 0);
+      const { inspector, boxes, wide } = planNetwork(network, width, 0);
       expect(inspector === null).toBe(!wide);
       if (!inspector) continue;
       expect(inspector.height).toBeGreaterThanOrEqual(180);
@@ -78,7 +78,7 @@ describe.each(WIDTHS)("at %i px", (width) => {
 
 test("each stack has all its layers: one open with its sublayers, the others closed", () => {
   for (const network of NETWORKS) {
-    const { boxes } = planOf(network, 900, 2);
+    const { boxes } = planNetwork(network, 900, 2);
     for (const stack of ["encoder", "decoder"] as const) {
       const count = stack === "encoder" ? network.encoder_layers : network.decoder_layers;
       const open = Math.min(2, count - 1);
@@ -96,7 +96,7 @@ test("each stack has all its layers: one open with its sublayers, the others clo
 
 test("pre-norm draws the norm before its sublayer, post-norm after it", () => {
   for (const norm of ["pre", "post"] as const) {
-    const { boxes } = planOf({ ...BASE, norm }, 900, 0);
+    const { boxes } = planNetwork({ ...BASE, norm }, 900, 0);
     for (const sublayer of ["self_attention", "cross_attention", "feed_forward"]) {
       const work = box(boxes, `decoder.0.${sublayer}`);
       const normed = box(boxes, `decoder.0.${sublayer}.norm`);
@@ -112,7 +112,7 @@ test("data goes up in the wide drawing and down in the narrow one", () => {
     [900, -1],
     [390, 1],
   ] as const) {
-    const { boxes } = planOf(BASE, width, 1);
+    const { boxes } = planNetwork(BASE, width, 1);
     for (const stack of ["encoder", "decoder"]) {
       const inOrder = boxes
         .filter((one) => one.stack === stack && one.kind !== "positions")
@@ -126,7 +126,7 @@ test("data goes up in the wide drawing and down in the narrow one", () => {
 test("the memory goes to the cross-attention of every decoder layer", () => {
   for (const network of NETWORKS) {
     for (const width of [390, 900]) {
-      const { wires, boxes } = planOf(network, width, 0);
+      const { wires, boxes } = planNetwork(network, width, 0);
       const memory = wires.filter((wire) => wire.kind === "memory");
       expect(memory).toHaveLength(network.decoder_layers);
       for (const wire of memory) {
@@ -141,14 +141,14 @@ test("the memory goes to the cross-attention of every decoder layer", () => {
 
 test("a residual connection goes round every sublayer of the open layer", () => {
   for (const norm of ["pre", "post"] as const) {
-    const { wires } = planOf({ ...BASE, norm }, 900, 1);
+    const { wires } = planNetwork({ ...BASE, norm }, 900, 1);
     expect(wires.filter((wire) => wire.kind === "residual")).toHaveLength(2 + 3);
   }
 });
 
 test("positions that are not added have no sum", () => {
   const ids = (positions: string) =>
-    planOf({ ...BASE, positions }, 900, 0).boxes.map((one) => one.id);
+    planNetwork({ ...BASE, positions }, 900, 0).boxes.map((one) => one.id);
   expect(ids("sinusoidal")).toContain("encoder.sum");
   expect(ids("rotary")).not.toContain("encoder.sum");
   expect(ids("rotary")).toContain("encoder.positions");

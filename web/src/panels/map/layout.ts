@@ -39,7 +39,7 @@ export interface Box extends Rect {
   reached: number;
 }
 
-export type WireKind = "stream" | "residual" | "memory" | "feedback" | "beside";
+type WireKind = "stream" | "residual" | "memory" | "feedback" | "beside";
 
 export interface Wire {
   id: string;
@@ -92,7 +92,7 @@ interface Placed {
 }
 
 /** Returns the plan of a network's map, given the room and the layer to be open. */
-export function planOf(network: Network, available: number, layer: number): Plan {
+export function planNetwork(network: Network, available: number, layer: number): Plan {
   const wide = available >= WIDE;
   const [left, right] = wide ? twoColumns(available) : oneColumn(available);
   const encoder = place(network, left, layer);
@@ -102,7 +102,7 @@ export function planOf(network: Network, available: number, layer: number): Plan
   const height = Math.max(tallest, room ? room.above + INSPECTOR : 0) + 2;
   const at = (offset: number) => (wide ? height - 1 - offset : offset + 1);
   const both = [encoder, decoder];
-  const boxes = both.flatMap((placed) => boxesOf(placed, network, at));
+  const boxes = both.flatMap((placed) => buildBoxes(placed, network, at));
   return {
     wide,
     width: wide ? right.x + right.width + MARGIN : available,
@@ -115,7 +115,7 @@ export function planOf(network: Network, available: number, layer: number): Plan
       ...memoryWires(boxes, left.x + left.width + BUS / 2, wide),
       feedbackWire(boxes, right.x + right.width),
     ],
-    frames: both.flatMap((placed) => frameOf(placed, at)),
+    frames: both.flatMap((placed) => computeFrame(placed, at)),
     inspector: room && {
       x: room.column.x,
       y: 0,
@@ -181,7 +181,7 @@ function reachedAt(placed: Placed, offset: number): number {
 
 const FULL: Kind[] = ["tokens", "layer", "output"];
 
-function boxesOf(placed: Placed, network: Network, at: At): Box[] {
+function buildBoxes(placed: Placed, network: Network, at: At): Box[] {
   const { column } = placed;
   const middle = column.x + column.width / 2;
   return placed.parts.flatMap(({ part, from, to }) => {
@@ -275,7 +275,7 @@ function besideWires(boxes: Box[]): Wire[] {
   });
 }
 
-function boxOf(boxes: Box[], id: string): Box {
+function buildBox(boxes: Box[], id: string): Box {
   const found = boxes.find((box) => box.id === id);
   if (!found) throw new Error(`the map has no box ${id}`);
   return found;
@@ -283,7 +283,7 @@ function boxOf(boxes: Box[], id: string): Box {
 
 /** The memory goes to the cross-attention of every decoder layer, closed ones too. */
 function memoryWires(boxes: Box[], between: number, wide: boolean): Wire[] {
-  const memory = boxOf(boxes, "encoder.memory");
+  const memory = buildBox(boxes, "encoder.memory");
   const readers = boxes.filter(
     (box) => box.stack === "decoder" && (box.kind === "cross" || box.kind === "layer"),
   );
@@ -305,7 +305,7 @@ function memoryWires(boxes: Box[], between: number, wide: boolean): Wire[] {
 }
 
 function feedbackWire(boxes: Box[], right: number): Wire {
-  const [from, to] = [boxOf(boxes, "decoder.output"), boxOf(boxes, "decoder.tokens")];
+  const [from, to] = [buildBox(boxes, "decoder.output"), buildBox(boxes, "decoder.tokens")];
   const outside = right + 20;
   const [y, back] = [from.y + from.height / 2, to.y + to.height / 2];
   return {
@@ -323,7 +323,7 @@ function feedbackWire(boxes: Box[], right: number): Wire {
   };
 }
 
-function frameOf(placed: Placed, at: At): Frame[] {
+function computeFrame(placed: Placed, at: At): Frame[] {
   const open = placed.parts.filter(({ part }) => part.layer !== null && part.kind !== "layer");
   const [first, last] = [open[0], open.at(-1)];
   if (!first || !last) return [];

@@ -1,3 +1,5 @@
+import { clampIndex } from "../../state/address.ts";
+import { countLayers } from "../lens/headList.ts";
 /**
  * The parts of figure 1, in the order in which data meets them.
  *
@@ -71,14 +73,9 @@ export function areAdded(positions: string): boolean {
   return positions.startsWith("sinusoidal") || positions === "learned";
 }
 
-/** Number of layers of a stack. */
-export function layersOf(network: Network, stack: Stack): number {
-  return stack === "encoder" ? network.encoder_layers : network.decoder_layers;
-}
-
 /** The layer of a stack that is drawn open when this one is asked for. */
 export function openLayer(network: Network, stack: Stack, asked: number): number {
-  return Math.max(0, Math.min(layersOf(network, stack) - 1, asked));
+  return clampIndex(asked, countLayers(network, stack));
 }
 
 function part(kind: Kind, stack: Stack, id: string, more: Partial<Part> = {}): Part {
@@ -93,7 +90,7 @@ export function stackParts(network: Network, stack: Stack, open: number): Part[]
     part("embedding", stack, "embedding"),
     ...positionParts(network, stack),
   ];
-  for (let layer = 0; layer < layersOf(network, stack); layer++) {
+  for (let layer = 0; layer < countLayers(network, stack); layer++) {
     const gap = layer === 0 || layer === open + 1 ? 20 : 10;
     parts.push(
       ...(layer === open ? openParts(network, stack, layer) : [closedPart(stack, layer, gap)]),

@@ -2,9 +2,9 @@
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Trace } from "../../api/types.ts";
-import { widthOf } from "../../drawing/svg.ts";
+import { estimateWidth } from "../../drawing/svg.ts";
 import type { Sizes } from "./boxes.ts";
-import { eased, type Phases, phases, type State, stateOf } from "./flow.ts";
+import { eased, findState, type Phases, phases, type State } from "./flow.ts";
 import type { Plan } from "./layout.ts";
 import type { Stack } from "./parts.ts";
 
@@ -18,7 +18,7 @@ export interface Scene {
 }
 
 /** The sizes of a translation at a step. */
-export function sizesOf(trace: Trace, step: number): Sizes {
+export function getSizes(trace: Trace, step: number): Sizes {
   const { model } = trace;
   return {
     source: trace.source_tokens.length,
@@ -45,7 +45,7 @@ export function phasesNow(scene: Scene): Phases {
 
 /** What became of a part of the drawing; reading this follows the movement. */
 export function stateNow(scene: Scene, stack: Stack, reached: number): State {
-  return stateOf(stack, reached, scene.step, phasesNow(scene));
+  return findState(stack, reached, scene.step, phasesNow(scene));
 }
 
 /**
@@ -59,7 +59,7 @@ export function useNow<T>(scene: Scene, look: (scene: Scene) => T): T {
 /* Which tokens fit into a box. */
 
 /** Tokens that are shown, and how many are left out before or after them. */
-export interface Fitted {
+interface Fitted {
   from: number;
   to: number;
 }
@@ -68,7 +68,7 @@ const SIDES = 16; // px of a chip beside its text
 const COUNT = 44; // px for the words that tell how many are left out
 
 /**
- * Returns which of the tokens fit into so many lines; from the first on, or up to the last. At
+ * Returns which of the tokens fit into this many lines; from the first on, or up to the last. At
  * least one is shown.
  */
 export function fitting(
@@ -80,7 +80,7 @@ export function fitting(
   const order = names.map((_, at) => (keep === "first" ? at : names.length - 1 - at));
   let [line, x, shown] = [1, 0, 0];
   for (const at of order) {
-    const wide = Math.min(width, widthOf(names[at] ?? "", 13) + SIDES);
+    const wide = Math.min(width, estimateWidth(names[at] ?? "", 13) + SIDES);
     const room = line === lines && shown < names.length - 1 ? width - COUNT : width;
     if (x > 0 && x + wide > room) {
       if (line === lines) break;

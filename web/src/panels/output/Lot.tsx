@@ -1,15 +1,14 @@
-/** Drawing by lot: the shares laid end to end, and where a random number falls. */
+/** Sampling a token: the shares laid end to end, and where a random number falls. */
 
 import { Figure } from "../../drawing/Figure.tsx";
 import { Num } from "../../drawing/Number.tsx";
 import { plain, spoken } from "../../drawing/pieces.ts";
-import { address, go } from "../../state/store.ts";
-import { wholeOf, withExtra } from "./extra.ts";
+import { parseWhole } from "../../state/address.ts";
+import { address, setExtra } from "../../state/store.ts";
 import { lotPicture } from "./pictures.ts";
 import { drawn, type Spread, stretch, uniform } from "./rows.ts";
 import { canForce } from "./Softmax.tsx";
 import type { PieceOf, StepView } from "./view.ts";
-import "./lot.css";
 
 /** Stretches narrower than this share of the line are drawn as one. */
 const NARROW = 0.006;
@@ -17,7 +16,7 @@ const NARROW = 0.006;
 const MOST_SEED = 999_999;
 
 /** One stretch of the line from 0 to 1. */
-export interface Slice {
+interface Slice {
   /** Null: many small ones. */
   piece: string | null;
   from: number;
@@ -31,8 +30,8 @@ export interface Draw {
 }
 
 /** The draw that the address asks for; null: none. */
-export function drawOf(now: Spread, at: number): Draw | null {
-  const seed = wholeOf(address.value.extra.seed, MOST_SEED, -1);
+export function drawToken(now: Spread, at: number): Draw | null {
+  const seed = parseWhole(address.value.extra.seed, MOST_SEED, -1);
   if (seed < 0) return null;
   const number = uniform(seed, at);
   return { number, place: drawn(now.shares, number) };
@@ -67,11 +66,11 @@ export function Lot(props: Props) {
   return (
     <Figure
       name="draw"
-      title="Drawing by lot"
+      title="Sampling a token"
       caption={
         <>
-          Sampling lays the shares end to end and throws a number between 0 and 1. The same seed
-          throws the same number.
+          Sampling lays the shares end to end and draws a random number between 0 and 1. The same
+          seed draws the same number.
         </>
       }
       picture={() => lotPicture(cut, draw)}
@@ -90,12 +89,11 @@ export function Lot(props: Props) {
 }
 
 function throwWith(seed: number): void {
-  const extra = withExtra(address.value.extra, { seed: String(seed % (MOST_SEED + 1)) });
-  go({ extra }, { replace: true });
+  setExtra({ seed: String(seed % (MOST_SEED + 1)) }, { replace: true });
 }
 
 function Seed({ isDrawn }: { isDrawn: boolean }) {
-  const seed = wholeOf(address.value.extra.seed, MOST_SEED, 0);
+  const seed = parseWhole(address.value.extra.seed, MOST_SEED, 0);
   return (
     <>
       <label for="output-seed">Seed</label>

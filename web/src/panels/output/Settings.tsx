@@ -1,8 +1,7 @@
 /** Temperature, top-k and top-p. */
 
 import { address, go } from "../../state/store.ts";
-import type { Cuts, Spread } from "./rows.ts";
-import { cutsInWords, isChanged, temperatureInWords } from "./rows.ts";
+import { type Cuts, describeCuts, describeTemperature, isChanged, type Spread } from "./rows.ts";
 
 interface Props {
   cuts: Cuts;
@@ -20,7 +19,7 @@ export function Settings({ cuts, now }: Props) {
       <TopK value={cuts.topK} all={all} />
       <TopP value={cuts.topP} />
       <p class="output-words">
-        {temperatureInWords(cuts.temperature)} {cutsInWords(cuts, now.kept, all)}
+        {describeTemperature(cuts.temperature)} {describeCuts(cuts, now.kept, all)}
       </p>
       <button
         type="button"
@@ -28,7 +27,7 @@ export function Settings({ cuts, now }: Props) {
         disabled={!isChanged(cuts)}
         onClick={() => go({ temperature: 1, topK: 0, topP: 1 })}
       >
-        As the network says
+        Reset to the network’s own
       </button>
     </div>
   );
@@ -94,7 +93,7 @@ function Temperature({ value }: { value: number }) {
 }
 
 /** What the address says of temperature and cuts. */
-export function cutsOf(): Cuts {
+export function getCuts(): Cuts {
   const { temperature, topK, topP } = address.value;
   return { temperature, topK, topP };
 }

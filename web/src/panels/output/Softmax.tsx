@@ -2,12 +2,18 @@
 
 import { saved } from "../../api/saved.ts";
 import { Figure } from "../../drawing/Figure.tsx";
-import { Num } from "../../drawing/Number.tsx";
-import { counted } from "../../drawing/numbers.ts";
+import { counted, Num } from "../../drawing/Number.tsx";
 import { isSymbol, plain, spoken } from "../../drawing/pieces.ts";
 import { softmaxPicture } from "./pictures.ts";
-import type { Cuts, Spread } from "./rows.ts";
-import { isChanged, type Rest, type Row, rowAt, rowsOf } from "./rows.ts";
+import {
+  buildRows,
+  type Cuts,
+  isChanged,
+  type Rest,
+  type Row,
+  rowAt,
+  type Spread,
+} from "./rows.ts";
 import type { PieceOf, StepView } from "./view.ts";
 
 interface Props {
@@ -31,7 +37,7 @@ export function canForce(piece: string): boolean {
 /** The figure. */
 export function Softmax(props: Props) {
   const { view, cuts, now, pieceOf, count } = props;
-  const found = rowsOf(view, now, pieceOf, count);
+  const found = buildRows(view, now, pieceOf, count);
   const changed = isChanged(cuts);
   return (
     <Figure
@@ -40,11 +46,11 @@ export function Softmax(props: Props) {
       caption={
         <>
           Bars: the softmax{changed && "; the thin line marks what the network itself says"}.{" "}
-          {!saved && "Press a token to force it here: the search then goes on from it."}
+          {!saved && "Press a token to force it here: the search then continues from it."}
         </>
       }
       picture={() => softmaxPicture(view, cuts, found)}
-      table={() => tableOf(props)}
+      table={() => buildTable(props)}
     >
       <div class="output-scroll">
         <table class="output-table" data-changed={changed || undefined}>
@@ -225,7 +231,7 @@ function Foot({ rest, now, changed }: { rest: Rest; now: Spread; changed: boolea
 }
 
 /** Every token of the vocabulary, not only those with a row. */
-function tableOf({ view, now, pieceOf }: Props) {
+function buildTable({ view, now, pieceOf }: Props) {
   const all = Array.from(view.order.ids, (_, place) => rowAt(view, now, pieceOf, place));
   return {
     columns: [

@@ -2,8 +2,7 @@
 
 import type { Step, Trace } from "../../api/types.ts";
 import { Figure } from "../../drawing/Figure.tsx";
-import { Num } from "../../drawing/Number.tsx";
-import { printed } from "../../drawing/numbers.ts";
+import { Num, printed } from "../../drawing/Number.tsx";
 import { plain, spoken } from "../../drawing/pieces.ts";
 import { jump } from "../../state/player.ts";
 import { stripPicture } from "./pictures.ts";
@@ -21,7 +20,7 @@ export function StepStrip({ trace, at, forced }: Props) {
     <Figure
       name="step-probabilities"
       title="Where was the model unsure?"
-      caption={unsureInWords(trace.steps)}
+      caption={describeLeastSure(trace.steps)}
       picture={() => stripPicture(trace, at)}
       table={() => ({
         columns: ["step", "token", "id", "log P", "probability", "rank", "entropy in nats"],
@@ -85,7 +84,7 @@ function StepButton({ step, number, current, forced }: ButtonProps) {
 }
 
 /** Say which step was the least sure. */
-function unsureInWords(steps: Step[]): string {
+function describeLeastSure(steps: Step[]): string {
   const worst = steps.reduce(
     (least, step, at) => (step.log_prob < (steps[least] as Step).log_prob ? at : least),
     0,

@@ -1,10 +1,16 @@
 /** The numbers of the step in words: the softmax of the written token, and how sure it all was. */
 
-import { Fraction, Num } from "../../drawing/Number.tsx";
-import { counted } from "../../drawing/numbers.ts";
+import { counted, Fraction, Num } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
-import type { Cuts, Spread } from "./rows.ts";
-import { isChanged, type Row, rowAt, type Sureness, sureness } from "./rows.ts";
+import {
+  type Cuts,
+  isChanged,
+  type Row,
+  rowAt,
+  type Spread,
+  type Sureness,
+  sureness,
+} from "./rows.ts";
 import { Small } from "./Softmax.tsx";
 import type { PieceOf, StepView } from "./view.ts";
 

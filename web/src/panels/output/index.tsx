@@ -1,26 +1,36 @@
 /** Panel 5, output: from the decoder's state to the token that is written. */
+
 import { useEffect, useRef, useState } from "preact/hooks";
 import { saved } from "../../api/saved.ts";
 import type { Trace } from "../../api/types.ts";
 import { compareTexts } from "../../drawing/differences.ts";
 import { Figure } from "../../drawing/Figure.tsx";
-import { Marked, Num } from "../../drawing/Number.tsx";
-import { timesAs } from "../../drawing/numbers.ts";
+import { Marked, Num, timesAs } from "../../drawing/Number.tsx";
 import { plain, written } from "../../drawing/pieces.ts";
 import { Needs, PanelFrame } from "../../frame/PanelFrame.tsx";
+import { parseWhole } from "../../state/address.ts";
 import { pause, step } from "../../state/player.ts";
-import { address, baseline, trace as current, go, type Loaded } from "../../state/store.ts";
+import {
+  address,
+  baseline,
+  trace as current,
+  go,
+  type Loaded,
+  setExtra,
+} from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import { wholeOf, withExtra } from "./extra.ts";
-import { drawOf, Lot } from "./Lot.tsx";
-import { barsPath, isTied, type Product, productAt } from "./logit.ts";
+import { drawToken, Lot } from "./Lot.tsx";
 import { logitPicture } from "./pictures.ts";
-import { cutsOf, Settings } from "./Settings.tsx";
+import { getCuts, Settings } from "./Settings.tsx";
 import { Softmax } from "./Softmax.tsx";
 import { StepStrip } from "./StepStrip.tsx";
 import {
+  barsPath,
+  isTied,
   type PieceOf,
+  type Product,
   prefixWith,
+  productAt,
   type StepView,
   usePieces,
   useSpread,
@@ -28,7 +38,6 @@ import {
 } from "./view.ts";
 import { HowSure, WrittenOut } from "./Written.tsx";
 import "./output.css";
-import "./forced.css";
 
 const FEW = 12;
 const MOST = 600;
@@ -40,17 +49,17 @@ export default function Output() {
       title="Output"
       lead={
         <>
-          The decoder's state at this step, times the output matrix, gives one logit a token; the
+          The decoder's state at this step, times the output matrix, gives one logit per token; the
           softmax turns logits into the probabilities of the next token (section 3.4).
         </>
       }
     >
-      {(trace) => <OutputOf trace={trace} />}
+      {(trace) => <OutputBody trace={trace} />}
     </PanelFrame>
   );
 }
 
-function OutputOf({ trace }: { trace: Trace }) {
+function OutputBody({ trace }: { trace: Trace }) {
   const at = Math.min(step.value, trace.steps.length - 1);
   const view = useStepView(trace, at);
   const pieceOf = usePieces(trace);
@@ -89,10 +98,10 @@ interface StepProps {
 
 function OneStep(props: StepProps) {
   const { view } = props;
-  const cuts = cutsOf();
+  const cuts = getCuts();
   const now = useSpread(view, cuts);
-  const draw = drawOf(now, view.at);
-  const count = wholeOf(address.value.extra.rows, MOST, FEW);
+  const draw = drawToken(now, view.at);
+  const count = parseWhole(address.value.extra.rows, MOST, FEW);
   const more = () => showRows(count + FEW);
   const all = { ...props, cuts, now };
   return (
@@ -108,8 +117,7 @@ function OneStep(props: StepProps) {
 }
 
 function showRows(count: number): void {
-  const extra = withExtra(address.value.extra, { rows: String(Math.min(count, MOST)) });
-  go({ extra }, { replace: true });
+  setExtra({ rows: String(Math.min(count, MOST)) }, { replace: true });
 }
 
 /* What forcing a token changed: the translation before and after, the differences marked. */
@@ -187,12 +195,12 @@ function Comparison({ before, after, loading }: ComparisonProps) {
           </dd>
         </div>
       </dl>
-      <p class="output-hint">{inWords(free, after, same)}</p>
+      <p class="output-hint">{describeEffect(free, after, same)}</p>
     </>
   );
 }
 
-function inWords(free: Trace, after: Trace, same: boolean): string {
+function describeEffect(free: Trace, after: Trace, same: boolean): string {
   if (same) return "The same text: the forced token is what the model would have written anyway.";
   const times = timesAs(Math.exp(Math.abs(free.log_prob - after.log_prob)));
   if (after.log_prob > free.log_prob) {
@@ -229,7 +237,7 @@ function LogitSum({ view }: { view: StepView }) {
       })}
     >
       <div class="output-logit">
-        {rowsOf(found).map((row) => (
+        {listNumbers(found).map((row) => (
           <BarRow key={row.name} {...row} />
         ))}
       </div>
@@ -261,7 +269,7 @@ function BarRow({ name, numbers }: { name: string; numbers: Float64Array }) {
   );
 }
 
-function rowsOf({ state, row, products }: Product): { name: string; numbers: Float64Array }[] {
+function listNumbers({ state, row, products }: Product): { name: string; numbers: Float64Array }[] {
   return [
     { name: "h", numbers: state },
     { name: "w", numbers: row },

@@ -2,12 +2,13 @@
 
 import type { Trace } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
-import { counted, printed } from "../../drawing/numbers.ts";
+import { counted, printed } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
 import {
   el,
   group,
   hatchPattern,
+  heading,
   line,
   type Picture,
   path,
@@ -15,13 +16,10 @@ import {
   rect,
   text,
 } from "../../drawing/svg.ts";
-import { barsPath, type Product } from "./logit.ts";
-import type { Cuts } from "./rows.ts";
-import { isChanged, type Row, type Rows } from "./rows.ts";
-import type { StepView } from "./view.ts";
+import { type Cuts, isChanged, type Row, type Rows } from "./rows.ts";
+import { barsPath, type Product, type StepView } from "./view.ts";
 
 const MARGIN = 16;
-const HEAD = { "font-size": 15, "font-weight": 600 };
 const RIGHT = { "text-anchor": "end" };
 const MIDDLE = { "text-anchor": "middle" };
 
@@ -44,7 +42,7 @@ export function stripPicture(trace: Trace, at: number): Picture {
       text(middle, top + room + 36, plain(token.piece), { ...MIDDLE, ...mark }),
     ];
   });
-  const title = text(MARGIN, 28, "Probability of what was written at each step", HEAD);
+  const title = heading(MARGIN, 28, "Probability of what was written at each step");
   return picture(width, top + room + 52, colours, title, ...bars);
 }
 
@@ -68,7 +66,7 @@ export function softmaxPicture(view: StepView, cuts: Cuts, { rows, rest }: Rows)
     y + 24,
     colours,
     el("defs", {}, hatchPattern(colours)),
-    text(MARGIN, 28, `Step ${view.at + 1}: from logits to probabilities`, HEAD),
+    heading(MARGIN, 28, `Step ${view.at + 1}: from logits to probabilities`),
     text(MARGIN, 48, settings(cuts), { fill: colours.muted }),
     ...headings(changed),
     ...lines,
@@ -152,7 +150,7 @@ export function lotPicture(
     width,
     top + 66,
     colours,
-    text(MARGIN, 28, "Drawing by lot", HEAD),
+    heading(MARGIN, 28, "Sampling a token"),
     ...slices,
     ...pin,
   );
@@ -186,7 +184,7 @@ export function logitPicture(product: Product, piece: string): Picture {
     width,
     48 + 3 * 56 + 36,
     colours,
-    text(MARGIN, 28, "Where a logit comes from", HEAD),
+    heading(MARGIN, 28, "Where a logit comes from"),
     ...drawn,
     text(MARGIN, 48 + 3 * 56 + 16, told),
   );

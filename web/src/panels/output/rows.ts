@@ -1,5 +1,5 @@
 /** The rows of the table: the most probable tokens, and what all others have together. */
-import { counted } from "../../drawing/numbers.ts";
+import { counted } from "../../drawing/Number.tsx";
 import type { PieceOf, StepView } from "./view.ts";
 
 /** One token of the vocabulary at one step. */
@@ -38,12 +38,12 @@ export interface Rows {
 }
 
 /** Return the best `count` tokens, the written one if it is not among them, and the rest. */
-export function rowsOf(view: StepView, now: Spread, pieceOf: PieceOf, count: number): Rows {
+export function buildRows(view: StepView, now: Spread, pieceOf: PieceOf, count: number): Rows {
   const shown = Math.min(count, view.order.ids.length);
   const places = Array.from({ length: shown }, (_, place) => place);
   if (view.written >= shown) places.push(view.written);
   const rows = places.map((place) => rowAt(view, now, pieceOf, place));
-  return { rows, rest: restOf(view, now, rows) };
+  return { rows, rest: computeRest(view, now, rows) };
 }
 
 /** Return one row. */
@@ -64,7 +64,7 @@ export function rowAt(view: StepView, now: Spread, pieceOf: PieceOf, place: numb
 }
 
 /** Add up what has no row; from the small end, so that nothing is lost and nothing goes below 0. */
-function restOf(view: StepView, now: Spread, rows: Row[]): Rest {
+function computeRest(view: StepView, now: Spread, rows: Row[]): Rest {
   const shown = new Set(rows.map(({ place }) => place));
   const rest: Rest = { count: 0, exp: 0, plain: 0, probability: 0, share: 0, kept: 0 };
   for (let place = view.order.ids.length - 1; place >= 0; place -= 1) {
@@ -93,7 +93,7 @@ export function sureness(shares: Float64Array): Sureness {
 }
 
 /** Say what a temperature does. */
-export function temperatureInWords(temperature: number): string {
+export function describeTemperature(temperature: number): string {
   if (temperature === 0)
     return "0: greedy. The most probable token, and no other, whatever its lead.";
   if (temperature < 1) return "Below 1: sharper. Who leads gains, the others lose.";
@@ -102,13 +102,13 @@ export function temperatureInWords(temperature: number): string {
 }
 
 /** Say what the cuts leave; at temperature 0 there is nothing left to cut. */
-export function cutsInWords({ temperature, topK, topP }: Cuts, kept: number, all: number): string {
+export function describeCuts({ temperature, topK, topP }: Cuts, kept: number, all: number): string {
   if (temperature === 0) return "";
   const rules = [
     ...(topK > 0 ? [`the ${topK} most probable`] : []),
     ...(topP < 1 ? [`the fewest that reach ${topP} together`] : []),
   ];
-  if (rules.length === 0) return `Nothing is cut: all ${counted(all)} tokens may come.`;
+  if (rules.length === 0) return `Nothing is cut: all ${counted(all)} tokens are possible.`;
   const left = kept === 1 ? "1 token is" : `${counted(kept)} tokens are`;
   const gone = counted(all - kept);
   return `Kept: ${rules.join(", and of them ")}. ${left} left, ${gone} are cut.`;
@@ -134,7 +134,7 @@ export function isChanged({ temperature, topK, topP }: Cuts): boolean {
 export interface Cuts {
   /** Logits are divided by it; 0 leaves the most probable token alone. */
   temperature: number;
-  /** Only so many of the most probable tokens; 0: all. */
+  /** Only this many of the most probable tokens; 0: all. */
   topK: number;
   /** Only the most probable tokens that together reach this; 1: all. */
   topP: number;
@@ -175,7 +175,7 @@ export function ranked(logits: ArrayLike<number>): Ranked {
 }
 
 /** Return the place of a token in the order, from 0; −1 if it is not there. */
-export function placeOf(order: Ranked, id: number): number {
+export function findPlace(order: Ranked, id: number): number {
   return order.ids.indexOf(id);
 }
 

@@ -1,11 +1,20 @@
 /** What the panel shows of one step, put together from the trace. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { asProblem, vocabulary } from "../../api/client.ts";
-import type { Step, Trace } from "../../api/types.ts";
+import { part, type Tensor } from "../../api/tensors.ts";
+import type { ModelConfig, Step, Trace } from "../../api/types.ts";
 import { tell } from "../../state/notices.ts";
 import { models, retries } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import { AS_IT_IS, type Cuts, placeOf, type Ranked, ranked, type Spread, spread } from "./rows.ts";
+import {
+  AS_IT_IS,
+  type Cuts,
+  findPlace,
+  type Ranked,
+  ranked,
+  type Spread,
+  spread,
+} from "./rows.ts";
 
 /** One step of one trace with its logits in order. */
 export interface StepView {
@@ -33,7 +42,7 @@ export function useStepView(trace: Trace, at: number): StepView | undefined {
     const step = trace.steps[at];
     if (logits === undefined || step === undefined) return undefined;
     const order = ranked(logits.data);
-    const written = placeOf(order, step.token.id);
+    const written = findPlace(order, step.token.id);
     return { trace, at, step, order, plain: spread(order, AS_IT_IS), written };
   }, [trace, at, logits]);
   if (found !== undefined) last.current = found;
@@ -53,7 +62,7 @@ export function useSpread({ order }: StepView, cuts: Cuts): Spread {
 export type PieceOf = (id: number) => string;
 
 /** The vocabulary of the model that has a hash. */
-export interface Vocabulary {
+interface Vocabulary {
   hash: string;
   pieces: string[];
 }
@@ -74,11 +83,11 @@ export function usePieces(trace: Trace): PieceOf {
       wanted = false;
     };
   }, [hash, served, retries.value]);
-  return piecesOf(trace, found);
+  return getPieceNames(trace, found);
 }
 
 /** Return the names of a trace's tokens: its own, else those of a vocabulary if it is its model's. */
-export function piecesOf(
+export function getPieceNames(
   trace: Pick<Trace, "model_hash" | "pieces">,
   found: Vocabulary | undefined,
 ): PieceOf {
@@ -91,4 +100,56 @@ export function piecesOf(
 /** Return the ids that make a search write what it wrote before a step, and then this token. */
 export function prefixWith(trace: Pick<Trace, "steps">, step: number, id: number): number[] {
   return [...trace.steps.slice(0, step).map((one) => one.token.id), id];
+}
+
+/*
+ * Where a logit comes from: the decoder's state times the token's row of the output matrix.
+ *
+ *     logit(token) = Σ h_i · w_i          h: decoder's state, w: the token's row, D numbers each
+ *
+ * Where the decoder's embedding and the output matrix are one (section 3.4), the trace holds the
+ * row of each token that the decoder has read: its embedding divided by √d_model.
+ */
+
+/** The three rows of the sum, and what they add up to. */
+export interface Product {
+  state: Float64Array;
+  row: Float64Array;
+  products: Float64Array;
+  logit: number;
+}
+
+/** Whether the embedding of a target token is its row of the output matrix, but for √d_model. */
+export function isTied(config: ModelConfig): boolean {
+  return config.tying !== "none";
+}
+
+/**
+ * Multiply the state of step `at` with the row of the token that it wrote, which the decoder reads
+ * at the next step; undefined at the last step, whose token nothing reads.
+ */
+export function productAt(states: Tensor, embedding: Tensor, at: number): Product | undefined {
+  if (at + 1 >= (embedding.shape[0] ?? 0)) return undefined;
+  const state = Float64Array.from(part(states, at).data);
+  const scale = Math.sqrt(state.length);
+  const row = Float64Array.from(part(embedding, at + 1).data, (value) => value / scale);
+  const products = state.map((value, index) => value * (row[index] as number));
+  return { state, row, products, logit: products.reduce((total, value) => total + value, 0) };
+}
+
+/** Return the bars of numbers above (or below) a line as one SVG path, 1 wide each. */
+export function barsPath(
+  numbers: Float64Array,
+  middle: number,
+  room: number,
+  sign: 1 | -1,
+): string {
+  const most = numbers.reduce((high, value) => Math.max(high, Math.abs(value)), 0) || 1;
+  let drawn = "";
+  numbers.forEach((value, index) => {
+    if (value * sign <= 0) return;
+    const height = Math.round((-100 * room * value) / most) / 100;
+    drawn += `M${index + 0.1} ${middle}h.8v${height}h-.8z`;
+  });
+  return drawn;
 }

@@ -29,7 +29,7 @@ export function AlphaCurve({ trace }: { trace: Trace }) {
     <Figure
       name="length-penalty"
       title="What the length penalty decides"
-      caption={inWords(found.length, bestAt(found), name)}
+      caption={describeWinners(found.length, bestAt(found), name)}
       picture={() => linesPicture(chart, palette())}
       table={() => ({
         columns: ["alpha", ...found.map(({ node }) => name(node))],
@@ -44,7 +44,7 @@ export function AlphaCurve({ trace }: { trace: Trace }) {
   );
 }
 
-function inWords(
+function describeWinners(
   count: number,
   spans: { node: number; from: number; to: number }[],
   name: (node: number) => string,

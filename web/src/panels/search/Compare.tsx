@@ -6,7 +6,7 @@ import { joins, plain } from "../../drawing/pieces.ts";
 import { jump } from "../../state/player.ts";
 import { hasBeam } from "../../state/requests.ts";
 import { partingAt } from "./outcome.ts";
-import { comparison, parting, resultOf } from "./words.ts";
+import { comparison, getResult, parting } from "./words.ts";
 
 interface Props {
   greedy: Trace;
@@ -16,7 +16,7 @@ interface Props {
 
 /** The two translations, token under token, and the comparison in words. */
 export function Compare({ greedy, beam, beamName }: Props) {
-  const at = partingAt(resultOf(greedy).tokens, resultOf(beam).tokens);
+  const at = partingAt(getResult(greedy).tokens, getResult(beam).tokens);
   const where = parting(greedy, beam);
   const scored = hasBeam(beam.search.method);
   return (

@@ -2,14 +2,13 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import type { SearchTree, TreeNode } from "../../api/types.ts";
-import { Num } from "../../drawing/Number.tsx";
-import { printed } from "../../drawing/numbers.ts";
+import { Num, printed } from "../../drawing/Number.tsx";
 import { plain, spoken } from "../../drawing/pieces.ts";
 import { BOX, curve, type Direction, neighbour, type Place, type TreeLayout } from "./layout.ts";
 import { nodeAt } from "./outcome.ts";
 
 /** What is drawn, and how. */
-export interface TreeProps {
+interface TreeProps {
   label: string;
   tree: SearchTree;
   layout: TreeLayout;

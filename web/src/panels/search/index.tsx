@@ -5,19 +5,29 @@ import { saved } from "../../api/saved.ts";
 import type { SearchTree, Trace } from "../../api/types.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
+import { parseWhole, withExtra } from "../../state/address.ts";
 import { playing, step, steps } from "../../state/player.ts";
 import { hasBeam } from "../../state/requests.ts";
-import { address, go, model, models, retry } from "../../state/store.ts";
-import { wholeOf, withExtra } from "../output/extra.ts";
+import { address, go, model, models, retry, setExtra } from "../../state/store.ts";
 import { AlphaCurve } from "./AlphaCurve.tsx";
 import { Arithmetic, Ends } from "./Arithmetic.tsx";
 import { Compare } from "./Compare.tsx";
-import { chosenNode, type Moment, otherRequest, stepOf, useOther, writtenPath } from "./choice.ts";
 import { layOut } from "./layout.ts";
-import { follow, nodeAt, pathTo, whyStopped } from "./outcome.ts";
+import {
+  chosenNode,
+  findStep,
+  follow,
+  type Moment,
+  nodeAt,
+  otherRequest,
+  pathTo,
+  useOther,
+  whyStopped,
+  writtenPath,
+} from "./outcome.ts";
 import { treePicture, treeTable } from "./pictures.ts";
 import { TreeView } from "./TreeView.tsx";
-import { resultOf, stepInWords } from "./words.ts";
+import { describeStep, getResult } from "./words.ts";
 import "./search.css";
 
 /** The panel. */
@@ -33,18 +43,18 @@ export default function Search() {
         </>
       }
     >
-      {(trace) => <SearchOf trace={trace} />}
+      {(trace) => <SearchBody trace={trace} />}
     </PanelFrame>
   );
 }
 
-function SearchOf({ trace }: { trace: Trace }) {
+function SearchBody({ trace }: { trace: Trace }) {
   const chosen = model.value;
   const other = useOther(chosen ? otherRequest(trace, address.value, chosen) : null);
   const isGreedy = trace.search.method === "greedy";
   const greedy = isGreedy ? trace : other.trace;
   const beam = isGreedy ? other.trace : trace;
-  const beamName = nameOf(beam);
+  const beamName = nameSearch(beam);
   const wide = isGreedy || hasBeam(trace.search.method);
   const shown = shownTrees(isGreedy);
   return (
@@ -77,7 +87,7 @@ function SearchOf({ trace }: { trace: Trace }) {
   );
 }
 
-function nameOf(trace: Trace | undefined): string {
+function nameSearch(trace: Trace | undefined): string {
   if (trace === undefined) return "Beam";
   const { method, beam, samples } = trace.search;
   if (method === "sampling" || method === "mbr") return `${samples} samples`;
@@ -110,7 +120,7 @@ function Switch(props: { isGreedy: boolean; wide: boolean; both: boolean }) {
               key={choice}
               type="button"
               aria-pressed={word === choice}
-              onClick={() => go({ extra: withExtra(extra, { tree: choice }) })}
+              onClick={() => setExtra({ tree: choice })}
             >
               {{ beam: wide ? "Beam" : "Samples", greedy: "Greedy", both: "Both" }[choice]}
             </button>
@@ -123,10 +133,10 @@ function Switch(props: { isGreedy: boolean; wide: boolean; both: boolean }) {
           checked={extra.grow === "1"}
           onInput={(event) => {
             const grow = event.currentTarget.checked ? "1" : null;
-            go({ extra: withExtra(extra, { grow }) });
+            setExtra({ grow });
           }}
         />
-        Only as far as the present step
+        Only up to the current step
       </label>
     </div>
   );
@@ -195,7 +205,7 @@ function TreeSection(props: Props) {
 }
 
 function WithTree({ name, title, trace, other, otherName, tree }: Props & { tree: SearchTree }) {
-  const dropped = wholeOf(address.value.extra.dropped, MOST, 0);
+  const dropped = parseWhole(address.value.extra.dropped, MOST, 0);
   const now = { at: step.value + 1, steps: steps.value };
   const chosen = chosenNode(tree, address.value.extra.path ?? "", now);
   const paths = usePaths(tree, other);
@@ -217,7 +227,7 @@ function WithTree({ name, title, trace, other, otherName, tree }: Props & { tree
         picture={() => treePicture(drawn)}
         table={() => treeTable(drawn)}
       >
-        <p class="search-step">{stepInWords(trace, tree, at)}</p>
+        <p class="search-step">{describeStep(trace, tree, at)}</p>
         <TreeView
           {...drawn}
           {...shown}
@@ -237,7 +247,7 @@ function usePaths(tree: SearchTree, other: Trace | undefined) {
   return useMemo(
     () => ({
       won: new Set(pathTo(tree, tree.results[0] ?? 0)),
-      other: new Set(other ? follow(tree, resultOf(other).tokens).nodes : []),
+      other: new Set(other ? follow(tree, getResult(other).tokens).nodes : []),
     }),
     [tree, other],
   );
@@ -252,12 +262,12 @@ function shownUntil(now: Moment): number {
 function choosing(tree: SearchTree, node: number): void {
   if (nodeAt(tree, node).parent === null) return;
   const extra = withExtra(address.value.extra, { path: writtenPath(tree, node) });
-  go({ step: stepOf(tree, node, steps.value), extra }, { replace: true });
+  go({ step: findStep(tree, node, steps.value), extra }, { replace: true });
 }
 
 function showDropped(count: number): void {
   const dropped = count === 0 ? null : String(Math.min(count, MOST));
-  go({ extra: withExtra(address.value.extra, { dropped }) }, { replace: true });
+  setExtra({ dropped }, { replace: true });
 }
 
 function Folding({ dropped }: { dropped: number }) {
@@ -281,8 +291,8 @@ function Caption({ tree, otherName }: { tree: SearchTree; otherName: string }) {
     .map(([count, status]) => `${count} ${status}`);
   return (
     <>
-      A box is a token: left log P of it alone, right the score of the path as far as this; the best
-      of a step stands highest. Thick line: the winner. Dotted: where {otherName} went.{" "}
+      A box is a token: its own log P on the left, the score of the path so far on the right; the
+      best of each step stands highest. Thick line: the winner. Dotted: where {otherName} went.{" "}
       {candidates.length} candidates: {said.join(", ")}. The search stopped because{" "}
       {whyStopped(tree)}.
     </>

@@ -1,5 +1,5 @@
 /**
- * Where the candidates of a search tree stand: a column a step, the best of a step highest.
+ * Where the candidates of a search tree stand: one column per step, the best of a step highest.
  *
  *     step 1       step 2       step 3
  *     ┌─────┐      ┌─────┐      ┌─────┐
@@ -35,7 +35,7 @@ export interface Fold {
 }
 
 /** A line from a parent to a child. */
-export interface Edge {
+interface Edge {
   from: number;
   to: number;
 }

@@ -3,9 +3,18 @@
 import type { SearchTree, Trace, TreeNode } from "../../api/types.ts";
 import { type Palette, palette } from "../../drawing/colours.ts";
 import type { Table } from "../../drawing/Figure.tsx";
-import { printed } from "../../drawing/numbers.ts";
+import { printed } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
-import { group, type Picture, path, picture, rect, text, widthOf } from "../../drawing/svg.ts";
+import {
+  estimateWidth,
+  group,
+  heading,
+  type Picture,
+  path,
+  picture,
+  rect,
+  text,
+} from "../../drawing/svg.ts";
 import { BOX, curve, type Place, type TreeLayout } from "./layout.ts";
 import { nodeAt } from "./outcome.ts";
 
@@ -38,7 +47,7 @@ export function treePicture(drawn: Drawn): Picture {
     width,
     layout.height + TOP,
     colours,
-    text(BOX.margin, 24, title, { "font-size": 15, "font-weight": 600 }),
+    heading(BOX.margin, 24, title),
     group(
       { transform: `translate(0 ${TOP})` },
       ...steps,
@@ -69,7 +78,7 @@ function box(
   const node = nodeAt(tree, number);
   const piece = plain(trace.pieces[node.token] ?? `#${node.token}`);
   const gone = node.status === "dropped";
-  const stroke = strokeOf(node, { won: won.has(number), other: other.has(number) }, colours);
+  const stroke = chooseStroke(node, { won: won.has(number), other: other.has(number) }, colours);
   const small = { "font-size": 10, fill: colours.muted };
   const below = y + BOX.height - 7;
   return group(
@@ -92,16 +101,20 @@ function box(
   );
 }
 
-function strokeOf(node: TreeNode, on: { won: boolean; other: boolean }, colours: Palette): string {
+function chooseStroke(
+  node: TreeNode,
+  on: { won: boolean; other: boolean },
+  colours: Palette,
+): string {
   if (node.status === "finished" || node.status === "cut") return colours.good;
   if (on.won) return colours.accent;
   return on.other ? (colours.series[1] ?? colours.muted) : colours.muted;
 }
 
 function shortened(words: string, room: number): string {
-  if (widthOf(words) <= room) return words;
+  if (estimateWidth(words) <= room) return words;
   let kept = words;
-  while (kept !== "" && widthOf(`${kept}…`) > room) kept = kept.slice(0, -1);
+  while (kept !== "" && estimateWidth(`${kept}…`) > room) kept = kept.slice(0, -1);
   return `${kept}…`;
 }
 

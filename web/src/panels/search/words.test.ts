@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SearchTree, Trace } from "../../api/types.ts";
-import { comparison, parting, stepInWords } from "./words.ts";
+import { comparison, describeStep, parting } from "./words.ts";
 
 const TREE: SearchTree = {
   stopped: "end",
@@ -86,12 +86,12 @@ describe("parting", () => {
   });
 });
 
-describe("stepInWords", () => {
+describe("describeStep", () => {
   it("counts the candidates and names those that go on", () => {
-    expect(stepInWords(BEAM, TREE, 1)).toBe(
-      "Step 1: 3 candidates; “The”, “A” go on; 1 dropped, the best of them “It”.",
+    expect(describeStep(BEAM, TREE, 1)).toBe(
+      "Step 1: 3 candidates; “The”, “A” continue; 1 dropped, the best of them “It”.",
     );
-    expect(stepInWords(BEAM, TREE, 2)).toBe(
+    expect(describeStep(BEAM, TREE, 2)).toBe(
       "Step 2: 2 candidates; 1 path ended; 1 dropped, the best of them “A cat”.",
     );
   });

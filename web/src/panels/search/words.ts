@@ -1,20 +1,20 @@
 /** What the panel says of a search, in sentences. */
 
 import type { NodeStatus, SearchTree, Trace } from "../../api/types.ts";
-import { printed, timesAs } from "../../drawing/numbers.ts";
+import { printed, timesAs } from "../../drawing/Number.tsx";
 import { plain, written } from "../../drawing/pieces.ts";
 import { hasBeam } from "../../state/requests.ts";
 import { follow, nodeAt, partingAt, pathTo, type Result, verdict } from "./outcome.ts";
 
 /** What a trace's search found. */
-export function resultOf(trace: Trace): Result {
+export function getResult(trace: Trace): Result {
   const tokens = trace.steps.map(({ token }) => token.id);
   return { tokens, logProb: trace.log_prob, score: trace.score };
 }
 
 /** Say how greedy and beam compare; of samples, whose scores mean something else, only log P. */
 export function comparison(greedy: Trace, beam: Trace): string {
-  const [g, b] = [resultOf(greedy), resultOf(beam)];
+  const [g, b] = [getResult(greedy), getResult(beam)];
   if (!hasBeam(beam.search.method)) {
     return `log P of the one that won is ${printed(b.logProb, 3)}, of the greedy one ${printed(g.logProb, 3)}.`;
   }
@@ -48,7 +48,7 @@ export function comparison(greedy: Trace, beam: Trace): string {
 
 /** Say where greedy and beam part, and what became of greedy's path inside; null: nothing to say. */
 export function parting(greedy: Trace, beam: Trace): string | null {
-  const [g, b] = [resultOf(greedy), resultOf(beam)];
+  const [g, b] = [getResult(greedy), getResult(beam)];
   const at = partingAt(g.tokens, b.tokens);
   if (at === null || !hasBeam(beam.search.method)) return null;
   const said = (trace: Trace) => plain(trace.steps[at]?.token.piece ?? "nothing");
@@ -63,7 +63,7 @@ export function parting(greedy: Trace, beam: Trace): string | null {
 }
 
 /** Say what happened at one step: how many candidates there were, and which went on. */
-export function stepInWords(trace: Trace, tree: SearchTree, at: number): string {
+export function describeStep(trace: Trace, tree: SearchTree, at: number): string {
   const here = tree.nodes.flatMap((node, number) => (node.step === at ? [number] : []));
   here.sort((a, b) => nodeAt(tree, b).score - nodeAt(tree, a).score);
   const named = (status: NodeStatus) =>
@@ -72,7 +72,7 @@ export function stepInWords(trace: Trace, tree: SearchTree, at: number): string 
       .map((number) => `“${ending(trace, tree, number)}”`);
   const [kept, finished, dropped] = [named("kept"), named("finished"), named("dropped")];
   const parts = [
-    ...(kept.length > 0 ? [`${listed(kept)} ${kept.length === 1 ? "goes" : "go"} on`] : []),
+    ...(kept.length > 0 ? [`${listed(kept)} ${kept.length === 1 ? "continues" : "continue"}`] : []),
     ...(finished.length > 0 ? [`${several(finished.length, "path")} ended`] : []),
     ...(dropped.length > 0 ? [`${dropped.length} dropped, the best of them ${dropped[0]}`] : []),
   ];

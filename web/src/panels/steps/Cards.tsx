@@ -1,22 +1,22 @@
 /** The six steps worked out for one key, so that they can be checked with a pocket calculator. */
 import type { ComponentChildren } from "preact";
-import { Num } from "../../drawing/Number.tsx";
-import { printed } from "../../drawing/numbers.ts";
+import { Num, printed } from "../../drawing/Number.tsx";
 import {
   type Check,
   checks,
+  computeProducts,
+  computeScores,
+  computeTerms,
   DECIMALS,
+  exponentialInDigits,
   exponentials,
   type Numbers,
-  productsOf,
-  scoresOf,
   shortSum,
   WEIGHT_DECIMALS,
 } from "./numbers.ts";
-import { Exponentials, Factor, Products, Terms } from "./Sums.tsx";
 import { STAGES, type Stage } from "./stages.ts";
 
-export interface CardsProps {
+interface CardsProps {
   numbers: Numbers;
   query: string;
   keys: string[];
@@ -81,7 +81,7 @@ function ByHand({ check, digits }: { check: Check; digits: number }) {
 type CardProps = CardsProps & { check: Check };
 
 function ProductCard({ numbers, keys, query, chosen, check }: CardProps) {
-  const short = shortSum(productsOf(numbers, chosen), 3);
+  const short = shortSum(computeProducts(numbers, chosen), 3);
   return (
     <>
       <Line>
@@ -144,7 +144,7 @@ function MaskCard({ numbers, chosen, check, hidden }: CardProps) {
 }
 
 function SoftmaxCard({ numbers, keys, chosen, check }: CardProps) {
-  const scores = scoresOf(numbers);
+  const scores = computeScores(numbers);
   const { each, sum, shift } = exponentials(scores);
   return (
     <>
@@ -213,5 +213,150 @@ function SumCard(props: CardProps) {
       <Terms numbers={numbers} dimension={dimension} keys={keys} output={check.network} />
       <ByHand check={check} digits={DECIMALS} />
     </>
+  );
+}
+
+/* The long sums of the six steps, written out. */
+
+/** A factor in brackets where it is negative. */
+function Factor({ value, digits = DECIMALS }: { value: number; digits?: number }) {
+  if (value >= 0) return <Num value={value} digits={digits} />;
+  return (
+    <>
+      (<Num value={value} digits={digits} />)
+    </>
+  );
+}
+
+interface ProductsProps {
+  numbers: Numbers;
+  chosen: number;
+  query: string;
+  name: string;
+}
+
+/** All products q_i k_i of one key, and their sum. */
+export function Products({ numbers, chosen, query, name }: ProductsProps) {
+  const products = computeProducts(numbers, chosen);
+  return (
+    <div class="steps-products">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">i</th>
+            <th scope="col">qᵢ of {query}</th>
+            <th scope="col">kᵢ of {name}</th>
+            <th scope="col">qᵢ kᵢ</th>
+          </tr>
+        </thead>
+        <tbody>
+          {products.map((product, at) => (
+            <tr key={at}>
+              <th scope="row">{at}</th>
+              <td>
+                <Num value={numbers.q[at] ?? 0} digits={DECIMALS} />
+              </td>
+              <td>
+                <Num value={numbers.k[chosen]?.[at] ?? 0} digits={DECIMALS} />
+              </td>
+              <td>
+                <Num value={product} digits={DECIMALS} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">Σ</th>
+            <td colSpan={2} />
+            <td>
+              <Num value={numbers.raw[chosen] ?? 0} digits={DECIMALS} />
+            </td>
+          </tr>
+        </tfoot>
+      </table>
+    </div>
+  );
+}
+
+interface ExponentialsProps {
+  score: number;
+  each: number[];
+  sum: number;
+  chosen: number;
+  names: string[];
+  weight: number;
+}
+
+/** e to the score, the sum over all keys, and their quotient. */
+export function Exponentials({ score, each, sum, chosen, names, weight }: ExponentialsProps) {
+  const short = shortSum(each, 4);
+  const own = each[chosen] ?? 0;
+  return (
+    <>
+      <p class="steps-line">
+        e<sup>{printed(score, DECIMALS)}</sup> = <Exponential value={own} />
+      </p>
+      <p class="steps-line">
+        Σ ={" "}
+        {short.terms.map(({ at, value }, place) => (
+          <span key={at} title={names[at]}>
+            {place > 0 && " + "}
+            <Exponential value={value} />
+          </span>
+        ))}
+        {short.rest.count > 0 && (
+          <span title={`${short.rest.count} more`}>
+            {" + "}
+            <Exponential value={short.rest.value} />
+            <small> ({short.rest.count} more)</small>
+          </span>
+        )}{" "}
+        = <Exponential value={sum} />
+      </p>
+      <p class="steps-line">
+        <Exponential value={own} /> ÷ <Exponential value={sum} /> ={" "}
+        <Num value={weight} digits={WEIGHT_DECIMALS} />
+      </p>
+    </>
+  );
+}
+
+function Exponential({ value }: { value: number }) {
+  return (
+    <span class="num" data-value={String(value)}>
+      {exponentialInDigits(value)}
+    </span>
+  );
+}
+
+interface TermsProps {
+  numbers: Numbers;
+  dimension: number;
+  keys: string[];
+  output: number;
+}
+
+/** The head's output in one dimension: the largest terms by name, the rest added up. */
+function Terms({ numbers, dimension, keys, output }: TermsProps) {
+  const short = shortSum(computeTerms(numbers, dimension), 4);
+  return (
+    <p class="steps-line">
+      {short.terms.map(({ at }, place) => (
+        <span key={at} title={keys[at]}>
+          {place > 0 && " + "}
+          <Num value={numbers.weights[at] ?? 0} digits={WEIGHT_DECIMALS} /> ×{" "}
+          <Factor value={numbers.v[at]?.[dimension] ?? 0} />
+        </span>
+      ))}
+      {short.rest.count > 0 && (
+        <span>
+          {" + "}
+          <Factor value={short.rest.value} />
+          <small> ({short.rest.count} more)</small>
+        </span>
+      )}{" "}
+      = <Num value={output} digits={DECIMALS} />
+    </p>
   );
 }

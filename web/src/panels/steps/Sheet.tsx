@@ -1,23 +1,27 @@
 /** The sheet: a row for each word that can be looked at, a column for each step. */
+
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { palette } from "../../drawing/colours.ts";
+import { Figure } from "../../drawing/Figure.tsx";
 import { Num } from "../../drawing/Number.tsx";
-import { within } from "../attention/view.ts";
+import { clampIndex } from "../../state/address.ts";
 import {
+  computeScores,
   DECIMALS,
   exponentialInDigits,
   exponentials,
   isBiased,
   type Numbers,
   reach,
-  scoresOf,
   sumReach,
   WEIGHT_DECIMALS,
 } from "./numbers.ts";
+import { sheetPicture, sheetTable } from "./picture.ts";
 import { Strip } from "./Strip.tsx";
 import type { Stage } from "./stages.ts";
 
-export interface SheetProps {
+interface SheetProps {
   numbers: Numbers;
   /** The word that looks, and those it can look at. */
   query: string;
@@ -36,7 +40,7 @@ export interface SheetProps {
 /** The table, which scrolls in its own box. */
 export function Sheet(props: SheetProps) {
   const { numbers, stage } = props;
-  const exps = exponentials(scoresOf(numbers));
+  const exps = exponentials(computeScores(numbers));
   const biased = isBiased(numbers);
   const body = useRef<HTMLTableSectionElement>(null);
   const box = useRef<HTMLElement>(null);
@@ -54,7 +58,7 @@ export function Sheet(props: SheetProps) {
     const by = steps[event.key];
     if (by === undefined) return;
     event.preventDefault();
-    const to = within(props.chosen + by, props.keys.length);
+    const to = clampIndex(props.chosen + by, props.keys.length);
     props.onKey(to);
     body.current?.querySelectorAll<HTMLElement>("button")[to]?.focus();
   };
@@ -237,5 +241,28 @@ function KeyRow(props: KeyRowProps) {
         />
       </Cell>
     </tr>
+  );
+}
+
+/* The sheet as a figure that can be saved. */
+
+/** The table with its title, caption and save menu. */
+export function SheetFigure(props: SheetProps & { title: string }) {
+  const { title, ...sheet } = props;
+  return (
+    <Figure
+      name="attention-in-six-steps"
+      title={title}
+      caption={
+        <>
+          A row is a word that can be looked at; pick one to see it worked out. A cell of a strip is
+          one of the vector's numbers: click one to follow that dimension.
+        </>
+      }
+      picture={() => sheetPicture({ title, ...sheet }, palette())}
+      table={() => sheetTable(sheet)}
+    >
+      <Sheet {...sheet} />
+    </Figure>
   );
 }

@@ -1,9 +1,9 @@
 /** A vector as a strip of coloured cells: blue below 0, brown above. */
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { levelOf, palette } from "../../drawing/colours.ts";
-import { printed } from "../../drawing/numbers.ts";
+import { computeLevel, palette } from "../../drawing/colours.ts";
+import { printed } from "../../drawing/Number.tsx";
 
-export interface StripProps {
+interface StripProps {
   vector: ArrayLike<number>;
   /** The magnitude at the ends of the ramp. */
   reach: number;
@@ -24,7 +24,8 @@ export function Strip({ vector, reach, name, dimension, onPick }: StripProps) {
     canvas.current.width = vector.length;
     canvas.current.height = 1;
     for (let at = 0; at < vector.length; at++) {
-      pen.fillStyle = colours.diverging[levelOf(vector[at] ?? 0, -reach, reach)] ?? colours.ground;
+      pen.fillStyle =
+        colours.diverging[computeLevel(vector[at] ?? 0, -reach, reach)] ?? colours.ground;
       pen.fillRect(at, 0, 1, 1);
     }
   }, [vector, reach, colours]);
@@ -39,7 +40,7 @@ export function Strip({ vector, reach, name, dimension, onPick }: StripProps) {
     <span
       class="steps-strip"
       role="img"
-      aria-label={`${name}: ${inWords(vector)}`}
+      aria-label={`${name}: ${describeVector(vector)}`}
       onPointerMove={(event) => {
         const at = under(event);
         event.currentTarget.title = `${name}, dimension ${at}: ${printed(vector[at] ?? 0, 4)}`;
@@ -57,7 +58,7 @@ export function Strip({ vector, reach, name, dimension, onPick }: StripProps) {
   );
 }
 
-function inWords(vector: ArrayLike<number>): string {
+function describeVector(vector: ArrayLike<number>): string {
   const all = Array.from(vector);
   return `${all.length} numbers from ${printed(Math.min(...all))} to ${printed(Math.max(...all))}`;
 }

@@ -1,23 +1,24 @@
 /** One head, six steps: equation 1 with the real numbers of one query (section 3.2.1). */
+
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { attentionName, part } from "../../api/tensors.ts";
 import type { HeadId, Side, Trace } from "../../api/types.ts";
 import { Segmented } from "../../drawing/Segmented.tsx";
 import { TokenRow } from "../../drawing/Tokens.tsx";
 import { Needs, PanelFrame } from "../../frame/PanelFrame.tsx";
+import { clampIndex } from "../../state/address.ts";
 import { step } from "../../state/player.ts";
-import { address, go, highlight, link } from "../../state/store.ts";
+import { address, go, highlight, link, setExtra } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import { head, layer, query, setExtra, side } from "../attention/inView.ts";
-import { ATTENTIONS, labels, layersOf, sentencesOf } from "../attention/tokens.ts";
-import { alignsWords, headInView, rowInView, within } from "../attention/view.ts";
+import { alignsWords, head, layer, query, rowInView, side } from "../attention/inView.ts";
+import { ATTENTIONS, getSentences, labels } from "../attention/tokens.ts";
 import { headName, WHY_HIDDEN } from "../attention/words.ts";
-import { sameHead } from "../lens/headList.ts";
+import { clampHead, countLayers, sameHead } from "../lens/headList.ts";
 import { Cards } from "./Cards.tsx";
-import { type HeadTensors, type Numbers, numbersOf, reach, strongest } from "./numbers.ts";
-import { SheetFigure } from "./SheetFigure.tsx";
+import { computeNumbers, type HeadTensors, type Numbers, reach, strongest } from "./numbers.ts";
+import { SheetFigure } from "./Sheet.tsx";
 import { Strip } from "./Strip.tsx";
-import { nextStage, STAGES, type Stage, stageOf } from "./stages.ts";
+import { nextStage, parseStage, STAGES, type Stage } from "./stages.ts";
 import "./steps.css";
 
 /** The panel. */
@@ -38,8 +39,8 @@ export default function StepsPanel() {
 }
 
 function Steps({ trace }: { trace: Trace }) {
-  const id = headInView({ side: side.value, layer: layer.value, head: head.value }, trace);
-  const sentences = useMemo(() => sentencesOf(trace, id.side), [trace, id.side]);
+  const id = clampHead({ side: side.value, layer: layer.value, head: head.value }, trace.model);
+  const sentences = useMemo(() => getSentences(trace, id.side), [trace, id.side]);
   const row = rowInView(query.value, step.value, sentences);
   const waiting = id.side === "encoder" ? undefined : step.value + 1;
   return (
@@ -67,7 +68,7 @@ interface WorkedProps {
   trace: Trace;
   id: HeadId;
   row: number;
-  sentences: ReturnType<typeof sentencesOf>;
+  sentences: ReturnType<typeof getSentences>;
 }
 
 /** The sheet and the cards for the word in view, once the numbers are here. */
@@ -77,7 +78,7 @@ function Worked({ trace, id, row, sentences }: WorkedProps) {
   if (!tensors || tensors.raw.shape[1] !== keys.length) {
     return <p class="muted">Fetching the numbers …</p>;
   }
-  const numbers = numbersOf(tensors, row);
+  const numbers = computeNumbers(tensors, row);
   const { extra } = address.value;
   const chosen = numberOr(extra.key, strongest(numbers), keys.length);
   const dimension = numberOr(extra.dim, largestPlace(numbers), numbers.output.length);
@@ -88,12 +89,12 @@ function Worked({ trace, id, row, sentences }: WorkedProps) {
     chosen,
     dimension,
     query: asking,
-    stage: stageOf(extra.stage),
-    onKey: (key: number) => setExtra({ key: String(key) }, true),
+    stage: parseStage(extra.stage),
+    onKey: (key: number) => setExtra({ key: String(key) }, { replace: true }),
     onPoint: (key: number | null) => {
       highlight.value = key === null ? null : { stream: sentences.keyStream, index: key };
     },
-    onDimension: (at: number) => setExtra({ dim: String(at) }, true),
+    onDimension: (at: number) => setExtra({ dim: String(at) }, { replace: true }),
   };
   const alone = shared.stage !== null;
   return (
@@ -103,7 +104,7 @@ function Worked({ trace, id, row, sentences }: WorkedProps) {
       <SheetFigure {...shared} title={`${headName(id)}: what “${asking}” looks at`} />
       {trace.without.some((off) => sameHead(off, id)) && (
         <p class="steps-note">
-          This head is switched off: its weights are computed all the same, but zeros go on.
+          This head is switched off: its weights are computed all the same, but zeros are passed on.
         </p>
       )}
       {!alone && (
@@ -116,7 +117,7 @@ function Worked({ trace, id, row, sentences }: WorkedProps) {
       )}
       <p class="steps-note">
         Vectors and scores are printed with three decimals, weights with four, exponentials with
-        four digits that count. The network computes with about seven digits (float32), so sums of
+        four significant digits. The network computes with about seven digits (float32), so sums of
         printed numbers may differ in the last one. Point at a number's strip, or save the table as
         CSV, for all digits.
       </p>
@@ -129,7 +130,7 @@ function Worked({ trace, id, row, sentences }: WorkedProps) {
 }
 
 function numberOr(word: string | undefined, otherwise: number, count: number): number {
-  return word !== undefined && /^\d+$/.test(word) ? within(Number(word), count) : otherwise;
+  return word !== undefined && /^\d+$/.test(word) ? clampIndex(Number(word), count) : otherwise;
 }
 
 function largestPlace({ output }: Numbers): number {
@@ -195,7 +196,7 @@ function HeadPicker({ trace, id }: { trace: Trace; id: HeadId }) {
     value: head,
     name: alignsWords(trace, { ...id, head }) ? `${head} ★` : String(head),
   }));
-  const layers = Array.from({ length: layersOf(trace, id.side) }, (_, value) => ({
+  const layers = Array.from({ length: countLayers(trace.model, id.side) }, (_, value) => ({
     value,
     name: String(value),
   }));
@@ -245,7 +246,7 @@ function Choice({ name, choices, value, onChoose }: ChoiceProps) {
 const PACE = 3000;
 
 function show(stage: Stage | null): void {
-  setExtra({ stage: stage === null ? null : String(stage) }, true);
+  setExtra({ stage: stage === null ? null : String(stage) }, { replace: true });
 }
 
 /** Six buttons, one for all, and Play. */
@@ -278,7 +279,7 @@ function Player({ stage }: { stage: Stage | null }) {
         value={stage === null ? "all" : String(stage)}
         onChoose={(word) => {
           setPlaying(false);
-          setExtra({ stage: word === "all" ? null : word }, true);
+          setExtra({ stage: word === "all" ? null : word }, { replace: true });
         }}
       />
     </div>

@@ -30,7 +30,7 @@ export interface Numbers {
 }
 
 /** Return the numbers of one query. */
-export function numbersOf(tensors: HeadTensors, query: number): Numbers {
+export function computeNumbers(tensors: HeadTensors, query: number): Numbers {
   const row = (tensor: Tensor) => part(tensor, query).data;
   return {
     q: row(tensors.q),
@@ -62,7 +62,7 @@ export function isBiased(numbers: Numbers): boolean {
 }
 
 /** Return what goes into the softmax: scaled scores and mask together. */
-export function scoresOf(numbers: Numbers): number[] {
+export function computeScores(numbers: Numbers): number[] {
   return Array.from(numbers.scaled, (score, key) => score + (numbers.mask[key] ?? 0));
 }
 
@@ -90,12 +90,12 @@ export function exponentials(scores: readonly number[]): Exponentials {
 }
 
 /** Return weight × value of each key in one dimension: the terms of the head's output there. */
-export function termsOf(numbers: Numbers, dimension: number): number[] {
+export function computeTerms(numbers: Numbers, dimension: number): number[] {
   return Array.from(numbers.weights, (weight, key) => weight * (numbers.v[key]?.[dimension] ?? 0));
 }
 
 /** Return the products q_i k_i of one key, whose sum is the raw score. */
-export function productsOf(numbers: Numbers, key: number): number[] {
+export function computeProducts(numbers: Numbers, key: number): number[] {
   return Array.from(numbers.q, (value, at) => value * (numbers.k[key]?.[at] ?? 0));
 }
 
@@ -165,7 +165,7 @@ export interface Check {
 }
 
 /** The steps for one key, and for one dimension of the output, from printed digits. */
-export interface Checks {
+interface Checks {
   product: Check;
   scaled: Check;
   score: Check;
@@ -179,7 +179,7 @@ export function checks(numbers: Numbers, key: number, dimension: number): Checks
   const raw = numbers.raw[key] ?? 0;
   const scaled = numbers.scaled[key] ?? 0;
   const mask = numbers.mask[key] ?? 0;
-  const scores = scoresOf(numbers);
+  const scores = computeScores(numbers);
   const { each, sum } = exponentials(scores);
   const share = roundedExponential(each[key] ?? 0);
   return {
@@ -206,7 +206,7 @@ function outputByHand(numbers: Numbers, dimension: number): number {
 }
 
 /** A few terms of a long sum, the largest, in their order; the rest added up. */
-export interface ShortSum {
+interface ShortSum {
   terms: { at: number; value: number }[];
   rest: { count: number; value: number };
 }

@@ -1,30 +1,31 @@
 /** The sheet of the six steps as a saved picture and as a table of all its numbers. */
-import { levelOf, type Palette } from "../../drawing/colours.ts";
+import { computeLevel, type Palette } from "../../drawing/colours.ts";
 import type { Table } from "../../drawing/files.ts";
-import { printed } from "../../drawing/numbers.ts";
+import { printed } from "../../drawing/Number.tsx";
 import {
   el,
+  estimateWidth,
   hatchPattern,
+  heading,
   line,
   type Picture,
   picture,
   rect,
   text,
-  widthOf,
 } from "../../drawing/svg.ts";
 import {
+  computeScores,
   DECIMALS,
   exponentialInDigits,
   exponentials,
   type Numbers,
   reach,
-  scoresOf,
   sumReach,
   WEIGHT_DECIMALS,
 } from "./numbers.ts";
 
 /** What a saved sheet shows. */
-export interface SavedSheet {
+interface SavedSheet {
   title: string;
   numbers: Numbers;
   query: string;
@@ -42,7 +43,7 @@ const BAR = 70;
 export function sheetPicture(sheet: SavedSheet, colours: Palette): Picture {
   const { numbers, keys } = sheet;
   const left =
-    EDGE + Math.max(...[...keys, `q of ${sheet.query}`].map((name) => widthOf(name))) + 10;
+    EDGE + Math.max(...[...keys, `q of ${sheet.query}`].map((name) => estimateWidth(name))) + 10;
   const at = columnsFrom(left);
   const top = 96;
   const rows = keys.map((_, key) => keyRow(sheet, key, at, top + (key + 1) * ROW + 8, colours));
@@ -53,14 +54,14 @@ export function sheetPicture(sheet: SavedSheet, colours: Palette): Picture {
     bottom + ROW + EDGE,
     colours,
     el("defs", {}, hatchPattern(colours)),
-    text(EDGE, 26, sheet.title, { "font-size": 15, "font-weight": 600 }),
+    heading(EDGE, 26, sheet.title),
     ...heads(numbers, at, colours),
     line(EDGE, 84, at.end, 84, { stroke: colours.line }),
     text(left - 10, top + 14, `q of ${sheet.query}`, { ...right, fill: colours.accent }),
     strip(numbers.q, keyReach(numbers), at.key, top, colours),
     ...rows,
     line(EDGE, bottom - 4, at.end, bottom - 4, { stroke: colours.line }),
-    text(at.exponential, bottom + 14, exponentialInDigits(expsOf(numbers).sum), right),
+    text(at.exponential, bottom + 14, exponentialInDigits(computeExponentials(numbers).sum), right),
     text(at.weighted - 10, bottom + 14, "sum: the head's output", {
       ...right,
       fill: colours.accent,
@@ -121,7 +122,7 @@ function keyRow(sheet: SavedSheet, key: number, at: Columns, y: number, colours:
     write(at.scaled, printed(numbers.scaled[key] ?? 0, DECIMALS)),
     mask === -Infinity ? rect(at.mask - 56, y, 60, ROW - 4, { fill: "url(#hatch)" }) : "",
     write(at.mask, printed(mask, mask === 0 ? 0 : DECIMALS)),
-    write(at.exponential, exponentialInDigits(expsOf(numbers).each[key] ?? 0)),
+    write(at.exponential, exponentialInDigits(computeExponentials(numbers).each[key] ?? 0)),
     rect(at.bar, y + 3, BAR, ROW - 10, { fill: colours.masked }),
     rect(at.bar, y + 3, BAR * weight, ROW - 10, { fill: colours.accent }),
     write(at.weight, printed(weight, WEIGHT_DECIMALS)),
@@ -136,8 +137,8 @@ function keyRow(sheet: SavedSheet, key: number, at: Columns, y: number, colours:
   ].join("");
 }
 
-function expsOf(numbers: Numbers) {
-  return exponentials(scoresOf(numbers));
+function computeExponentials(numbers: Numbers) {
+  return exponentials(computeScores(numbers));
 }
 
 function keyReach(numbers: Numbers): number {
@@ -154,14 +155,14 @@ function strip(
   const wide = STRIP / vector.length;
   return Array.from(vector, (value, at) =>
     rect(x + at * wide, y, wide + 0.05, ROW - 5, {
-      fill: colours.diverging[levelOf(value, -most, most)] ?? colours.ground,
+      fill: colours.diverging[computeLevel(value, -most, most)] ?? colours.ground,
     }),
   ).join("");
 }
 
-/** Return every number of the sheet at full precision, a row a key. */
+/** Return every number of the sheet at full precision, one row per key. */
 export function sheetTable({ numbers, keys }: Pick<SavedSheet, "numbers" | "keys">): Table {
-  const { each } = expsOf(numbers);
+  const { each } = computeExponentials(numbers);
   const named = (letter: string, vector: ArrayLike<number>) =>
     Array.from(vector, (_, at) => `${letter}${at}`);
   const empty = (vector: ArrayLike<number>) => Array.from(vector, () => "");

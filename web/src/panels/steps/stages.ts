@@ -4,7 +4,7 @@
 export type Stage = 1 | 2 | 3 | 4 | 5 | 6;
 
 /** What is said of a step. */
-export interface StageWords {
+interface StageWords {
   stage: Stage;
   /** For the button. */
   short: string;
@@ -64,7 +64,7 @@ export const STAGES: readonly StageWords[] = [
 ];
 
 /** Return the step that an address names; null: all six at once. */
-export function stageOf(word: string | undefined): Stage | null {
+export function parseStage(word: string | undefined): Stage | null {
   const found = STAGES.find(({ stage }) => String(stage) === word);
   return found?.stage ?? null;
 }

@@ -1,7 +1,6 @@
 /** Relative positions: the trained bias that each head adds to a score, by distance. */
 
-import type { Tensor } from "../../api/tensors.ts";
-import { value } from "../../api/tensors.ts";
+import { type Tensor, value } from "../../api/tensors.ts";
 import type { Trace } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";

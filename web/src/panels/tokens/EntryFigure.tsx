@@ -3,26 +3,27 @@
 import { useId, useRef, useState } from "preact/hooks";
 import type { Tensor } from "../../api/tensors.ts";
 import type { Trace } from "../../api/types.ts";
-import { useWidth } from "../../drawing/Canvas.tsx";
-import { palette } from "../../drawing/colours.ts";
+import { Canvas, useWidth } from "../../drawing/Canvas.tsx";
+import { type Palette, palette } from "../../drawing/colours.ts";
+import { type Cell, moveCell } from "../../drawing/cursor.ts";
 import { Figure } from "../../drawing/Figure.tsx";
+import { paintTable } from "../../drawing/heatTable.ts";
 import { Num } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
-import { address, go, highlight } from "../../state/store.ts";
+import { address, highlight, setExtra } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import { HeatMap, type HeatMapProps } from "./HeatMap.tsx";
 import { entryPicture } from "./picture.ts";
 import {
+  describeMethod,
+  describeWave,
   type Entry,
   entryTable,
+  getTokens,
   magnitude,
-  methodOf,
   numbersAt,
-  type Place,
+  PAGES,
   type Stream,
-  tokensOf,
   WHOLE_ROW,
-  waveOf,
 } from "./positions.ts";
 
 interface Props {
@@ -31,7 +32,7 @@ interface Props {
 }
 
 /** The three tables of a stream; undefined until all are here. */
-export function useEntry(trace: Trace, stream: Stream): Entry | undefined {
+function useEntry(trace: Trace, stream: Stream): Entry | undefined {
   const embedding = useTensor(trace, `${stream}.embedding`);
   const positions = useTensor(trace, `${stream}.positions`);
   const sum = useTensor(trace, `${stream}.sum`);
@@ -42,8 +43,8 @@ export function useEntry(trace: Trace, stream: Stream): Entry | undefined {
 export function EntryFigure({ trace, stream }: Props) {
   const entry = useEntry(trace, stream);
   const without = address.value.extra.positions === "off";
-  const method = methodOf(trace.model.positions);
-  const names = tokensOf(trace, stream).map((token) => token.piece);
+  const method = describeMethod(trace.model.positions);
+  const names = getTokens(trace, stream).map((token) => token.piece);
   return (
     <Figure
       name={`embedding-${stream}`}
@@ -115,9 +116,7 @@ function Choice({ name, label, chosen, choices }: ChoiceProps) {
           key={value}
           type="button"
           aria-pressed={value === chosen}
-          onClick={() =>
-            go({ extra: { ...address.peek().extra, [name]: value } }, { replace: true })
-          }
+          onClick={() => setExtra({ [name]: value }, { replace: true })}
         >
           {words}
         </button>
@@ -135,14 +134,14 @@ function Maps({ trace, stream, entry, without }: MapsProps) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const id = useId();
-  const [place, setPlace] = useState<Place | null>(null);
-  const put = (next: Place | null): void => {
+  const [place, setPlace] = useState<Cell | null>(null);
+  const put = (next: Cell | null): void => {
     setPlace(next);
     highlight.value = next && { stream, index: next.row };
   };
   const lit = highlight.value?.stream === stream ? highlight.value.index : null;
   const common = {
-    names: tokensOf(trace, stream).map((token) => plain(token.piece)),
+    names: getTokens(trace, stream).map((token) => plain(token.piece)),
     width,
     cursor: place ?? (lit === null ? null : { row: lit, column: WHOLE_ROW }),
     onPlace: put,
@@ -153,7 +152,7 @@ function Maps({ trace, stream, entry, without }: MapsProps) {
   return (
     <div ref={box} class="tokens-maps">
       {width > 0 && <ThreeMaps {...all} common={common} own={own} />}
-      <Scale most={own ? null : magnitudeOf(entry)} />
+      <Scale most={own ? null : computeMagnitude(entry)} />
       <p id={id} class="tokens-read" aria-live="polite">
         {place && place.column !== WHOLE_ROW ? (
           <Read {...all} place={place} />
@@ -173,7 +172,7 @@ interface ThreeProps extends MapsProps {
 /** E · √d_model, + PE, = x. */
 function ThreeMaps({ trace, stream, entry, without, common, own }: ThreeProps) {
   const { d_model, positions } = trace.model;
-  const { added } = methodOf(positions);
+  const { added } = describeMethod(positions);
   const sum = without ? entry.embedding : entry.sum;
   return (
     <>
@@ -203,10 +202,10 @@ function ThreeMaps({ trace, stream, entry, without, common, own }: ThreeProps) {
 
 /** A map and the value at the ends of its ramp: that of all three, or its own. */
 function scaled(entry: Entry, tensor: Tensor, own: boolean): { tensor: Tensor; most: number } {
-  return { tensor, most: own ? magnitude(tensor) : magnitudeOf(entry) };
+  return { tensor, most: own ? magnitude(tensor) : computeMagnitude(entry) };
 }
 
-function magnitudeOf(entry: Entry): number {
+function computeMagnitude(entry: Entry): number {
   return Math.max(...Object.values(entry).map(magnitude));
 }
 
@@ -229,10 +228,10 @@ function Scale({ most }: { most: number | null }) {
 }
 
 /** The numbers under the cursor. */
-function Read({ trace, stream, entry, without, place }: MapsProps & { place: Place }) {
-  const token = tokensOf(trace, stream)[place.row];
+function Read({ trace, stream, entry, without, place }: MapsProps & { place: Cell }) {
+  const token = getTokens(trace, stream)[place.row];
   if (!token || place.row >= (entry.sum.shape[0] ?? 0)) return null;
-  const wave = waveOf(trace.model.positions, place.column, trace.model.d_model);
+  const wave = describeWave(trace.model.positions, place.column, trace.model.d_model);
   const { embedding, position, sum } = numbersAt(entry, place);
   return (
     <span data-place={`${place.row},${place.column}`}>
@@ -246,5 +245,156 @@ function Read({ trace, stream, entry, without, place }: MapsProps & { place: Pla
         </>
       )}
     </span>
+  );
+}
+
+/* Tokens × dimensions as shades, with a cursor for pointer and keyboard. */
+
+interface HeatMapProps {
+  label: string;
+  tensor: Tensor;
+  names: readonly string[];
+  /** Value at the ends of the ramp. */
+  most: number;
+  /** Room that there is, in px. */
+  width: number;
+  cursor: Cell | null;
+  onPlace: (place: Cell | null) => void;
+  /** Id of the line that says what is under the cursor. */
+  describedBy: string;
+}
+
+/** px for the names of the tokens. */
+export const NAMES = 86;
+/** px for the numbers of the dimensions. */
+const AXIS = 16;
+
+/** Height of a token's row: less where there are many. */
+function rowHeight(rows: number): number {
+  return Math.max(4, Math.min(15, Math.floor(330 / Math.max(1, rows))));
+}
+
+/** The map; arrow keys move the cursor, PageUp and PageDown by 16 dimensions. */
+function HeatMap(props: HeatMapProps) {
+  const [rows = 0, columns = 0] = props.tensor.shape;
+  const { cursor, onPlace } = props;
+  const wide = Math.max(columns, props.width - NAMES);
+  const keys = (event: KeyboardEvent): void => {
+    const to = moveCell(event.key, cursor ?? { row: 0, column: WHOLE_ROW }, rows, columns, PAGES);
+    if (!to) return;
+    event.preventDefault();
+    onPlace(to);
+  };
+  return (
+    <div
+      class="tokens-heat scroll-x"
+      role="application"
+      aria-roledescription="heat map"
+      aria-label={`${props.label}. ${rows} tokens, ${columns} dimensions`}
+      aria-describedby={props.describedBy}
+      data-own-keys
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a cursor moves in here by the arrow keys
+      tabIndex={0}
+      onKeyDown={keys}
+      onFocus={() => onPlace({ row: cursor?.row ?? 0, column: Math.max(0, cursor?.column ?? 0) })}
+      onBlur={() => onPlace(null)}
+      onPointerMove={(event) => onPlace(placeUnder(event, rows, columns, wide))}
+      onPointerLeave={() => onPlace(null)}
+    >
+      <Canvas
+        width={NAMES + wide}
+        height={rows * rowHeight(rows) + AXIS}
+        draw={(context, colours) => paint(context, colours, props, wide)}
+      />
+    </div>
+  );
+}
+
+/** The number under the pointer; null beside the map. */
+function placeUnder(
+  event: PointerEvent & { currentTarget: Element },
+  rows: number,
+  columns: number,
+  wide: number,
+): Cell | null {
+  const edge = event.currentTarget.querySelector("canvas")?.getBoundingClientRect();
+  if (!edge) return null;
+  const column = Math.floor(((event.clientX - edge.left - NAMES) / wide) * columns);
+  const row = Math.floor((event.clientY - edge.top) / rowHeight(rows));
+  const inside = row >= 0 && row < rows && column >= 0 && column < columns;
+  return inside ? { row, column } : null;
+}
+
+function paint(
+  context: CanvasRenderingContext2D,
+  colours: Palette,
+  props: HeatMapProps,
+  wide: number,
+): void {
+  const [rows = 0, columns = 0] = props.tensor.shape;
+  const tall = rowHeight(rows);
+  const { data } = props.tensor;
+  const table = { rows, columns, data, most: props.most, scale: "diverging" as const };
+  paintTable(context, colours, table, [NAMES, 0, wide, rows * tall]);
+  paintNames(context, props, tall, colours.muted, colours.ink);
+  paintAxis(context, columns, wide, rows * tall, colours.muted);
+  paintCursor(context, props.cursor, [wide / columns, tall, wide], colours.accent);
+}
+
+function paintNames(
+  context: CanvasRenderingContext2D,
+  { names, cursor }: HeatMapProps,
+  tall: number,
+  muted: string,
+  ink: string,
+): void {
+  const seldom = Math.ceil(11 / tall);
+  context.font = `${Math.max(9, Math.min(12, tall))}px system-ui, sans-serif`;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const [at, name] of names.entries()) {
+    const isLit = cursor?.row === at;
+    if (at % seldom !== 0 && !isLit) continue;
+    context.fillStyle = isLit ? ink : muted;
+    context.fillText(name, NAMES - 8, (at + 0.5) * tall, NAMES - 12);
+  }
+}
+
+function paintAxis(
+  context: CanvasRenderingContext2D,
+  columns: number,
+  wide: number,
+  y: number,
+  muted: string,
+): void {
+  const gap = [8, 16, 32, 64, 128, 256].find((one) => (one * wide) / columns >= 40) ?? 512;
+  context.font = "10px system-ui, sans-serif";
+  context.textAlign = "left";
+  context.textBaseline = "top";
+  context.fillStyle = muted;
+  for (let at = 0; at < columns; at += gap) {
+    const x = NAMES + (at * wide) / columns;
+    context.fillRect(x, y, 1, 4);
+    context.fillText(`${at}`, x + 3, y + 4);
+  }
+}
+
+function paintCursor(
+  context: CanvasRenderingContext2D,
+  cursor: Cell | null,
+  [across, tall, wide]: readonly [number, number, number],
+  accent: string,
+): void {
+  if (!cursor) return;
+  context.strokeStyle = accent;
+  context.lineWidth = 1;
+  context.strokeRect(NAMES, cursor.row * tall + 0.5, wide, tall - 1);
+  if (cursor.column === WHOLE_ROW) return;
+  context.lineWidth = 2;
+  context.strokeRect(
+    NAMES + cursor.column * across - 1,
+    cursor.row * tall,
+    Math.max(3, across + 2),
+    tall,
   );
 }

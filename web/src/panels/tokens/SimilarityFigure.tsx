@@ -6,15 +6,14 @@ import type { Trace } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Matrix } from "../../drawing/Matrix.tsx";
-import { printed } from "../../drawing/numbers.ts";
+import { printed } from "../../drawing/Number.tsx";
 import { matrixPicture } from "../../drawing/svg.ts";
 import { useTensor } from "../../state/useTensor.ts";
-import type { Stream } from "./positions.ts";
-import { dotProducts } from "./positions.ts";
+import { dotProducts, type Stream } from "./positions.ts";
 
 const MANY = 24; // positions that are too many to point at each pair
 
-/** Dot products of the position vectors, a row and a column a position. */
+/** Dot products of the position vectors, a row and one column per position. */
 export function SimilarityFigure({ trace, stream }: { trace: Trace; stream: Stream }) {
   const positions = useTensor(trace, `${stream}.positions`);
   const table = useMemo(() => (positions ? dotProducts(positions) : undefined), [positions]);

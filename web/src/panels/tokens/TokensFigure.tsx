@@ -4,19 +4,19 @@ import type { Trace, TraceToken } from "../../api/types.ts";
 import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import type { Table } from "../../drawing/files.ts";
-import { counted } from "../../drawing/numbers.ts";
+import { counted } from "../../drawing/Number.tsx";
 import { TokenRow } from "../../drawing/Tokens.tsx";
 import { step } from "../../state/player.ts";
 import { highlight } from "../../state/store.ts";
 import { tokensPicture } from "./picture.ts";
 import {
-  charactersOf,
   describe,
+  findWord,
+  getCharacters,
+  getText,
+  getTokens,
+  getWords,
   type Stream,
-  textOf,
-  tokensOf,
-  wordOf,
-  wordsOf,
 } from "./positions.ts";
 
 interface Props {
@@ -31,7 +31,7 @@ const TITLES = {
 
 /** Chips, the text below them with the span of the chosen token, and what that token is. */
 export function TokensFigure({ trace, stream }: Props) {
-  const tokens = tokensOf(trace, stream);
+  const tokens = getTokens(trace, stream);
   const current = stream === "target" ? step.value : null;
   return (
     <Figure
@@ -57,9 +57,9 @@ export function TokensFigure({ trace, stream }: Props) {
 }
 
 function Caption({ trace, stream }: Props) {
-  const tokens = tokensOf(trace, stream);
+  const tokens = getTokens(trace, stream);
   const size = stream === "source" ? trace.model.source_vocab_size : trace.model.target_vocab_size;
-  const words = wordsOf(trace, stream).length;
+  const words = getWords(trace, stream).length;
   return (
     <>
       {tokens.length} tokens in {words} groups, out of a vocabulary of {counted(size)}. Pieces of
@@ -71,12 +71,12 @@ function Caption({ trace, stream }: Props) {
 
 /** The text, cut where the tokens meet. */
 function Text({ trace, stream }: Props) {
-  const text = textOf(trace, stream);
+  const text = getText(trace, stream);
   const lit = highlight.value?.stream === stream ? highlight.value.index : -1;
   return (
     <p class="tokens-text" lang={stream === "target" ? trace.target : undefined}>
-      {tokensOf(trace, stream).map((token, at) => {
-        const characters = charactersOf(token, text);
+      {getTokens(trace, stream).map((token, at) => {
+        const characters = getCharacters(token, text);
         return characters === "" ? null : (
           <span key={at} data-lit={at === lit}>
             {characters}
@@ -89,12 +89,12 @@ function Text({ trace, stream }: Props) {
 
 /** The token under the pointer or the keyboard's cursor; the first one while there is none. */
 function Chosen({ trace, stream }: Props) {
-  const tokens = tokensOf(trace, stream);
+  const tokens = getTokens(trace, stream);
   const index = highlight.value?.stream === stream ? highlight.value.index : 0;
   const token = tokens[index];
   if (!token) return null;
-  const { word, size } = wordOf(wordsOf(trace, stream), index);
-  const { kind, says } = describe(token, textOf(trace, stream), trace.target);
+  const { word, size } = findWord(getWords(trace, stream), index);
+  const { kind, says } = describe(token, getText(trace, stream), trace.target);
   return (
     <p class="tokens-chosen" data-token={index} data-kind={kind}>
       <b>{token.piece}</b> <span class="num">id {token.id}</span>{" "}
@@ -148,18 +148,18 @@ function AllTokens({ trace, stream }: Props) {
 }
 
 /** The tokens as a table to save. */
-export function tokenTable(trace: Trace, stream: Stream): Table {
-  const text = textOf(trace, stream);
+function tokenTable(trace: Trace, stream: Stream): Table {
+  const text = getText(trace, stream);
   return {
     columns: ["position", "piece", "id", "start", "end", "characters", "word", "what it is"],
-    rows: tokensOf(trace, stream).map((token, at) => [
+    rows: getTokens(trace, stream).map((token, at) => [
       at,
       token.piece,
       token.id,
       token.start,
       token.end,
-      charactersOf(token, text),
-      wordOf(wordsOf(trace, stream), at).word + 1,
+      getCharacters(token, text),
+      findWord(getWords(trace, stream), at).word + 1,
       describe(token, text, trace.target).says,
     ]),
   };

@@ -6,8 +6,7 @@ import { Needs, PanelFrame } from "../../frame/PanelFrame.tsx";
 import { address } from "../../state/store.ts";
 import { BiasFigure } from "./BiasFigure.tsx";
 import { EntryFigure } from "./EntryFigure.tsx";
-import type { Stream } from "./positions.ts";
-import { methodOf } from "./positions.ts";
+import { describeMethod, type Stream } from "./positions.ts";
 import { SimilarityFigure } from "./SimilarityFigure.tsx";
 import { TokensFigure } from "./TokensFigure.tsx";
 
@@ -18,14 +17,14 @@ export default function TokensPanel() {
       title="Tokens and positions"
       lead="The sentence is cut into pieces of the vocabulary; each piece becomes a vector of d_model numbers, to which its position is added (sections 3.4 and 3.5)."
     >
-      {(trace) => <TokensOf trace={trace} />}
+      {(trace) => <TokensBody trace={trace} />}
     </PanelFrame>
   );
 }
 
-function TokensOf({ trace }: { trace: Trace }) {
+function TokensBody({ trace }: { trace: Trace }) {
   const stream: Stream = address.value.extra.stream === "target" ? "target" : "source";
-  const method = methodOf(trace.model.positions);
+  const method = describeMethod(trace.model.positions);
   return (
     <>
       <TokensFigure trace={trace} stream="source" />

@@ -5,21 +5,20 @@ import type { Trace } from "../../api/types.ts";
 import type { Palette } from "../../drawing/colours.ts";
 import { paintTable } from "../../drawing/heatTable.ts";
 import { isSymbol, joins, plain } from "../../drawing/pieces.ts";
-import { el, type Picture, path, picture, rect, text, widthOf } from "../../drawing/svg.ts";
-import type { Entry } from "./positions.ts";
-import { magnitude, type Stream, tokensOf } from "./positions.ts";
+import { el, estimateWidth, type Picture, path, picture, rect, text } from "../../drawing/svg.ts";
+import { type Entry, getTokens, magnitude, type Stream } from "./positions.ts";
 
 const EDGE = 16;
 const ACROSS = 860;
 
 /** Tokens as chips with their ids, in lines. */
 export function tokensPicture(trace: Trace, stream: Stream, colours: Palette): Picture {
-  const tokens = tokensOf(trace, stream);
+  const tokens = getTokens(trace, stream);
   const joined = joins(tokens.map((token) => token.piece));
   let [x, y] = [EDGE, EDGE];
   const chips = tokens.map((token, at) => {
     const name = plain(token.piece);
-    const width = Math.max(widthOf(name, 13), widthOf(`${token.id}`, 10)) + 14;
+    const width = Math.max(estimateWidth(name, 13), estimateWidth(`${token.id}`, 10)) + 14;
     if (x + width > ACROSS) [x, y] = [EDGE, y + 48];
     const tie =
       joined[at] && x > EDGE ? path(`M${x - 6} ${y + 18}h6`, { stroke: colours.ink }) : "";
@@ -52,7 +51,7 @@ export function entryPicture(
   const maps: [string, Tensor][] = [["Embedding · √d_model", entry.embedding]];
   if (!without) maps.push(["+ Position", entry.positions]);
   maps.push(["= What enters the stack", without ? entry.embedding : entry.sum]);
-  const left = EDGE + 8 + Math.max(...names.map((name) => widthOf(name)));
+  const left = EDGE + 8 + Math.max(...names.map((name) => estimateWidth(name)));
   const tall = 14;
   const height = names.length * tall + 40;
   const parts = maps.flatMap(([title, tensor], order) => {
@@ -71,7 +70,7 @@ export function entryPicture(
         width: ACROSS - left,
         height: names.length * tall,
         preserveAspectRatio: "none",
-        href: imageOf(tensor, most, colours),
+        href: drawImage(tensor, most, colours),
         "image-rendering": "pixelated",
       }),
     ];
@@ -80,7 +79,7 @@ export function entryPicture(
 }
 
 /** A table as an image, a dot a number. */
-function imageOf(tensor: Tensor, most: number, colours: Palette): string {
+function drawImage(tensor: Tensor, most: number, colours: Palette): string {
   const [rows = 1, columns = 1] = tensor.shape;
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [columns, rows];

@@ -1,11 +1,13 @@
 /** Positional encodings (section 3.5): wavelengths, similarity, and what other kinds do instead. */
+
 import { type Tensor, value } from "../../api/tensors.ts";
 import type { Trace, TraceToken, WordSpan } from "../../api/types.ts";
+import type { Cell } from "../../drawing/cursor.ts";
 import type { Table } from "../../drawing/files.ts";
-import { counted } from "../../drawing/numbers.ts";
+import { counted } from "../../drawing/Number.tsx";
 
 /** Which sinusoid a dimension holds. */
-export interface Sinusoid {
+interface Sinusoid {
   form: "sine" | "cosine";
   /** Positions from crest to crest: 2π at the first pair, up to 2π · 10000 at the last. */
   wavelength: number;
@@ -96,7 +98,7 @@ const METHODS: Record<string, Method> = {
   },
   relative: {
     title: "Relative: nothing is added",
-    says: "Every attention score gets a trained bias for the distance of the two tokens, one a head. What enters the stack is the embedding alone; the bias is in the mask of the six steps.",
+    says: "Every attention score gets a trained bias for the distance between the two tokens, one per head. What enters the stack is the embedding alone; the bias is in the mask of the six steps.",
     added: false,
   },
   none: {
@@ -107,7 +109,7 @@ const METHODS: Record<string, Method> = {
 };
 
 /** Returns what this kind of positions does. */
-export function methodOf(kind: string): Method {
+export function describeMethod(kind: string): Method {
   return (
     METHODS[kind] ?? {
       title: `Positions: ${kind}`,
@@ -121,7 +123,7 @@ export function methodOf(kind: string): Method {
 
 export type TokenKind = "begins" | "continues" | "byte" | "symbol";
 
-export interface Described {
+interface Described {
   kind: TokenKind;
   /** One sentence on what it is. */
   says: string;
@@ -162,12 +164,12 @@ function followsSpace(token: TraceToken, text: string): boolean {
 }
 
 /** Returns the characters of the text that a token stands for; none for symbols. */
-export function charactersOf(token: TraceToken, text: string): string {
+export function getCharacters(token: TraceToken, text: string): string {
   return [...text].slice(token.start, token.end).join("");
 }
 
 /** Returns which word a token belongs to and how many tokens that word has. */
-export function wordOf(words: [number, number][], index: number): { word: number; size: number } {
+export function findWord(words: [number, number][], index: number): { word: number; size: number } {
   const word = words.findIndex(([from, to]) => from <= index && index < to);
   const [from, to] = words[word] ?? [index, index + 1];
   return { word, size: to - from };
@@ -178,17 +180,17 @@ export function wordOf(words: [number, number][], index: number): { word: number
 export type Stream = "source" | "target";
 
 /** The tokens of a stream, in the order of their positions. */
-export function tokensOf(trace: Trace, stream: Stream): TraceToken[] {
+export function getTokens(trace: Trace, stream: Stream): TraceToken[] {
   return stream === "source" ? trace.source_tokens : trace.target_tokens;
 }
 
 /** The text that the tokens of a stream stand for. */
-export function textOf(trace: Trace, stream: Stream): string {
+export function getText(trace: Trace, stream: Stream): string {
   return stream === "source" ? trace.source : trace.translation;
 }
 
 /** The words of a stream, each as its first token and the one after its last. */
-export function wordsOf(trace: Trace, stream: Stream): WordSpan[] {
+export function getWords(trace: Trace, stream: Stream): WordSpan[] {
   return trace.words[stream];
 }
 
@@ -204,34 +206,11 @@ export interface Entry {
 /** The column of a cursor that marks a token without a dimension. */
 export const WHOLE_ROW = -1;
 
-/** One number: a token and a dimension. */
-export interface Place {
-  row: number;
-  column: number;
-}
-
-/** Where a key takes the cursor; null: it is no key of the cursor. */
-export function moved(key: string, from: Place, rows: number, columns: number): Place | null {
-  const steps: Record<string, [number, number]> = {
-    ArrowUp: [-1, 0],
-    ArrowDown: [1, 0],
-    ArrowLeft: [0, -1],
-    ArrowRight: [0, 1],
-    PageUp: [0, -16],
-    PageDown: [0, 16],
-    Home: [0, -columns],
-    End: [0, columns],
-  };
-  const step = steps[key];
-  if (!step) return null;
-  return {
-    row: Math.max(0, Math.min(rows - 1, from.row + step[0])),
-    column: Math.max(0, Math.min(columns - 1, from.column + step[1])),
-  };
-}
+/** Page keys move by 16 dimensions. */
+export const PAGES = { PageUp: [0, -16], PageDown: [0, 16] } as const;
 
 /** The three numbers at a place. */
-export function numbersAt(entry: Entry, { row, column }: Place) {
+export function numbersAt(entry: Entry, { row, column }: Cell) {
   return {
     embedding: value(entry.embedding, row, column),
     position: value(entry.positions, row, column),
@@ -240,12 +219,12 @@ export function numbersAt(entry: Entry, { row, column }: Place) {
 }
 
 /** The sinusoid of a dimension in words; nothing where the positions are none. */
-export function waveOf(kind: string, dimension: number, dModel: number): string {
+export function describeWave(kind: string, dimension: number, dModel: number): string {
   const wave = sinusoid(kind, dimension, dModel);
   return wave ? `${wave.form}, wavelength ${wavelengthText(wave.wavelength)} positions` : "";
 }
 
-/** All numbers as a table: a row a token and dimension. */
+/** All numbers as a table: one row per token and dimension. */
 export function entryTable(entry: Entry, pieces: readonly string[]): Table {
   const width = entry.embedding.shape[1] ?? 0;
   return {

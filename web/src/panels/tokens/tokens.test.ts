@@ -1,18 +1,19 @@
 import { expect, describe as group, test } from "vitest";
+import { moveCell } from "../../drawing/cursor.ts";
 import { biasByDistance } from "./BiasFigure.tsx";
 import {
-  charactersOf,
   describe,
+  describeMethod,
+  describeWave,
   dotProducts,
   entryTable,
+  findWord,
+  getCharacters,
   magnitude,
-  methodOf,
-  moved,
   numbersAt,
+  PAGES,
   sinusoid,
   wavelengthText,
-  waveOf,
-  wordOf,
 } from "./positions.ts";
 
 const token = (piece: string, start = 0, end = 0) => ({ id: 7, piece, start, end });
@@ -34,8 +35,8 @@ group("tokens in words", () => {
   });
 
   test("spans count characters, not halves of them", () => {
-    expect(charactersOf(token("▁b", 1, 3), "😀 b")).toBe(" b");
-    expect(charactersOf(token("</s>", 3, 3), "😀 b")).toBe("");
+    expect(getCharacters(token("▁b", 1, 3), "😀 b")).toBe(" b");
+    expect(getCharacters(token("</s>", 3, 3), "😀 b")).toBe("");
   });
 
   test("the word of a token and its size", () => {
@@ -43,8 +44,8 @@ group("tokens in words", () => {
       [0, 1],
       [1, 3],
     ];
-    expect(wordOf(words, 2)).toEqual({ word: 1, size: 2 });
-    expect(wordOf(words, 0)).toEqual({ word: 0, size: 1 });
+    expect(findWord(words, 2)).toEqual({ word: 1, size: 2 });
+    expect(findWord(words, 0)).toEqual({ word: 0, size: 1 });
   });
 });
 
@@ -77,12 +78,12 @@ group("positions", () => {
   test("other kinds have no wave, and say what they do instead", () => {
     for (const kind of ["learned", "rotary", "relative", "none"]) {
       expect(sinusoid(kind, 3, 16)).toBe(null);
-      expect(waveOf(kind, 3, 16)).toBe("");
-      expect(methodOf(kind).says.length).toBeGreaterThan(40);
+      expect(describeWave(kind, 3, 16)).toBe("");
+      expect(describeMethod(kind).says.length).toBeGreaterThan(40);
     }
-    expect(methodOf("learned").added).toBe(true);
-    expect(methodOf("rotary").added).toBe(false);
-    expect(methodOf("something-new").says).toContain("does not know");
+    expect(describeMethod("learned").added).toBe(true);
+    expect(describeMethod("rotary").added).toBe(false);
+    expect(describeMethod("something-new").says).toContain("does not know");
   });
 
   test("wavelengths in print", () => {
@@ -143,9 +144,15 @@ group("what enters a stack", () => {
   });
 
   test("the cursor stays inside", () => {
-    expect(moved("ArrowLeft", { row: 0, column: 0 }, 2, 40)).toEqual({ row: 0, column: 0 });
-    expect(moved("PageDown", { row: 0, column: 0 }, 2, 40)).toEqual({ row: 0, column: 16 });
-    expect(moved("End", { row: 1, column: 3 }, 2, 40)).toEqual({ row: 1, column: 39 });
-    expect(moved("x", { row: 1, column: 3 }, 2, 40)).toBe(null);
+    expect(moveCell("ArrowLeft", { row: 0, column: 0 }, 2, 40, PAGES)).toEqual({
+      row: 0,
+      column: 0,
+    });
+    expect(moveCell("PageDown", { row: 0, column: 0 }, 2, 40, PAGES)).toEqual({
+      row: 0,
+      column: 16,
+    });
+    expect(moveCell("End", { row: 1, column: 3 }, 2, 40, PAGES)).toEqual({ row: 1, column: 39 });
+    expect(moveCell("x", { row: 1, column: 3 }, 2, 40, PAGES)).toBe(null);
   });
 });

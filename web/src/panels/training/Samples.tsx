@@ -2,16 +2,14 @@
 
 import { compareTexts } from "../../drawing/differences.ts";
 import { Figure } from "../../drawing/Figure.tsx";
-import { Marked } from "../../drawing/Number.tsx";
-import { counted } from "../../drawing/numbers.ts";
-import { address } from "../../state/store.ts";
-import { wholeOf } from "../output/extra.ts";
+import { counted, Marked } from "../../drawing/Number.tsx";
+import { parseWhole } from "../../state/address.ts";
+import { address, setExtra } from "../../state/store.ts";
 import { type Course, type SampleCourse, samplesOverTime } from "./course.ts";
-import { keep } from "./keep.ts";
 
 export function Samples({ course }: { course: Course }) {
   const samples = samplesOverTime(course);
-  const place = wholeOf(address.value.extra.sample, samples.length - 1, 0);
+  const place = parseWhole(address.value.extra.sample, samples.length - 1, 0);
   const sample = samples[place];
   if (!sample) {
     return <p class="muted">Sample translations come with the first validation.</p>;
@@ -42,7 +40,7 @@ function SampleChoice({ count, place }: { count: number; place: number }) {
           key={number}
           type="button"
           aria-pressed={number === place}
-          onClick={() => keep({ sample: String(number) })}
+          onClick={() => setExtra({ sample: String(number) }, { replace: true })}
         >
           {number + 1}
           <span class="visually-hidden"> of the sample sentences</span>

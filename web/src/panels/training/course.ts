@@ -3,7 +3,7 @@
 import type { RunEvent } from "../../api/types.ts";
 
 /** What one or a few optimiser steps did; see `translucid.events.Trained`. */
-export interface Trained {
+interface Trained {
   event: "trained";
   step: number;
   loss: number;
@@ -23,7 +23,7 @@ export interface Sample {
 }
 
 /** The scores on the dev set after a step; see `translucid.events.Validated`. */
-export interface Validated {
+interface Validated {
   event: "validated";
   step: number;
   loss: number;
@@ -36,7 +36,7 @@ export interface Validated {
 }
 
 /** A step in which the optimiser did nothing, and why. */
-export interface Skipped {
+interface Skipped {
   event: "skipped";
   step: number;
   reason: string;
@@ -49,7 +49,7 @@ export interface Course {
   skipped: Skipped[];
 }
 
-/** A value after so many steps. */
+/** A value after this many steps. */
 export interface Point {
   step: number;
   value: number;
@@ -105,7 +105,7 @@ export function validatedPoints(course: Course, value: (line: Validated) => numb
 }
 
 /**
- * Return at most so many points: neighbours are put together by their mean, which stands at the
+ * Return at most this many points: neighbours are put together by their mean, which stands at the
  * last of their steps. Values that are not finite are left out.
  */
 export function thinned(points: Point[], most: number): Point[] {
@@ -147,7 +147,7 @@ export function secondsPerStep(course: Course): number | null {
   return seconds / (last.step - first.step);
 }
 
-/** Return the seconds until the last step at the speed of late; null where that is not known. */
+/** Return the seconds until the last step at the recent speed; null where that is not known. */
 export function secondsLeft(course: Course, maxSteps: number): number | null {
   const pace = secondsPerStep(course);
   return pace === null ? null : Math.max(0, maxSteps - lastStep(course)) * pace;

@@ -1,7 +1,9 @@
 /** Following a run while it trains: asks for new lines again and again, and rests while nobody looks. */
 
-import { Problem } from "../../api/problem.ts";
+import { useEffect, useState } from "preact/hooks";
+import { asProblem, isAbort, listRuns, Problem, runEvents } from "../../api/client.ts";
 import type { Run, RunEvent } from "../../api/types.ts";
+import { retries } from "../../state/store.ts";
 import { type Course, NOTHING, withEvents } from "./course.ts";
 
 /** An answer of the server: new lines, and where to go on. */
@@ -22,7 +24,7 @@ export interface Followed {
 }
 
 /** The world outside: a server, a clock, and somebody who looks. */
-export interface World {
+interface World {
   ask: (after: number) => Promise<Lines>;
   show: (followed: Followed) => void;
   /** Told when the server did not answer; it is asked again after a rest. */
@@ -98,4 +100,47 @@ async function unlessAborted(
     };
   });
   end();
+}
+
+/* Hooks: the runs of the server, and the course of one of them. */
+
+const PAUSE = 3000; // between two questions to the server, in milliseconds
+
+/** The runs; null until they are known. */
+export function useRuns(): { runs: Run[] | null; problem: Problem | null } {
+  const [runs, setRuns] = useState<Run[] | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  useEffect(() => {
+    const mine = new AbortController();
+    setProblem(null);
+    listRuns(mine.signal).then(setRuns, (error) => isAbort(error) || setProblem(asProblem(error)));
+    return () => mine.abort();
+  }, [retries.value]);
+  return { runs, problem };
+}
+
+/** What is known of a run so far; it grows while the run trains. */
+export function useCourse(name: string | null): {
+  followed: Followed | null;
+  problem: Problem | null;
+} {
+  const [known, setKnown] = useState<{ name: string; followed: Followed } | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  useEffect(() => {
+    if (name === null) return;
+    const mine = new AbortController();
+    setProblem(null);
+    followRun({
+      ask: (after) => runEvents(name, after, mine.signal),
+      show: (followed) => {
+        setProblem(null);
+        setKnown({ name, followed });
+      },
+      missed: setProblem,
+      rest: () => restWhileHidden(PAUSE, mine.signal),
+      stopped: () => mine.signal.aborted,
+    }).catch((error) => isAbort(error) || setProblem(asProblem(error)));
+    return () => mine.abort();
+  }, [name, retries.value]);
+  return { followed: known?.name === name ? known.followed : null, problem };
 }

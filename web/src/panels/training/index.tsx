@@ -4,21 +4,17 @@ import { useEffect, useState } from "preact/hooks";
 import { asProblem, isAbort, film as makeFilm, type Problem } from "../../api/client.ts";
 import { saved } from "../../api/saved.ts";
 import type { Film, FilmRequest, HeadId, Run, Side } from "../../api/types.ts";
-import { Num } from "../../drawing/Number.tsx";
-import { counted } from "../../drawing/numbers.ts";
+import { counted, Num } from "../../drawing/Number.tsx";
 import { PanelProblem } from "../../frame/PanelFrame.tsx";
 import { NeedsServer } from "../../frame/Saved.tsx";
-import { oneSentence, targetOf } from "../../state/requests.ts";
-import { address, go, model, retries } from "../../state/store.ts";
-import { SIDES } from "../lens/headList.ts";
+import { findTarget, oneSentence } from "../../state/requests.ts";
+import { address, go, model, retries, setExtra } from "../../state/store.ts";
+import { clampHead, SIDES } from "../lens/headList.ts";
 import { Charts } from "./Charts.tsx";
 import { duration, lastStep, secondsLeft } from "./course.ts";
-import { FilmPlayer } from "./FilmPlayer.tsx";
-import { filmRequest, headWithin, type Sizes, sameSentence, sizesOf } from "./filmView.ts";
-import type { Followed } from "./follow.ts";
-import { keep } from "./keep.ts";
+import { FilmPlayer, filmRequest, readSizes, type Sizes, sameSentence } from "./FilmPlayer.tsx";
+import { type Followed, useCourse, useRuns } from "./follow.ts";
 import { Samples } from "./Samples.tsx";
-import { useCourse, useRuns } from "./useRun.ts";
 import "./training.css";
 
 export default function TrainingPanel() {
@@ -41,7 +37,8 @@ export default function TrainingPanel() {
 function OneRun({ runs }: { runs: Run[] }) {
   const chosen = runs.find(({ name }) => name === address.value.extra.run) ?? (runs[0] as Run);
   const { followed, problem } = useCourse(chosen.name);
-  const choose = (name: string) => keep({ run: name, at: "", sample: "", frame: "" });
+  const choose = (name: string) =>
+    setExtra({ run: name, at: null, sample: null, frame: null }, { replace: true });
   return (
     <>
       <RunHead runs={runs} run={chosen} followed={followed} onChoose={choose} />
@@ -67,10 +64,10 @@ const REST = 350;
 /** Made when it is asked for: every checkpoint has to be loaded and has to translate. */
 function FilmStrip({ run }: { run: Run }) {
   const text = oneSentence(address.value.text);
-  const sizes = sizesOf(run);
-  const head = headWithin(address.value, sizes);
+  const sizes = readSizes(run);
+  const head = clampHead(address.value, sizes);
   const wanted = (saved !== null || address.value.extra.film === "1") && text !== "";
-  const request = filmRequest(run, text, head, targetOf(model.value, address.value));
+  const request = filmRequest(run, text, head, findTarget(model.value, address.value));
   const { film, problem, waiting } = useFilm(run.name, wanted ? request : null);
   return (
     <div class="training-film">
@@ -85,7 +82,11 @@ function FilmStrip({ run }: { run: Run }) {
         <div class="training-choice">
           <HeadChoice head={head} sizes={sizes} />
           {!wanted && (
-            <button type="button" class="button" onClick={() => keep({ film: "1" })}>
+            <button
+              type="button"
+              class="button"
+              onClick={() => setExtra({ film: "1" }, { replace: true })}
+            >
               Make the film
             </button>
           )}
@@ -111,7 +112,9 @@ function useFilm(run: string, request: FilmRequest | null) {
     const ask = (): Promise<void> =>
       makeFilm(run, request, mine.signal)
         .then(
-          (made) => setFilm({ film: made, request }),
+          (made) => {
+            if (!mine.signal.aborted) setFilm({ film: made, request });
+          },
           (error) => {
             if (isAbort(error)) return;
             setFilm(null);
@@ -215,7 +218,7 @@ function NoRun() {
 const STATES: Record<Run["state"], string> = {
   training: "is training",
   finished: "has finished",
-  stopped: "stands still",
+  stopped: "has stopped",
 };
 
 interface RunHeadProps {
@@ -244,7 +247,7 @@ function RunHead({ runs, run, followed, onChoose }: RunHeadProps) {
         <p>
           It <b>{STATES[state]}</b>: step <span data-value={step}>{counted(step)}</span> of{" "}
           {counted(most)}
-          {left !== null && <>, about {duration(left)} to go at the pace of late</>}.
+          {left !== null && <>, about {duration(left)} to go at the current pace</>}.
         </p>
         <progress value={step} max={Math.max(1, most)} aria-label="Steps done" />
       </div>

@@ -1,16 +1,19 @@
 /** The real numbers at one place of the map, small. */
-
 import type { Tensor } from "../../api/tensors.ts";
-import type { Trace } from "../../api/types.ts";
+import type { Trace, WordSpan } from "../../api/types.ts";
 import { Canvas } from "../../drawing/Canvas.tsx";
 import type { Palette } from "../../drawing/colours.ts";
 import { paintTable } from "../../drawing/heatTable.ts";
 import { Num } from "../../drawing/Number.tsx";
+import { isSymbol, plain } from "../../drawing/pieces.ts";
+import { highlight } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
 import type { Miniature as Wanted } from "./boxes.ts";
 import { pooled } from "./flow.ts";
+import type { Box } from "./layout.ts";
+import { fitting, phasesNow, type Scene, stateNow, useNow } from "./scene.ts";
 
-interface Props {
+interface MiniatureProps {
   trace: Trace;
   wanted: Wanted;
   step: number;
@@ -22,7 +25,7 @@ const ROW = 14; // px of a token, at most
 const NUMBERS = 18; // px below the picture for its least and largest number
 
 /** A table of tokens × dimensions, the matrices of all heads, or one row of the vocabulary. */
-export function Miniature({ trace, wanted, step, width, height }: Props) {
+export function Miniature({ trace, wanted, step, width, height }: MiniatureProps) {
   const known = wanted.tensor in trace.tensors;
   const at = wanted.form === "row" ? [step] : [];
   const tensor = useTensor(trace, known ? wanted.tensor : null, at);
@@ -122,7 +125,7 @@ function paintHeads({ context, colours, width, height, row }: Frame, tensor: Ten
 }
 
 /** How many matrices side by side make them largest; `aspect` is height by width of one. */
-export function bestAcross(
+function bestAcross(
   count: number,
   aspect: number,
   width: number,
@@ -160,4 +163,95 @@ function markRow(
   context.strokeStyle = colours.accent;
   context.lineWidth = 2;
   context.strokeRect(x + 1, y, width - 2, Math.max(2, height));
+}
+
+/* The tokens that enter a stack. */
+
+interface ContentProps {
+  box: Box;
+  scene: Scene;
+  title: string;
+  shape: string;
+}
+
+/** Source: the first tokens that fit. Target: the last ones, up to the one that is read now. */
+export function TokensContent({ box, scene, title, shape }: ContentProps) {
+  const { trace, step } = scene;
+  const encoder = box.stack === "encoder";
+  const arrived = useNow(scene, (now) => encoder || phasesNow(now).feedback >= 1);
+  const all = encoder ? trace.source_tokens : trace.target_tokens.slice(0, step + 1);
+  const tokens = arrived ? all : all.slice(0, -1);
+  const names = tokens.map((token) => plain(token.piece));
+  const { from, to } = fitting(names, box.width - 24, 1, encoder ? "first" : "last");
+  const stream = encoder ? "source" : "target";
+  const lit = highlight.value?.stream === stream ? highlight.value.index : -1;
+  return (
+    <>
+      <span class="map-line">
+        <span class="map-title">{title}</span>
+        <span class="map-shape">{shape}</span>
+      </span>
+      <span class="map-chips" data-cut={from > 0}>
+        {from > 0 && <span class="map-more">… {from}</span>}
+        {tokens.slice(from, to).map((token, order) => (
+          <span
+            key={from + order}
+            class="map-chip"
+            data-symbol={isSymbol(token.piece)}
+            data-new={!encoder && from + order === step}
+            data-lit={from + order === lit}
+            data-joined={order > 0 && goesOn(trace.words[stream], from + order)}
+          >
+            {plain(token.piece)}
+          </span>
+        ))}
+        {to < tokens.length && <span class="map-more">+{tokens.length - to}</span>}
+      </span>
+    </>
+  );
+}
+
+/** Whether a token goes on with the word of the one before it. */
+function goesOn(words: readonly WordSpan[], index: number): boolean {
+  return words.some(([first, end]) => first < index && index < end);
+}
+
+/* What comes out of the softmax at a step: the token that was written, and its rivals. */
+
+const RIVALS = 3;
+
+/** The likeliest tokens as bars; the written one is among them, or comes last. */
+export function OutputContent({ box, scene, title, shape }: ContentProps) {
+  const { trace, step } = scene;
+  const here = trace.steps[step];
+  const isOut = useNow(scene, (now) => stateNow(now, box.stack, box.reached) !== "waiting");
+  if (!here) return null;
+  const { token } = here;
+  const top = here.top.slice(0, RIVALS);
+  const written = { id: token.id, piece: token.piece, log_prob: here.log_prob };
+  const shown = top.some((one) => one.id === token.id)
+    ? top
+    : [...top.slice(0, RIVALS - 1), written];
+  return (
+    <>
+      <span class="map-line">
+        <span class="map-title">{title}</span>
+        <span class="map-shape">{shape}</span>
+      </span>
+      <span class="map-rivals" data-out={isOut}>
+        {shown.map((one) => (
+          <span key={one.id} class="map-rival" data-written={one.id === token.id}>
+            <span class="map-rival-name">{plain(one.piece)}</span>
+            <span class="map-rival-track">
+              <span
+                class="map-rival-bar"
+                style={{ width: `${isOut ? 100 * Math.exp(one.log_prob) : 0}%` }}
+              />
+            </span>
+            <Num value={Math.exp(one.log_prob)} digits={3} />
+          </span>
+        ))}
+      </span>
+    </>
+  );
 }

@@ -1,9 +1,54 @@
-/** How to search: method, width of the beam, length penalty. */
+/** Which model, and into which language. */
+
 import { saved } from "../api/saved.ts";
-import type { Method, Trace } from "../api/types.ts";
-import { hasBeam } from "../state/requests.ts";
+import type { Method, Model, Trace } from "../api/types.ts";
+import { findTarget, hasBeam, listSources } from "../state/requests.ts";
 import { address, go, model, models } from "../state/store.ts";
 import { Menu } from "./Menu.tsx";
+
+/** A choice where there is one, else the direction in words. */
+export function DirectionChoice() {
+  const list = models.value.value?.models ?? [];
+  const chosen = model.value;
+  if (!chosen) return null;
+  const target = findTarget(chosen, address.value) ?? "";
+  const count = list.reduce((sum, one) => sum + one.targets.length, 0);
+  if (count <= 1) return <span class="direction muted">{named(chosen, target)}</span>;
+  return (
+    <label class="direction">
+      <span class="visually-hidden">Direction</span>
+      <select
+        value={key(chosen.name, target)}
+        onChange={(event) => {
+          const [name = "", into = ""] = JSON.parse(event.currentTarget.value);
+          // Token ids and heads mean something else in another model.
+          go({ model: name, target: into, prefix: [], without: [], step: 0, query: null });
+        }}
+      >
+        {list.flatMap((one) => options(one, list.length > 1))}
+      </select>
+    </label>
+  );
+}
+
+function options(one: Model, several: boolean) {
+  return one.targets.map((into) => (
+    <option key={key(one.name, into)} value={key(one.name, into)}>
+      {named(one, into)}
+      {several && ` · ${one.name}`}
+    </option>
+  ));
+}
+
+function key(name: string, target: string): string {
+  return JSON.stringify([name, target]);
+}
+
+function named(one: Model, target: string): string {
+  return directionName(listSources(one, target), target);
+}
+
+/* How to search: method, width of the beam, length penalty. */
 
 /** The methods that can be chosen here; a model's own, or a link's, may be another. */
 const OFFERED: Method[] = ["greedy", "beam"];
@@ -22,8 +67,8 @@ const WORDS: Record<Method, string> = {
   greedy: "At each step the most probable token is taken.",
   beam: BEAM,
   diverse: BEAM,
-  sampling: "Several translations are drawn by lot, token by token; the best one wins.",
-  mbr: "Several translations are drawn by lot; the one that is most like all of them wins.",
+  sampling: "Several translations are sampled, token by token; the best one wins.",
+  mbr: "Several translations are sampled; the one that is most like all the others wins.",
 };
 
 /** A button that says how is searched, and opens the settings. */
@@ -88,7 +133,7 @@ export function SearchChoice() {
             disabled={!changed}
             onClick={() => change({ method: null, beam: null, alpha: null })}
           >
-            As the model’s own
+            Use the model’s own settings
           </button>
         </div>
       )}
@@ -128,4 +173,29 @@ function Slider({ name, value, least, most, step, onChange }: SliderProps) {
       />
     </label>
   );
+}
+
+/* Languages by name. */
+
+const names = new Intl.DisplayNames(["en"], { type: "language", fallback: "code" });
+
+/** The English name of a language code; the code itself where there is none. */
+export function languageName(code: string): string {
+  try {
+    return names.of(code) ?? code;
+  } catch (error) {
+    if (error instanceof RangeError) return code;
+    throw error;
+  }
+}
+
+/** The code for `lang`, where it is that of a known language: models may call theirs anything. */
+export function getLangTag(code: string | undefined): string | undefined {
+  return code && languageName(code) !== code ? code : undefined;
+}
+
+/** A direction in words: "French → English". */
+export function directionName(sources: readonly string[], target: string): string {
+  const from = sources.map(languageName).join(", ");
+  return from ? `${from} → ${languageName(target)}` : `→ ${languageName(target)}`;
 }

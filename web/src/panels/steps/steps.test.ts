@@ -1,22 +1,76 @@
 import { expect, test } from "vitest";
+import { LIGHT } from "../../drawing/colours.ts";
 import { randoms } from "../attention/madeUp.ts";
 import {
   checks,
+  computeNumbers,
+  computeProducts,
+  computeScores,
+  computeTerms,
   exponentialInDigits,
   exponentials,
   type HeadTensors,
   isBiased,
   type Numbers,
-  numbersOf,
-  productsOf,
   reach,
   rounded,
   roundedExponential,
-  scoresOf,
   shortSum,
   strongest,
-  termsOf,
+  sumReach,
 } from "./numbers.ts";
+import { sheetPicture, sheetTable } from "./picture.ts";
+import { nextStage, parseStage, STAGES } from "./stages.ts";
+
+test("the six steps are played in order and end", () => {
+  const played = [];
+  for (let at = nextStage(null); at !== null; at = nextStage(at)) played.push(at);
+  expect(played).toEqual([1, 2, 3, 4, 5, 6]);
+  expect(STAGES.map(({ stage }) => stage)).toEqual(played);
+});
+
+test("an address that names no step shows all", () => {
+  expect(parseStage("3")).toBe(3);
+  for (const word of [undefined, "", "0", "7", "3.0", "x"]) expect(parseStage(word)).toBeNull();
+});
+
+const numbers: Numbers = {
+  q: Float32Array.of(1, 2),
+  k: [Float32Array.of(1, 0), Float32Array.of(0, 1)],
+  v: [Float32Array.of(4, 0), Float32Array.of(0, -8)],
+  raw: Float32Array.of(1, 2),
+  scaled: Float32Array.of(0.5, 1),
+  mask: Float32Array.of(0, Number.NEGATIVE_INFINITY),
+  weights: Float32Array.of(1, 0),
+  output: Float32Array.of(4, 0),
+};
+
+test("the saved table has all numbers, and −∞ as such", () => {
+  const { columns, rows } = sheetTable({ numbers, keys: ["a", "b"] });
+  expect(columns).toEqual([
+    ...["key", "q·k", "scaled", "mask", "exponential", "weight"],
+    ...["k0", "k1", "v0", "v1"],
+  ]);
+  expect(rows[0]).toEqual(["a", 1, 0.5, 0, Math.exp(0.5), 1, 1, 0, 4, 0]);
+  expect(rows[1]).toEqual(["b", 2, 1, "−∞", 0, 0, 0, 1, 0, -8]);
+  expect(rows[2]?.slice(6)).toEqual([1, 2, "", ""]);
+  expect(rows[3]?.slice(6)).toEqual(["", "", 4, 0]);
+});
+
+test("the picture writes the numbers and hatches what is hidden", () => {
+  const sheet = { title: "T", numbers, query: "x", keys: ["a", "b"], chosen: 0 };
+  const { svg } = sheetPicture(sheet, LIGHT);
+  for (const words of ["2.000", "0.500", "−∞", "1.649", "1.0000", "÷ √2"]) {
+    expect(svg).toContain(`>${words}<`);
+  }
+  expect(svg.match(/url\(#hatch\)/g)).toHaveLength(1);
+  // q, two keys, two values, two weighted values and the sum, two cells each.
+  expect(svg.match(/height="17"/g)).toHaveLength(8 * 2);
+});
+
+test("weighted values and their sum share one scale", () => {
+  expect(sumReach(numbers)).toBe(4);
+});
 
 const QUERIES = 3;
 const KEYS = 4;
@@ -62,21 +116,21 @@ const sum = (some: Iterable<number>) => [...some].reduce((total, one) => total +
 
 const each = (mask: (row: number, column: number) => number, look: (of: Numbers) => void) => {
   for (let seed = 1; seed <= 25; seed++) {
-    for (let row = 0; row < QUERIES; row++) look(numbersOf(attention(seed, mask), row));
+    for (let row = 0; row < QUERIES; row++) look(computeNumbers(attention(seed, mask), row));
   }
 };
 
 test("products of a key add up to its raw score", () => {
   each(plain, (of) => {
     for (let key = 0; key < KEYS; key++) {
-      expect(sum(productsOf(of, key))).toBeCloseTo(of.raw[key] ?? Number.NaN, 4);
+      expect(sum(computeProducts(of, key))).toBeCloseTo(of.raw[key] ?? Number.NaN, 4);
     }
   });
 });
 
 test("exponentials over their sum are the weights, masked keys exactly 0", () => {
   each(causal, (of) => {
-    const { each: exps, sum: total } = exponentials(scoresOf(of));
+    const { each: exps, sum: total } = exponentials(computeScores(of));
     exps.forEach((one, key) => {
       expect(one / total).toBeCloseTo(of.weights[key] ?? Number.NaN, 5);
       if (of.mask[key] !== 0) expect(one).toBe(0);
@@ -99,7 +153,7 @@ test("taking off the largest score changes no quotient", () => {
 test("terms of a dimension add up to the head's output", () => {
   each(plain, (of) => {
     for (let at = 0; at < SIZE; at++) {
-      expect(sum(termsOf(of, at))).toBeCloseTo(of.output[at] ?? Number.NaN, 5);
+      expect(sum(computeTerms(of, at))).toBeCloseTo(of.output[at] ?? Number.NaN, 5);
     }
   });
 });
@@ -109,10 +163,10 @@ test("the strongest key has the largest weight", () => {
 });
 
 test("a bias is told from a mask", () => {
-  expect(isBiased(numbersOf(attention(1, causal), 1))).toBe(false);
+  expect(isBiased(computeNumbers(attention(1, causal), 1))).toBe(false);
   expect(
     isBiased(
-      numbersOf(
+      computeNumbers(
         attention(1, () => 0.25),
         1,
       ),
@@ -145,12 +199,12 @@ test("a pocket calculator misses the network by no more than rounding can do", (
 });
 
 test("a masked key has the weight 0 by hand too", () => {
-  const found = checks(numbersOf(attention(4, causal), 0), 3, 0);
+  const found = checks(computeNumbers(attention(4, causal), 0), 3, 0);
   expect(found.score.byHand).toBe(Number.NEGATIVE_INFINITY);
   expect(found.weight.byHand).toBe(0);
 });
 
-test("exponentials are printed with four digits that count", () => {
+test("exponentials are printed with four significant digits", () => {
   const printed = [87.4127, 0.0012345, 1.0694e13, 3.2e-7, 0, 9999.6, 1].map(exponentialInDigits);
   expect(printed).toEqual([
     "87.41",

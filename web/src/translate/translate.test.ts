@@ -1,14 +1,59 @@
 import { expect, test } from "vitest";
+import type { Candidate, Translation } from "../api/types.ts";
+import { asTranslation, describeDoubt } from "./translation.ts";
 import {
   aligned,
   differing,
+  findMark,
   linkedTo,
-  markOf,
   tokenSpans,
   wordAt,
   wordSpans,
   wordWeights,
 } from "./words.ts";
+
+const best = {
+  source: "chat",
+  text: "cat cat cat",
+  flags: {
+    truncated: false,
+    unknown: true,
+    looped: true,
+    split: false,
+    between_spans: false,
+    forced_spans: false,
+  },
+} as Translation;
+
+test("an alternative has the warnings of its own ending, and those of the source", () => {
+  const flags = (ending: string) =>
+    asTranslation(best, { text: "cat", ending } as Candidate, null).flags;
+  const whole = {
+    truncated: false,
+    unknown: true,
+    looped: false,
+    split: false,
+    between_spans: false,
+    forced_spans: false,
+  };
+  expect(flags("end")).toEqual(whole);
+  expect(flags("limit")).toEqual({ ...whole, truncated: true });
+  expect(flags("loop")).toEqual({ ...whole, looped: true });
+});
+
+test("it has its own words, and the source of the best one", () => {
+  const chosen = asTranslation(best, { text: "cat", ending: "end" } as Candidate, null);
+  expect([chosen.source, chosen.text]).toEqual(["chat", "cat"]);
+});
+
+test("a translation is doubtful below an even chance, and an alternative is not judged", () => {
+  expect(describeDoubt(0.5)).toBeNull();
+  expect(describeDoubt(null)).toBeNull();
+  expect(describeDoubt(0.317)).toContain("a 32 % chance of being acceptable");
+  const sure = { ...best, confidence: 0.9 };
+  const chosen = asTranslation(sure, { text: "cat", ending: "end" } as Candidate, null);
+  expect(chosen.confidence).toBeNull();
+});
 
 const SOURCE = "Le chat  dort.\nIci !";
 const PIECES = ["<2en>", "▁Le", "▁chat", "▁d", "ort", ".", "</s>", "▁Ici", "▁!", "</s>"];
@@ -86,16 +131,16 @@ test("a pointed word marks what it is linked to, on the other side, both ways", 
     ],
   });
   const cat = { side: "target" as const, number: 2 };
-  const mark = (number: number) => markOf(between, cat, { side: "source", number });
+  const mark = (number: number) => findMark(between, cat, { side: "source", number });
   expect([0, 1, 2].map(mark)).toEqual([null, "linked", "near"]);
-  expect(markOf(between, cat, cat)).toBe("pointed");
+  expect(findMark(between, cat, cat)).toBe("pointed");
   const noir = { side: "source" as const, number: 2 };
-  expect(markOf(between, noir, { side: "target", number: 1 })).toBe("linked");
+  expect(findMark(between, noir, { side: "target", number: 1 })).toBe("linked");
   expect(linkedTo(between, noir)).toEqual([1]);
   expect(linkedTo(between, cat)).toEqual([1]);
-  expect(markOf(between, null, cat)).toBeNull();
+  expect(findMark(between, null, cat)).toBeNull();
   const lonely = { ...between, links: [] };
-  expect(markOf(lonely, noir, { side: "target", number: 1 })).toBe("near");
+  expect(findMark(lonely, noir, { side: "target", number: 1 })).toBe("near");
 });
 
 test("an alternative shows which of its words are its own", () => {

@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
+import { Problem } from "../../api/problem.ts";
 import type { Tensor } from "../../api/tensors.ts";
-import type { CacheUsage, SearchTree, Step } from "../../api/types.ts";
+import type { CacheUsage, SearchTree, Step, Trace } from "../../api/types.ts";
+import { HOME } from "../../state/address.ts";
 import {
   candidates,
   everyHead,
+  type Facts,
   gather,
   headsApart,
   leastSureStep,
@@ -16,7 +19,81 @@ import {
   tellingLink,
   wordNumbers,
 } from "./facts.ts";
-import { TRACE } from "./madeUp.ts";
+import { plain, tokens } from "./lines.ts";
+import { findFacts, inView } from "./TourCard.tsx";
+import { stepAddress, TOUR, withinTour } from "./tour.ts";
+
+/* A made-up sentence of five tokens and its facts, for tests. */
+
+const token = (piece: string) => ({ id: 7, piece, start: 0, end: 1 });
+
+/** The trace: only what the guide looks at. */
+const TRACE = {
+  model: {
+    source_vocab_size: 4000,
+    target_vocab_size: 4000,
+    encoder_layers: 2,
+    decoder_layers: 1,
+    d_model: 64,
+    d_ff: 128,
+    heads: 2,
+    d_k: 32,
+    norm: "pre",
+    tying: "all",
+    positions: "sinusoidal",
+  },
+  search: { length_penalty: 0.6 },
+  source_tokens: ["▁L", "'", "animal", "▁dort", "</s>"].map(token),
+  target_tokens: ["<s>", "▁The", "▁animal", "▁sleeps"].map(token),
+  words: {
+    source: [
+      [0, 3],
+      [3, 4],
+      [4, 5],
+    ],
+    target: [
+      [0, 1],
+      [1, 2],
+      [2, 3],
+      [3, 4],
+    ],
+  },
+  steps: ["▁The", "▁animal", "▁sleeps", "</s>"].map((piece, place) => ({
+    token: token(piece),
+    log_prob: -0.5,
+    rank: place === 2 ? 2 : 1,
+    entropy: place,
+    top: [
+      { id: 1, piece, log_prob: -0.5 },
+      { id: 2, piece: "▁rests", log_prob: -1.5 },
+    ],
+  })),
+  tree: {
+    nodes: [{ parent: null }, { parent: 0, status: "dropped" }],
+    results: [],
+    stopped: "end",
+  },
+  alignment_heads: [
+    [0, 0],
+    [0, 1],
+  ],
+  alignment_row: "predicts",
+  tensors: { "encoder.0.feed_forward.output": [5, 2], "encoder.1.feed_forward.output": [5, 2] },
+  cache: { steps: [{ multiplications: 1e6, without_cache: 4e6 }] },
+} as unknown as Trace;
+
+/** Its facts. */
+const FACTS: Facts = {
+  trace: TRACE,
+  encoder: { layer: 1, head: 0, query: 3, key: 2, weight: 0.625 },
+  apart: { layer: 1, one: 0, other: 1, distance: 0.5 },
+  stream: { layer: 1, token: 3, before: 10, attention: 2, feedForward: 3 },
+  decoder: { layer: 0, head: 1, query: 3, key: 1, weight: 0.375 },
+  cross: { layer: 0, head: 1, query: 2, key: 3, weight: 0.875, sharpness: 0.75, piece: "▁sleeps" },
+  unsure: 3,
+  candidates: { seen: 1, dropped: 1 },
+  multiplications: { made: 1e6, without: 4e6 },
+};
 
 /** Tensors of the right shapes: attention is even but where `peaks` says. */
 function tensors(peaks: Record<string, [number, number, number]>) {
@@ -188,4 +265,117 @@ test("candidates are counted without the root, multiplications over all steps", 
   expect(candidates(tree as unknown as SearchTree)).toEqual({ seen: 2, dropped: 1 });
   const cache = { steps: [2, 3].map((n) => ({ multiplications: n, without_cache: 10 * n })) };
   expect(multiplications(cache as unknown as CacheUsage)).toEqual({ made: 5, without: 50 });
+});
+
+const BARE: Facts = {
+  ...FACTS,
+  encoder: null,
+  apart: null,
+  stream: null,
+  decoder: null,
+  cross: null,
+  candidates: null,
+};
+
+test("the tour visits every panel but itself", () => {
+  const visited = new Set(TOUR.map(({ panel }) => panel));
+  expect([...visited].sort()).toEqual(
+    ["attention", "cache", "lens", "map", "output", "search", "steps", "tokens", "training"].sort(),
+  );
+});
+
+test("every step has a title of its own, a section, and something to try", () => {
+  expect(new Set(TOUR.map(({ title }) => title)).size).toBe(TOUR.length);
+  for (const { section, about, hint } of TOUR) {
+    expect(section).toMatch(/^sections? \d/);
+    expect(about.length).toBeGreaterThan(5);
+    expect(hint).toMatch(/\.$/);
+  }
+});
+
+test.each([
+  ["a sentence", FACTS],
+  ["a word alone", BARE],
+])("every step has something to say of %s", (_, facts) => {
+  for (const step of TOUR) {
+    const said = step.words(facts).map(plain);
+    expect(said.length).toBeGreaterThan(1);
+    for (const paragraph of said) {
+      expect(paragraph).toMatch(/[.:]$/);
+      expect(paragraph).not.toMatch(/undefined|NaN|null|“”/);
+    }
+  }
+});
+
+test("what is said has the sentence's numbers and tokens", () => {
+  const said = (title: string) =>
+    TOUR.find((step) => step.title === title)
+      ?.words(FACTS)
+      .map(plain)
+      .join(" ") ?? "";
+  expect(said("The source looks at itself")).toContain("“dort” gives “animal” a weight of 0.63");
+  expect(said("Words become tokens")).toContain("“L” + “'” + “animal” make one word");
+  const signs = FACTS.trace.source_tokens.map((token, at) =>
+    at === 1 || at === 2 ? { ...token, piece: "." } : token,
+  );
+  const [, whole = []] = tokens({ ...FACTS, trace: { ...FACTS.trace, source_tokens: signs } });
+  expect(plain(whole)).toBe("In your sentence, every word is one piece.");
+  expect(said("Looking back at the source")).toContain("For “sleeps”, it gives “dort”");
+  expect(said("From a vector to a word")).toContain("Step 4");
+  expect(said("Greedy, or with a beam")).toContain("“sleeps” was only number 2");
+  expect(said("Nothing is computed twice")).toContain("4.0 times fewer");
+  expect(said("Tokens become vectors")).toContain("√64 = 8.00");
+});
+
+test("a step leads to its panel, head and token, with nothing forced and no head off", () => {
+  TOUR.forEach((step, place) => {
+    const here = { ...HOME, ...stepAddress(place, FACTS) };
+    expect(here).toMatchObject({
+      view: "explore",
+      panel: step.panel,
+      tour: place,
+      prefix: [],
+      without: [],
+    });
+  });
+  const cross = TOUR.findIndex(({ title }) => title === "Looking back at the source");
+  expect(stepAddress(cross, FACTS)).toMatchObject({ side: "cross", layer: 0, head: 1, step: 2 });
+});
+
+test("before the facts are known, the panel alone is shown", () => {
+  expect(stepAddress(4, null)).toEqual({
+    view: "explore",
+    panel: "attention",
+    tour: 4,
+    prefix: [],
+    without: [],
+  });
+});
+
+test("a step beyond the tour is its nearest one", () => {
+  expect([-3, 2, 99].map(withinTour)).toEqual([0, 2, TOUR.length - 1]);
+  expect(stepAddress(99, null).tour).toBe(TOUR.length - 1);
+});
+
+test("a step is in view where it leads, and not where another does", () => {
+  TOUR.forEach((_, place) => {
+    const here = { ...HOME, ...stepAddress(place, FACTS) };
+    expect(inView(here, stepAddress(place, FACTS))).toBe(true);
+    expect(inView(here, stepAddress((place + 1) % TOUR.length, FACTS))).toBe(false);
+    expect(
+      inView(
+        { ...here, without: [{ side: "cross", layer: 0, head: 0 }] },
+        stepAddress(place, FACTS),
+      ),
+    ).toBe(false);
+  });
+});
+
+test("facts of another sentence, or of one that failed, are not known", () => {
+  expect(findFacts({ state: "ready", value: FACTS.trace }, FACTS)).toBe(FACTS);
+  expect(findFacts({ state: "loading", value: FACTS.trace }, FACTS)).toBe(FACTS);
+  expect(findFacts({ state: "ready", value: { ...TRACE } }, FACTS)).toBeNull();
+  expect(findFacts({ state: "idle" }, FACTS)).toBeNull();
+  const problem = new Problem(422, "Too long", "");
+  expect(findFacts({ state: "failed", value: FACTS.trace, problem }, FACTS)).toBeNull();
 });

@@ -1,14 +1,8 @@
 import { expect, test } from "vitest";
 import type { HeadId, LensCell, ModelConfig } from "../../api/types.ts";
-import {
-  allHeads,
-  headName,
-  includes,
-  layerToggled,
-  moved,
-  switched,
-  toggled,
-} from "./headList.ts";
+import { DARK, heat, LIGHT } from "../../drawing/colours.ts";
+import { moveCell } from "../../drawing/cursor.ts";
+import { allHeads, headName, includes, layerToggled, switched, toggled } from "./headList.ts";
 import { byName, largest, type Measuring, measure, ranked } from "./headLosses.ts";
 import {
   COLUMNS,
@@ -17,7 +11,8 @@ import {
   settledCounts,
   settlesAt,
   topProbability,
-} from "./readings.ts";
+} from "./LensGrid.tsx";
+import { lensPicture, switchesPicture, switchesTable } from "./pictures.ts";
 
 const config = { encoder_layers: 3, decoder_layers: 2, heads: 4 } as ModelConfig;
 
@@ -55,17 +50,17 @@ test("heads that the network does not have are forgotten", () => {
 });
 
 test("arrow keys move by one and stop at the edges", () => {
-  expect(moved({ row: 1, column: 1 }, "ArrowUp", 3, 4)).toEqual({ row: 0, column: 1 });
-  expect(moved({ row: 0, column: 1 }, "ArrowUp", 3, 4)).toEqual({ row: 0, column: 1 });
-  expect(moved({ row: 2, column: 3 }, "ArrowDown", 3, 4)).toEqual({ row: 2, column: 3 });
-  expect(moved({ row: 2, column: 3 }, "ArrowLeft", 3, 4)).toEqual({ row: 2, column: 2 });
-  expect(moved({ row: 2, column: 1 }, "ArrowRight", 3, 4)).toEqual({ row: 2, column: 2 });
+  expect(moveCell("ArrowUp", { row: 1, column: 1 }, 3, 4)).toEqual({ row: 0, column: 1 });
+  expect(moveCell("ArrowUp", { row: 0, column: 1 }, 3, 4)).toEqual({ row: 0, column: 1 });
+  expect(moveCell("ArrowDown", { row: 2, column: 3 }, 3, 4)).toEqual({ row: 2, column: 3 });
+  expect(moveCell("ArrowLeft", { row: 2, column: 3 }, 3, 4)).toEqual({ row: 2, column: 2 });
+  expect(moveCell("ArrowRight", { row: 2, column: 1 }, 3, 4)).toEqual({ row: 2, column: 2 });
 });
 
 test("Home and End stay in the row, other keys mean nothing", () => {
-  expect(moved({ row: 2, column: 1 }, "End", 3, 4)).toEqual({ row: 2, column: 3 });
-  expect(moved({ row: 2, column: 1 }, "Home", 3, 4)).toEqual({ row: 2, column: 0 });
-  expect(moved({ row: 2, column: 1 }, "x", 3, 4)).toBe(null);
+  expect(moveCell("End", { row: 2, column: 1 }, 3, 4)).toEqual({ row: 2, column: 3 });
+  expect(moveCell("Home", { row: 2, column: 1 }, 3, 4)).toEqual({ row: 2, column: 0 });
+  expect(moveCell("x", { row: 2, column: 1 }, 3, 4)).toBe(null);
 });
 
 const heads: HeadId[] = [
@@ -142,7 +137,7 @@ test("the last row is the network's own, and only that", () => {
   expect(rows.map(({ own }) => own)).toEqual([false, false, true]);
 });
 
-test("the table has a line a cell, with the numbers unrounded", () => {
+test("the table has one line per cell, with the numbers unrounded", () => {
   const table = readingTable(rows, ["▁The", "▁cat", "</s>"]);
   expect(table.length).toBe(9);
   expect(table[0]).toEqual([0, 1, "▁The", "▁cat", Math.log(0.5), -3, 3, 1]);
@@ -152,4 +147,40 @@ test("the table has a line a cell, with the numbers unrounded", () => {
 test("the shade is the probability of the likeliest token", () => {
   expect(topProbability(cell(1))).toBeCloseTo(0.5, 12);
   expect(topProbability({ top: [], log_prob: 0, rank: 1, entropy: 0 })).toBe(0);
+});
+
+const cellOf = (piece: string, probability: number, rank: number): LensCell => ({
+  top: [{ id: 7, piece, log_prob: Math.log(probability) }],
+  log_prob: -1,
+  rank,
+  entropy: 1,
+});
+
+test("a lens is drawn in the colours of its theme, with token, probability and rank", () => {
+  const rows = logitRows([[cellOf("▁<b>", 0.25, 12)], [cellOf("▁cat", 1, 1)]]);
+  for (const colours of [LIGHT, DARK]) {
+    const { svg } = lensPicture("Logit lens", rows, ["▁cat"], colours);
+    expect(svg).toContain("0.25 · #12");
+    expect(svg).toContain(heat(0.25, colours));
+    expect(svg).toContain(heat(1, colours));
+    expect(svg).not.toContain("<b>");
+  }
+});
+
+const small = { encoder_layers: 1, decoder_layers: 2, heads: 2 } as ModelConfig;
+const off: HeadId = { side: "cross", layer: 1, head: 0 };
+const measured = { head: { side: "encoder", layer: 0, head: 1 } as HeadId, logProb: -3, loss: 2 };
+
+test("heads that are off are hatched, losses are written on those that are on", () => {
+  const { svg } = switchesPicture(small, [off], [measured], LIGHT);
+  expect(svg.match(/url\(#hatch\)/g)?.length).toBe(1);
+  expect(svg).toContain(">2.00<");
+  expect(svg.match(/>on</g)?.length).toBe(8);
+});
+
+test("the table has one line per head, and nothing where nothing was measured", () => {
+  const { rows } = switchesTable(small, [off], [measured]);
+  expect(rows.length).toBe(10);
+  expect(rows[1]).toEqual(["encoder", 0, 1, 1, -3, 2]);
+  expect(rows[8]).toEqual(["cross", 1, 0, 0, "", ""]);
 });
