@@ -216,7 +216,8 @@ class _ObservedKernel:
     ) -> tuple[Tensor, Tensor]:
         output_BHLW, weights_BHLM = eager(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
         if self.inner not in PLAIN:
-            output_BHLW, _ = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+            output_BHLW, own_BHLM = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+            weights_BHLM = weights_BHLM if own_BHLM is None else own_BHLM
         self.on_weights(self.side, self.layer, weights_BHLM)
         return output_BHLW, weights_BHLM
 

@@ -22,7 +22,7 @@ from typing import NamedTuple, cast, get_args
 import torch
 from torch import Tensor
 
-from translucid.config import ModelConfig
+from translucid.config import KERNELS, ModelConfig
 from translucid.errors import InputError
 from translucid.interpret.trace import Side, Trace
 from translucid.model import MultiHeadAttention, Transformer
@@ -182,7 +182,10 @@ def _network_hash(model: Transformer) -> str:
     cached = _cache.get(model)
     if cached is not None and cached[0] == versions:
         return cached[1]
-    digest = hashlib.sha256(model.config.to_json().encode())
+    # Built-in kernels compute the same, and the first version did not name them in its settings.
+    same = {"attention"} if model.config.attention in KERNELS.built_in else None
+    settings = model.config.model_dump_json(indent=2, exclude=same) + "\n"
+    digest = hashlib.sha256(settings.encode())
     for name, parameter in sorted(model.named_parameters()):
         digest.update(f"{name} {parameter.dtype} {tuple(parameter.shape)}".encode())
         flat = parameter.detach().cpu().contiguous().reshape(-1)

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from translucid.decoding.candidates import top_tokens
-from translucid.interpret.trace import FrozenTensors, Level, tensor_shapes
+from translucid.interpret.trace import FrozenTensors, Level, may_bias_scores, tensor_shapes
 from translucid.model import MultiHeadAttention, Transformer
 from translucid.model.attention import PLAIN, Kernel
 from translucid.model.transformer import share_weights
@@ -83,7 +83,8 @@ class RecordingKernel:
     """Equation 1 (section 3.2.1) step by step; records each step, at the light level only weights.
 
     `stem` begins the names of its tensors. `biased` attentions add a bias per head. `inner` is the
-    kernel that the network had; where that changes the output, as ablation does, its output counts.
+    kernel that the network had; where that is not equation 1 alone, as in ablation or in a
+    registered kernel, its output counts, and its weights if it returns them.
     """
 
     log: TensorLog
@@ -102,7 +103,8 @@ class RecordingKernel:
         if self.inner in PLAIN:
             heads_BHLW = weights_BHLM @ v_BHMW
         else:
-            heads_BHLW, _ = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+            heads_BHLW, own_BHLM = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+            weights_BHLM = weights_BHLM if own_BHLM is None else own_BHLM
         self.log.add(f"{self.stem}.weights", weights_BHLM)
         if self.level == "full":
             for name, value_B in (
@@ -132,9 +134,8 @@ def recording_copy(model: Transformer, level: Level) -> tuple[Transformer, Tenso
     It reads one sentence at a time, in evaluation mode.
     """
     copy, log = share_weights(model).eval(), TensorLog()
-    relative = model.config.positions == "relative"
     for stem, attention in _attentions(copy).items():
-        biased = relative and stem.endswith("self_attention")
+        biased = may_bias_scores(model.config) and stem.endswith("self_attention")
         attention.kernel = RecordingKernel(log, stem, level, biased, attention.kernel)
         if level == "full":
             attention.w_o.register_forward_hook(log.output_hook(f"{stem}.output"))

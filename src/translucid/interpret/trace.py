@@ -28,7 +28,8 @@ decoder.{l}.cross_attention.weights                     (H, T, S)
                                                         rotation, where positions turn them
 {a}.raw_scores {a}.scaled_scores                        (H, L, M): q kᵀ, and that / √d_k
 {a}.mask                                                (L, M): what is added, 0 or −∞; with
-                                                        relative positions (H, L, M), their bias
+                                                        relative positions, or a registered kind,
+                                                        (H, L, M), their bias
 {a}.heads {a}.output                                    (H, L, W), and after W^O (L, D)
 {x}.residual_before {x}.residual_after                  (L, D): the stream before a sublayer x, and
                                                         after its Add & Norm
@@ -53,7 +54,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import torch
 from torch import Tensor
 
-from translucid.config import ModelConfig
+from translucid.config import POSITIONS, ModelConfig
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.tree import SearchTree
 from translucid.errors import InputError, nearest
@@ -306,19 +307,23 @@ def tensor_shapes(config: ModelConfig, source: int, target: int, level: Level) -
     return {name: shape for name, shape in every.items() if name.endswith(".weights")}
 
 
+def may_bias_scores(config: ModelConfig) -> bool:
+    """Return whether positions can add a bias per head: relative ones, and any registered kind."""
+    return config.positions == "relative" or config.positions not in POSITIONS.built_in
+
+
 def _all(config: ModelConfig, source: int, target: int) -> Iterator[_NamedShape]:
+    biased = may_bias_scores(config)
     yield from _bottom("source", config, source)
     for layer in range(config.encoder_layers):
         stem = f"encoder.{layer}"
-        relative = config.positions == "relative"
-        yield from _attention(f"{stem}.self_attention", config, source, source, relative)
+        yield from _attention(f"{stem}.self_attention", config, source, source, biased)
         yield from _feed_forward(stem, config, source)
     yield "memory", (source, config.d_model)
     yield from _bottom("target", config, target)
     for layer in range(config.decoder_layers):
         stem = f"decoder.{layer}"
-        relative = config.positions == "relative"
-        yield from _attention(f"{stem}.self_attention", config, target, target, relative)
+        yield from _attention(f"{stem}.self_attention", config, target, target, biased)
         yield from _attention(f"{stem}.cross_attention", config, target, source, False)
         yield from _feed_forward(stem, config, target)
     yield "decoder.states", (target, config.d_model)

@@ -59,7 +59,8 @@ class _WatchedKernel:
     ) -> tuple[Tensor, Tensor]:
         output_BHLW, weights_BHLM = eager(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
         if self.inner not in PLAIN:
-            output_BHLW, _ = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+            output_BHLW, own_BHLM = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+            weights_BHLM = weights_BHLM if own_BHLM is None else own_BHLM
         for head in self.heads:
             self.watch.weights_BLS[head] = weights_BHLM[:, head.head]
         return output_BHLW, weights_BHLM

@@ -76,6 +76,11 @@ class Numbers:
         return [score + mask for score, mask in zip(self.scaled, self.mask, strict=True)]
 
     @property
+    def has_bias(self) -> bool:
+        """Whether positions add a bias to the scores, not only a mask of 0 and −∞."""
+        return self.positions == "relative" or any(m not in (0.0, -math.inf) for m in self.mask)
+
+    @property
     def root(self) -> str:
         """√d_k as it is written."""
         return f"√{len(self.q)}"
@@ -142,7 +147,7 @@ class _Sheet:
     def _heads(self, y: float) -> list[str]:
         """Write the six steps above their columns: number, name, formula."""
         turned = ", turned" if self.found.positions == "rotary" else ""
-        biased = self.found.positions == "relative"
+        biased = self.found.has_bias
         right = [
             ("2", "product", "q · kⱼ", self.raw_x),
             ("3", "scale", f"/ √dₖ = {self.found.root}", self.scaled_x),
@@ -243,7 +248,7 @@ def filled_in(found: Numbers) -> list[str]:
     products = " + ".join(f"({signed(a)})({signed(b)})" for a, b in pairs)
     if len(found.q) > len(pairs):
         products += " + …"
-    added = "bias" if found.positions == "relative" else "mask"
+    added = "bias" if found.has_bias else "mask"
     score = found.scores[best]
     total = math.fsum(math.exp(s) for s in found.scores)
     ranked = sorted(range(len(found.weights)), key=lambda j: -found.weights[j])

@@ -42,6 +42,10 @@ class Drawing:
             f"<style>\n{style_sheet(LIGHT, used)}</style>\n{ground}{self.body}</svg>\n"
         )
 
+    def _repr_svg_(self) -> str:
+        """Show the picture in a notebook."""
+        return self.svg
+
 
 def number(value: float) -> str:
     """Return a number for SVG, at most two digits behind the point.
