@@ -30,9 +30,9 @@ from torch import Tensor, nn
 from turns import take_turns
 
 from translucid.checkpoint import load_model
-from translucid.decoding.job import Job
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.request import SearchRequest
 from translucid.decoding.search import search
-from translucid.decoding.settings import SearchConfig
 from translucid.model import Transformer
 from translucid.presets import find_preset
 from translucid.text.tokenizer import BOS, EOS, PAD, load_tokenizer
@@ -89,8 +89,10 @@ def translucid(model: Transformer, rows: Rows, beam: int, fixed: bool) -> Callab
         )
         limits_B = torch.full_like(lengths_B, shortest + 1) if fixed else lengths_B + 50
         nothing = ((),) * len(lengths_B)
-        job = Job(limits_B, BOS, EOS, prefixes=nothing, terms=nothing, forbidden=(PAD, BOS))
-        search(lambda copies: model.start(source_BS, copies), job, settings, None)
+        request = SearchRequest(
+            limits_B, BOS, EOS, prefixes=nothing, terms=nothing, forbidden=(PAD, BOS)
+        )
+        search(lambda copies: model.start(source_BS, copies), request, settings, None)
 
     def work() -> float:
         list(side_by_side(translate, batches_of(rows)))

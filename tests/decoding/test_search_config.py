@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from translucid.decoding.settings import MBR_SAMPLES, METHODS, USED_BY, SearchConfig
+from translucid.decoding.config import MBR_SAMPLES, METHODS, USED_BY, SearchConfig
 from translucid.errors import ConfigError
 
 DEFAULT = SearchConfig(beam=4, length_penalty=0.7)

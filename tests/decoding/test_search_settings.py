@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import ConfigError
 
 

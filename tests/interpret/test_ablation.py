@@ -16,7 +16,7 @@ from small_translators import (
     write_random_model,
     write_taught_model,
 )
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Event, Progress
 from translucid.interpret.ablation import ablate, disable_heads, measure_head_importance

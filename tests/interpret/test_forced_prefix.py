@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from small_traces import SENTENCE, random_translator, taught_trace, taught_translator
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Event, Progress
 from translucid.interpret import Trace, explain, trace_bytes

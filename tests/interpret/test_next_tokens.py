@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from small_traces import SENTENCE, random_translator, taught_trace, taught_translator
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret.next_tokens import next_tokens, truncate
 from translucid.text.tokenizer import BOS, EOS, FIRST_PIECE

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 from small_engines import RecordedEvents, babbling, ended, in_loop, running, taught, until
 
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.serving.engine.admission import Full, TimedOut
 from translucid.serving.engine.engine import LatestItem

@@ -11,7 +11,7 @@ import torch
 
 from small_tokenizers import small_tokenizer
 from small_translators import reversed_translation, sentences, write_random_model
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.model.decoder import DecoderLayer
 from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Alignment, Translator, find_alignment_heads, load

@@ -9,8 +9,8 @@ import torch
 
 from small_tokenizers import SENTENCES
 from small_translators import write_random_model
-from translucid.decoding.penalties import score_of
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.penalties import normalize_score
 from translucid.errors import InputError
 from translucid.interpret import explain
 from translucid.interpret.explain import check_prefix, encode_prefix
@@ -81,7 +81,7 @@ def test_it_reads_back(fewer: Translator, tmp_path: Path) -> None:
     before = {one.text: one.score for one in plain.n_best}
     back = fewer.score([one.text for one in found.n_best], [TARGET] * len(found.n_best))
     for one, read in zip(found.n_best, back, strict=True):
-        added = score_of(read.log_prob, len(read.log_probs), QUICK)
+        added = normalize_score(read.log_prob, len(read.log_probs), QUICK)
         assert one.score == pytest.approx(before[one.text] + 0.5 * added, abs=1e-4)
 
 

@@ -10,8 +10,8 @@ import torch
 
 from small_tokenizers import SENTENCES
 from small_translators import sentences, write_random_model
-from translucid.decoding.penalties import score_of
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.penalties import normalize_score
 from translucid.errors import InputError
 from translucid.events import Notice
 from translucid.translator import (
@@ -43,7 +43,7 @@ def by_definition(
     texts = [one.text for one in found.n_best]
     read = reader.score(texts, [found.source] * len(texts), target=target)
     pairs = [
-        (one.text, one.score + weight * score_of(back.log_prob, len(back.log_probs), SEARCH))
+        (one.text, one.score + weight * normalize_score(back.log_prob, len(back.log_probs), SEARCH))
         for one, back in zip(found.n_best, read, strict=True)
     ]
     return sorted(pairs, key=lambda pair: -pair[1])

@@ -10,7 +10,7 @@ import torch
 
 from small_tokenizers import SENTENCES
 from small_translators import sentences, write_random_model
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Translation, Translator, load

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import translucid
 from small_translators import write_random_model
 from translucid.cli.main import app
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import DataError, InputError
 from translucid.interpret.ablation import disable_heads
 from translucid.text.tokenizer import FIRST_PIECE

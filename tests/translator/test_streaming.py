@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from small_tokenizers import SENTENCES, small_tokenizer
 from small_translators import sentences, write_random_model
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.text.spans import SpanFinder
 from translucid.translator import Partial, Translator, load

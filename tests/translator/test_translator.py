@@ -19,7 +19,7 @@ from small_translators import (
     write_random_model,
     write_taught_model,
 )
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import ConfigError, InputError, RenamedWarning
 from translucid.events import Event, Progress
 from translucid.text.normalization import NormalizingTokenizer

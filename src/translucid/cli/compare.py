@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from translucid.cli import evaluation, options
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 
 
 @options.add_settings(SearchConfig, into="search", only=evaluation.SEARCH_SETTINGS)

@@ -58,7 +58,7 @@ from translucid.cli.translation_output import (
     render_translation,
     show_line_progress,
 )
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Emit, Event, Notice, Progress, silent
 

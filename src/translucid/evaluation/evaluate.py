@@ -18,7 +18,7 @@ from typing import Any, cast
 from sacrebleu.metrics.base import Metric
 
 from translucid.data.shards import PreparedData
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.evaluation.breakdown import (
     FrequencyGroup,

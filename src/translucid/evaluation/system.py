@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from translucid.built_in import built_in, built_in_name, built_in_names
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.evaluation.reference_set import ReferenceSet, describe_file, read_aligned, stem
 from translucid.events import Emit, Notice, Progress

@@ -23,10 +23,10 @@ import torch
 from torch import Tensor
 
 from translucid.config import ModelConfig
-from translucid.decoding.job import Tokens
-from translucid.decoding.penalties import coverage_penalty, score_of
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import AttendingStepper, Hypothesis, Stepper
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Hypothesis, Tokens
+from translucid.decoding.penalties import coverage_penalty, normalize_score
+from translucid.decoding.stepper import AttendingStepper, Stepper
 from translucid.decoding.tree import Recorder, SearchTree
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
@@ -345,7 +345,7 @@ def _score(member: Member, sentence: _Input, recording: Recording) -> float:
     """Return the score that the search would give to a given translation."""
     settings, predictions = sentence.settings, recording.predictions
     log_prob = math.fsum(one.log_prob for one in predictions)
-    score = score_of(log_prob, len(predictions), settings)
+    score = normalize_score(log_prob, len(predictions), settings)
     if settings.method not in ("beam", "diverse") or not settings.coverage_penalty:
         return score
     cross = [

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from translucid.decoding.job import Tokens
+from translucid.decoding.hypothesis import Tokens
 from translucid.errors import InputError
 from translucid.events import Emit, Notice, Progress, silent
 from translucid.interpret.ablation import HeadImportance, measure_head_importance

@@ -33,7 +33,7 @@ from torch import Tensor
 
 from translucid.atomic import new_file
 from translucid.config import ModelConfig
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Emit, silent
 from translucid.interpret.explain import explain

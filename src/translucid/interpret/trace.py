@@ -54,7 +54,7 @@ import torch
 from torch import Tensor
 
 from translucid.config import ModelConfig
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.decoding.tree import SearchTree
 from translucid.errors import InputError, nearest
 from translucid.interpret.cache_usage import CacheUsage

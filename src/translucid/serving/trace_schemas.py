@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from translucid.config import Count, ModelConfig
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.decoding.tree import SearchTree
 from translucid.interpret.cache_usage import CacheUsage
 from translucid.interpret.head_roles import Role, TokenKind

@@ -18,8 +18,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from translucid.decoding.job import Tokens
-from translucid.decoding.stepper import Hypothesis
+from translucid.decoding.hypothesis import Hypothesis, Tokens
 from translucid.text.placeholders import Protected
 from translucid.text.sentences import is_unspaced
 from translucid.text.tokenizer import BOS, Tokenizer

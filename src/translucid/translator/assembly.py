@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from translucid.decoding.job import Tokens
-from translucid.decoding.stepper import Ending, Hypothesis
+from translucid.decoding.hypothesis import Ending, Hypothesis, Tokens
 from translucid.text.tokenizer import UNK, Tokenizer
 from translucid.translator.alignment import build_alignment
 from translucid.translator.confidence import Calibration

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from translucid.decoding.job import Tokens
+from translucid.decoding.hypothesis import Tokens
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
 from translucid.text.normalization import nfc

@@ -16,8 +16,8 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from translucid.config import Config, Rule
-from translucid.decoding.job import Tokens
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Tokens
 from translucid.errors import ConfigError, InputError, nearest
 from translucid.text.normalization import nfc
 from translucid.text.sentences import is_unspaced

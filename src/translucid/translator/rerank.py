@@ -23,9 +23,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from translucid.decoding.penalties import score_of
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Hypothesis
+from translucid.decoding.penalties import normalize_score
 from translucid.errors import InputError
 from translucid.events import Emit, Notice, Progress
 from translucid.text.normalization import nfc
@@ -109,7 +109,7 @@ class Reranker:
         """Return the hypotheses of one segment, given log P of the source's tokens for each."""
         if not log_probs:
             return list(segment.hypotheses)
-        channel = [score_of(math.fsum(one), len(one), settings) for one in log_probs]
+        channel = [normalize_score(math.fsum(one), len(one), settings) for one in log_probs]
         pairs = zip(segment.hypotheses, channel, strict=True)
         return [replace(one, score=one.score + self.weight * back) for one, back in pairs]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from translucid.decoding.ensemble import log_mean
-from translucid.decoding.job import Tokens
+from translucid.decoding.hypothesis import Tokens
+from translucid.decoding.stepper import log_mean
 from translucid.errors import InputError
 from translucid.text.normalization import nfc
 from translucid.text.tokenizer import BOS, EOS, PAD, Tokenizer, Tokenizers

@@ -11,12 +11,12 @@ from typing import TypeAlias
 
 import torch
 
-from translucid.decoding.ensemble import Ensemble
-from translucid.decoding.job import Job, OnceOnly, Tokens
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Hypothesis, Tokens
+from translucid.decoding.request import OnceOnly, SearchRequest
 from translucid.decoding.search import search
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis, Stepper
-from translucid.decoding.terminology import tokens_missing
+from translucid.decoding.stepper import Ensemble, Stepper
+from translucid.decoding.terminology import count_missing_tokens
 from translucid.decoding.tree import Recorder
 from translucid.errors import InputError
 from translucid.text.placeholders import is_intact
@@ -88,7 +88,7 @@ class Searcher:
             if tell is not None and not forced_tokens(hypotheses[0], wanted):
                 tell(number, hypotheses)
 
-        job = replace(self.job(inputs), tell=tell_unless_forced)
+        job = replace(self.job(inputs), on_finished=tell_unless_forced)
         start = partial(self._start, inputs, wrap)
         found = search(start, job, self.settings, recorder)
         if recorder is None:
@@ -153,11 +153,11 @@ class Searcher:
         stepper = steppers[0] if len(steppers) == 1 else Ensemble(steppers)
         return stepper if wrap is None else wrap(stepper)
 
-    def job(self, inputs: Sequence[DecoderInput]) -> Job:
+    def job(self, inputs: Sequence[DecoderInput]) -> SearchRequest:
         """Return what is asked of the search."""
         limits = [self._limit(item) for item in inputs]
         wanted = tuple(map(self._wanted, inputs))
-        return Job(
+        return SearchRequest(
             limits_B=torch.tensor(limits, device=self.members[0].device),
             begin=BOS,
             end=EOS,
@@ -172,7 +172,7 @@ class Searcher:
     def check_room(self, text: int, item: DecoderInput) -> None:
         """Refuse a prefix or terms that do not fit; `text` is the number of the text, from 0."""
         if not self._has_room(item):
-            terms = tokens_missing(item.terms, item.prefix)
+            terms = count_missing_tokens(item.terms, item.prefix)
             raise InputError(
                 f"text {text + 1}: its prefix of {len(item.prefix)} tokens and its terms of "
                 f"{terms} do not fit into a translation of at most {self._limit(item) - 1}: "
@@ -180,7 +180,7 @@ class Searcher:
             )
 
     def _has_room(self, item: DecoderInput) -> bool:
-        terms = tokens_missing(item.terms, item.prefix)
+        terms = count_missing_tokens(item.terms, item.prefix)
         return len(item.prefix) + terms < self._limit(item)
 
     def _limit(self, item: DecoderInput) -> int:

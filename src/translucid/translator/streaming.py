@@ -25,8 +25,8 @@ from typing import TypeVar
 
 from torch import Tensor
 
-from translucid.decoding.job import Tokens
-from translucid.decoding.stepper import Hypothesis, Stepper
+from translucid.decoding.hypothesis import Hypothesis, Tokens
+from translucid.decoding.stepper import Stepper
 from translucid.decoding.tree import Recorder, Status
 from translucid.text.tokenizer import EOS
 from translucid.translator.request import EncodedText

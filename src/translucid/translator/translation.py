@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from translucid.decoding.stepper import Ending
+from translucid.decoding.hypothesis import Ending
 
 DOUBTFUL = 0.5  # the confidence below which a translation needs a second look
 

@@ -12,9 +12,8 @@ from typing import Any, overload
 import torch
 
 from translucid.checkpoint.model_directory import GenerationConfig
-from translucid.decoding.job import Tokens
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Hypothesis, Tokens
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
 from translucid.text.normalization import lowercase, nfc

@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from translucid.decoding.job import Tokens
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Hypothesis, Tokens
 from translucid.serving.engine.admission import Kind
 from translucid.serving.engine.cancellation import CancellableStepper
 from translucid.translator.alignment import soft_alignments

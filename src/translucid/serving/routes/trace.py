@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
 
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.interpret.ablation import disable_heads
 from translucid.interpret.explain import encode_prefix, explain
 from translucid.interpret.network import AttentionHead
