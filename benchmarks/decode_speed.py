@@ -36,7 +36,7 @@ from translucid.decoding.search import search
 from translucid.model import Transformer
 from translucid.presets import find_preset
 from translucid.text.tokenizer import BOS, EOS, PAD, load_tokenizer
-from translucid.translator.threads import side_by_side
+from translucid.translator.search import map_in_threads
 
 THREADS = 2
 ROUNDS = 3
@@ -95,7 +95,7 @@ def translucid(model: Transformer, rows: Rows, beam: int, fixed: bool) -> Callab
         search(lambda copies: model.start(source_BS, copies), request, settings, None)
 
     def work() -> float:
-        list(side_by_side(translate, batches_of(rows)))
+        list(map_in_threads(translate, batches_of(rows)))
         return len(rows)
 
     return work

@@ -7,8 +7,7 @@ import threading
 import pytest
 import torch
 
-from translucid.translator.batches import in_batches
-from translucid.translator.threads import side_by_side
+from translucid.translator.search import map_in_batches, map_in_threads
 
 
 @pytest.fixture
@@ -27,7 +26,7 @@ def test_two_items_are_worked_on_at_the_same_time_and_come_back_in_order() -> No
         both.wait()
         return item, torch.get_num_threads()
 
-    assert list(side_by_side(work, range(6))) == [(item, 1) for item in range(6)]
+    assert list(map_in_threads(work, range(6))) == [(item, 1) for item in range(6)]
     assert torch.get_num_threads() == 2
     seen: list[int] = []
     later = threading.Thread(target=lambda: seen.append(torch.get_num_threads()))
@@ -41,8 +40,8 @@ def test_a_single_item_has_all_threads() -> None:
     def work(item: int) -> tuple[bool, int]:
         return threading.current_thread() is threading.main_thread(), torch.get_num_threads()
 
-    assert list(side_by_side(work, [7])) == [(True, 2)]
-    assert list(side_by_side(work, [])) == []
+    assert list(map_in_threads(work, [7])) == [(True, 2)]
+    assert list(map_in_threads(work, [])) == []
 
 
 @pytest.mark.usefixtures("two_threads")
@@ -51,14 +50,14 @@ def test_a_fault_in_one_item_comes_through() -> None:
         return 1 / (item - 3)
 
     with pytest.raises(ZeroDivisionError):
-        list(side_by_side(work, range(6)))
+        list(map_in_threads(work, range(6)))
     assert torch.get_num_threads() == 2
 
 
 @pytest.mark.usefixtures("two_threads")
 def test_progress_is_told_by_the_calling_thread() -> None:
     told: list[tuple[int, bool]] = []
-    found = in_batches(
+    found = map_in_batches(
         [3, 1, 2, 5, 4],
         2,
         lambda numbers: [number * 10 for number in numbers],

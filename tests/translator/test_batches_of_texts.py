@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.translator.batches import batches, in_batches
+from translucid.translator.search import build_batches, map_in_batches
 
 LENGTHS = st.lists(st.integers(1, 2000), max_size=60)
 
 
 @given(LENGTHS, st.integers(1, 70))
 def test_every_item_comes_once_the_longest_first(lengths: list[int], size: int) -> None:
-    found = list(batches(lengths, size))
+    found = list(build_batches(lengths, size))
     flat = [item for batch in found for item in batch]
     assert sorted(flat) == list(range(len(lengths)))
     assert [lengths[item] for item in flat] == sorted(lengths, reverse=True)
@@ -24,6 +24,6 @@ def test_every_item_comes_once_the_longest_first(lengths: list[int], size: int) 
 
 @given(LENGTHS, st.integers(1, 70))
 def test_results_come_back_in_order(lengths: list[int], size: int) -> None:
-    assert in_batches(lengths, size, lambda items: [-item for item in items]) == [
+    assert map_in_batches(lengths, size, lambda items: [-item for item in items]) == [
         -item for item in range(len(lengths))
     ]

@@ -19,8 +19,8 @@ from translucid.translator import (
     SourceLanguages,
     Translation,
     Translator,
-    keep_source_languages,
     load,
+    save_source_languages,
 )
 from translucid.translator.rerank import WEIGHT
 
@@ -111,7 +111,7 @@ def test_texts_of_several_languages_and_blank_ones(tmp_path: Path) -> None:
     french, english = SENTENCES[2], SENTENCES[0]
     for language, text in (("fr", french), ("en", english)):
         counts[language][tokenizer.encode(text)] += 1000
-    keep_source_languages(folder, SourceLanguages.of_counts(counts))
+    save_source_languages(folder, SourceLanguages.from_counts(counts))
     both = load(folder)
     texts = [french, "", english]
     read = both.translate(texts, search=SEARCH, rerank=Reranker(both))

@@ -24,7 +24,7 @@ from translucid.errors import ConfigError, InputError, RenamedWarning
 from translucid.events import Event, Progress
 from translucid.text.normalization import NormalizingTokenizer
 from translucid.translator import Translation, TranslationRequest, Translator, load
-from translucid.translator.translator import MAX_SOURCE_TOKENS
+from translucid.translator.segmentation import MAX_SOURCE_TOKENS
 
 QUICK = SearchConfig(beam=2, max_length=6)  # for networks whose translations are endless
 METHODS = [
@@ -158,7 +158,7 @@ def test_line_in_is_line_out(babbling: Translator, sources: list[str]) -> None:
 def test_a_line_of_20000_words_is_split_and_nothing_is_lost(taught: Translator) -> None:
     words = " ".join(sentences(8000, seed=1)).split()[:20_000]
     line = " ".join(words)
-    (asked,) = taught.encode([line], taught.complete(target="en")).encoded
+    (asked,) = taught.encode([line], taught.build_request(target="en")).encoded
     assert " ".join(part.text for part in asked.segmented.segments) == line
     assert all(len(part.tokens) <= MAX_SOURCE_TOKENS for part in asked.segmented.segments)
     found = taught.translate([line, "chat"], search=SearchConfig(method="greedy"))

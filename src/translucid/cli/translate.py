@@ -162,7 +162,7 @@ def translate(
     translator = options.load_models(models, threads)
     if target is None and endpoints.file is not None:
         target = detect_target(translator, endpoints.file, endpoints.errors, quiet=quiet)
-    request = translator.complete(
+    request = translator.build_request(
         target=target,
         terms=terminology,
         forbidden=forbid or (),

@@ -46,9 +46,8 @@ from translucid.text.normalization import nfc
 from translucid.text.tokenizer import BOS, EOS, FIRST_PIECE, UNK, Tokenizer
 from translucid.translator import Flags, Translator
 from translucid.translator.member import Member
-from translucid.translator.searching import DecoderInput
-from translucid.translator.segmentation import Segment
-from translucid.translator.translator import MAX_SOURCE_TOKENS
+from translucid.translator.request import DecoderInput
+from translucid.translator.segmentation import MAX_SOURCE_TOKENS, Segment
 
 MAX_BYTES = 256_000_000  # of a trace, without `force`
 
@@ -192,7 +191,7 @@ def _translate(
     line = check_sentence("given translation", given)
     core = line.removeprefix(sentence.part.before.strip()).removesuffix(sentence.after.strip())
     hidden = sentence.part.protected.hide_beginning(core.strip())
-    written = (*translator.writer.encode(hidden), EOS)
+    written = (*translator.target_tokenizer.encode(hidden), EOS)
     return _take_whole(written, positions)
 
 
@@ -203,7 +202,7 @@ def _search(translator: Translator, sentence: _Input, prefix: Tokens, emit: Emit
     searcher = translator.searcher(sentence.settings)
     request = DecoderInput(source=sentence.source, prefix=prefix, terms=())
     searcher.check_room(0, request)
-    ((best, *_),) = searcher.find(
+    ((best, *_),) = searcher.search(
         [request], recorder, lambda stepper: _RowCounter(stepper, rows, emit)
     )
     ended = len(best.log_probs) > len(best.tokens)
@@ -416,7 +415,7 @@ def check_prefix(translator: Translator, prefix: Sequence[int]) -> Tokens:
 
     Tokens of text without line breaks are allowed, and the end symbol at the end.
     """
-    tokenizer, size = translator.writer, translator.writer.vocab_size
+    tokenizer, size = translator.target_tokenizer, translator.target_tokenizer.vocab_size
     never = frozenset(translator.searcher(None).forbidden)
     for index, token in enumerate(prefix):
         if isinstance(token, bool) or not isinstance(token, int) or not 0 <= token < size:
@@ -437,7 +436,7 @@ def check_prefix(translator: Translator, prefix: Sequence[int]) -> Tokens:
 def encode_prefix(translator: Translator, text: str) -> Tokens:
     """Return the tokens of a text that a translation should begin with."""
     line = nfc(text).strip()
-    tokens = tuple(translator.writer.encode(line))
+    tokens = tuple(translator.target_tokenizer.encode(line))
     if "\n" in line or UNK in tokens:
         raise InputError(
             f"the prefix {line!r} cannot begin a translation: it has several lines, or characters "

@@ -29,7 +29,7 @@ from translucid.interpret.explain import check_prefix, check_sentence
 from translucid.interpret.network import single_network
 from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Translator
-from translucid.translator.searching import DecoderInput
+from translucid.translator.request import DecoderInput
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _allow(
     translator: Translator, request: DecoderInput, prefix: Tokens, log_probs_V: Tensor
 ) -> Tensor:
     """Return log P with −∞ for tokens that no translation may have: symbols and line breaks."""
-    job = translator.searcher(None).job([request])
+    job = translator.searcher(None).build_request([request])
     filters = build_filters(job, SearchConfig(method="sampling"))
     device = job.limits_B.device
     source_1 = torch.zeros(1, dtype=torch.int64, device=device)
