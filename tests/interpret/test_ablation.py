@@ -113,7 +113,7 @@ def test_without_no_heads_nothing_changes(taught: Translator) -> None:
 
 def test_importance_is_what_log_p_loses(taught: Translator) -> None:
     events: list[Event] = []
-    found = measure_head_importance(taught, SOURCES, TARGETS, emit=events.append)
+    found = measure_head_importance(taught, SOURCES, TARGETS, on_event=events.append)
     heads = all_heads(single_network(taught).config)
     assert [one.head for one in found] == list(heads)
     assert events[-1] == Progress("turning heads off", len(heads), len(heads), "heads")

@@ -177,7 +177,7 @@ def test_the_room_that_a_caller_sets_is_kept_and_told() -> None:
 
 def test_a_listener_is_told_of_each_step_and_may_end_the_search() -> None:
     told: list[Event] = []
-    trace = explain(taught_translator(), SENTENCE, search=SEARCHES["greedy"], emit=told.append)
+    trace = explain(taught_translator(), SENTENCE, search=SEARCHES["greedy"], on_event=told.append)
     steps = range(len(trace.steps))
     assert told == [Progress("search", step, None, "steps") for step in steps]
 
@@ -189,7 +189,7 @@ def test_a_listener_is_told_of_each_step_and_may_end_the_search() -> None:
             raise Enough
 
     with pytest.raises(Enough):
-        explain(taught_translator(), SENTENCE, emit=stop)
+        explain(taught_translator(), SENTENCE, on_event=stop)
 
 
 def test_heads_and_lenses_are_judged_with_the_same_prefix() -> None:

@@ -103,7 +103,7 @@ def test_the_row_that_reads_is_found_where_it_aligns(taught: Translator) -> None
 
 def test_progress_of_finding_is_told(taught: Translator) -> None:
     events: list[Event] = []
-    find_alignment_heads(taught, DEV, emit=events.append)
+    find_alignment_heads(taught, DEV, on_event=events.append)
     last = events[-1]
     assert isinstance(last, Progress)
     assert last.stage == "find alignment heads"

@@ -161,7 +161,9 @@ def test_what_is_too_long_for_the_reader_keeps_the_order_of_the_search(
     )
     texts = ["chat noir", "vieux livre rouge petit maison"]
     events: list[object] = []
-    read = taught.translate(texts, search=SEARCH, rerank=Reranker(load(short)), emit=events.append)
+    read = taught.translate(
+        texts, search=SEARCH, rerank=Reranker(load(short)), on_event=events.append
+    )
     plain = taught.translate(texts, search=SEARCH)
     assert read[1] == plain[1]
     assert read[0].n_best[0].score != plain[0].n_best[0].score

@@ -372,7 +372,7 @@ def test_a_word_that_is_no_token_cannot_be_forbidden(babbling: Translator) -> No
 
 def test_progress_is_told(taught: Translator) -> None:
     events: list[Event] = []
-    taught.translate(["chat", "noir\n\nlivre", ""], batch_size=2, emit=events.append)
+    taught.translate(["chat", "noir\n\nlivre", ""], batch_size=2, on_event=events.append)
     assert events == [
         Progress("translate", 2, 3, "sentences"),
         Progress("translate", 3, 3, "sentences"),

@@ -90,7 +90,7 @@ def compare(
             resamples=resamples,
             trials=trials,
             batch_size=batch_size,
-            emit=emit,
+            on_event=emit,
         )
     found = replace(found, settings=evaluation.add_command(found.settings))
     if output is not None:

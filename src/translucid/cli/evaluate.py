@@ -105,7 +105,7 @@ def evaluate(
             resamples=resamples,
             frequencies=frequencies,
             batch_size=batch_size,
-            emit=emit,
+            on_event=emit,
         )
     found = replace(found, settings=evaluation.add_command(found.settings))
     found.save(folder, sentences)

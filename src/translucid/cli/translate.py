@@ -245,7 +245,7 @@ class Run:
             self.request,
             rerank=self.reranker,
             batch_size=self.batch_size,
-            emit=emit,
+            on_event=emit,
         )
 
     @contextmanager

@@ -78,7 +78,7 @@ def explain(
     prefix: Sequence[int] = (),
     force: bool = False,
     max_bytes: int | None = None,
-    emit: Emit = silent,
+    on_event: Emit = silent,
 ) -> Trace:
     """Translate one sentence and return everything that the network did.
 
@@ -86,8 +86,8 @@ def explain(
     translation is explained and nothing is searched for. With `prefix`, the translation begins with
     these token ids, and the search finds the rest; a prefix may end in the end symbol. `level` is
     'full', every number, or 'light': tokens, attention and the most probable tokens of each step. A
-    trace of more than `max_bytes` (256 MB) is refused unless `force` is set. `emit` receives every
-    step of the search.
+    trace of more than `max_bytes` (256 MB) is refused unless `force` is set. `on_event` receives
+    every step of the search.
 
     White space around the text is dropped. The text is read as one sentence, even where `translate`
     would divide it (from 257 tokens on).
@@ -97,7 +97,7 @@ def explain(
     forced = check_prefix(translator, prefix)
     limit = _SizeLimit(model.config, sentence, force, MAX_BYTES if max_bytes is None else max_bytes)
     limit.check_source(translator.members[0].positions, max(1, len(forced)))
-    output = _translate(translator, sentence, given, forced, emit)
+    output = _translate(translator, sentence, given, forced, on_event)
     limit.check(len(output.written))
     recording = record(model, sentence.source, output.written, level)
     return _build_trace(translator, sentence, output, recording, len(forced))

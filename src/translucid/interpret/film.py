@@ -35,14 +35,14 @@ def frames_of(
     target: str | None,
     search: SearchConfig | None = None,
     max_bytes: int | None = None,
-    emit: Emit = silent,
+    on_event: Emit = silent,
 ) -> Iterator[Frame]:
     """Yield the frames of checkpoints (step, translator), the newest first.
 
     A checkpoint is needed only until its frame is there, so they can be loaded one after another.
-    `max_bytes` bounds the trace of a frame; `emit` gets every step of a search.
+    `max_bytes` bounds the trace of a frame; `on_event` gets every step of a search.
     """
-    how = partial(explain, level="light", target=target, max_bytes=max_bytes, emit=emit)
+    how = partial(explain, level="light", target=target, max_bytes=max_bytes, on_event=on_event)
     newest: Trace | None = None
     for step, translator in newest_first:
         own = how(translator, source, search=search)

@@ -71,7 +71,7 @@ def measure_heads(
     target: str | None = None,
     importance: bool = False,
     batch_size: int = 32,
-    emit: Emit = silent,
+    on_event: Emit = silent,
 ) -> HeadReport:
     """Measure what every head does over some sentences: encoder, decoder and cross in turn.
 
@@ -85,10 +85,12 @@ def measure_heads(
     translator.tag(target)  # refuses an unclear language before anything is translated
     check_batch_size(batch_size)
     if targets is None:
-        found = translator.translate(sources, target=target, batch_size=batch_size, emit=emit)
+        found = translator.translate(
+            sources, target=target, batch_size=batch_size, on_event=on_event
+        )
         targets = [translation.text for translation in found]
     sources, targets = check_pairs(sources, targets)
-    pairs = filter_pairs(translator, sources, targets, target=target, emit=emit)
+    pairs = filter_pairs(translator, sources, targets, target=target, on_event=on_event)
     sentences = _encode(translator, pairs, target)
     sums = _HeadSums()
     lengths = [max(len(one.source), len(one.target)) for one in sentences]
@@ -96,13 +98,13 @@ def measure_heads(
     for numbers in build_batches(lengths, batch_size):
         _measure_batch(model, [sentences[number] for number in numbers], sums)
         done += len(numbers)
-        emit(Progress("measuring heads", done, len(sentences), "sentences"))
+        on_event(Progress("measuring heads", done, len(sentences), "sentences"))
     heads = tuple(assign_role(sums.measures(head)) for head in all_heads(model.config))
     losses = None
     if importance:
         usable, written = zip(*pairs, strict=True)
         losses = measure_head_importance(
-            translator, usable, written, target=target, batch_size=batch_size, emit=emit
+            translator, usable, written, target=target, batch_size=batch_size, on_event=on_event
         )
     return HeadReport(len(sentences), heads, losses)
 
@@ -138,7 +140,7 @@ def filter_pairs(
     targets: Sequence[str],
     *,
     target: str | None = None,
-    emit: Emit = silent,
+    on_event: Emit = silent,
 ) -> list[tuple[str, str]]:
     """Return the pairs that heads can be measured on, without surrounding white space.
 
@@ -159,7 +161,7 @@ def filter_pairs(
             f"{longest} tokens are left out. Give sentences, one per line"
         )
     if len(usable) < len(pairs):
-        emit(
+        on_event(
             Notice(
                 f"{len(pairs) - len(usable)} of {len(pairs)} lines are left out: blank, or more "
                 f"than {longest} tokens"

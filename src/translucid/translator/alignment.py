@@ -299,7 +299,7 @@ def find_alignment_heads(
     pairs: Sequence[tuple[str, str]],
     *,
     target: str | None = None,
-    emit: Emit = silent,
+    on_event: Emit = silent,
 ) -> AlignmentHeads:
     """Return the heads that agree best with a lexical model of these pairs of sentences.
 
@@ -324,7 +324,7 @@ def find_alignment_heads(
             f"{len(pairs)} pairs, {len(usable)} of them not blank and not too long, do not show "
             "which words belong together: give a few hundred pairs of sentences, source first"
         )
-    return _choose_heads(_HeadMeasurement(translator.members[0], tag, usable, links, emit))
+    return _choose_heads(_HeadMeasurement(translator.members[0], tag, usable, links, on_event))
 
 
 def _encode_pairs(

@@ -112,7 +112,7 @@ class Translator:
         *,
         rerank: Reranker | None = None,
         batch_size: int = 64,
-        emit: Emit = silent,
+        on_event: Emit = silent,
         **options: Any,
     ) -> Translation: ...
 
@@ -124,7 +124,7 @@ class Translator:
         *,
         rerank: Reranker | None = None,
         batch_size: int = 64,
-        emit: Emit = silent,
+        on_event: Emit = silent,
         **options: Any,
     ) -> list[Translation]: ...
 
@@ -135,7 +135,7 @@ class Translator:
         *,
         rerank: Reranker | None = None,
         batch_size: int = 64,
-        emit: Emit = silent,
+        on_event: Emit = silent,
         **options: Any,
     ) -> Translation | list[Translation]:
         """Translate a text, or a list of texts, whose translations come in the same order.
@@ -156,9 +156,9 @@ class Translator:
             return self.translate([texts], request, rerank=rerank, batch_size=batch_size)[0]
         batch = self.encode(texts, request)
         if rerank is None:
-            found = self._search(batch, batch_size, emit)
+            found = self._search(batch, batch_size, on_event)
         else:
-            found = self._search_and_rerank(batch, request.target, rerank, batch_size, emit)
+            found = self._search_and_rerank(batch, request.target, rerank, batch_size, on_event)
         choices = batch.choose(found)
         weights = (
             self._soft_alignments(batch.best_pairs(choices), batch_size)
