@@ -35,14 +35,14 @@ def _refuse_text(value: Any) -> Any:
 Words = Annotated[tuple[str, ...], BeforeValidator(_refuse_text)]
 
 
-def _one_line_phrases(values: Mapping[str, Any]) -> str | None:
+def _check_keep(values: Mapping[str, Any]) -> str | None:
     for phrase in values["keep"]:
         if not phrase.strip() or "\n" in phrase:
             return f"keep has {phrase!r}: give words or phrases of one line"
     return None
 
 
-def _kept_or_translated(values: Mapping[str, Any]) -> str | None:
+def _check_keep_against_terms(values: Mapping[str, Any]) -> str | None:
     for phrase in values["keep"]:
         for source, written in values["terms"].items():
             if phrase.strip() and re.search(whole_word(nfc(phrase).strip()), nfc(source)):
@@ -53,7 +53,7 @@ def _kept_or_translated(values: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _terms_need_a_beam(values: Mapping[str, Any]) -> str | None:
+def _check_terms_method(values: Mapping[str, Any]) -> str | None:
     search = values["search"]
     if not values["terms"] or search is None or search.method == "beam":
         return None
@@ -64,9 +64,9 @@ class TranslationRequest(Config):
     """How texts are to be translated."""
 
     rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(("keep",), _one_line_phrases),
-        Rule(("keep", "terms"), _kept_or_translated),
-        Rule(("terms", "search"), _terms_need_a_beam),
+        Rule(("keep",), _check_keep),
+        Rule(("keep", "terms"), _check_keep_against_terms),
+        Rule(("terms", "search"), _check_terms_method),
     )
     renamed: ClassVar[Mapping[str, str]] = {"prefixes": "prefix"}
 

@@ -220,13 +220,13 @@ def stream_segments(
         found += (
             searcher.search([item], None)
             if silent
-            else _search_observed(searcher, item, report_change)
+            else _search_with_reports(searcher, item, report_change)
         )
         growing.add(found[-1][0].tokens)
     return found
 
 
-def _search_observed(
+def _search_with_reports(
     searcher: Searcher, item: DecoderInput, report: Callable[[Snapshot], None]
 ) -> list[list[Hypothesis]]:
     """Search for one segment, and report a snapshot before each step."""
