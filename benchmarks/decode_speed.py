@@ -30,13 +30,13 @@ from torch import Tensor, nn
 from turns import take_turns
 
 from translucid.checkpoint import load_model
-from translucid.decoding.job import Job
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.request import SearchRequest
 from translucid.decoding.search import search
-from translucid.decoding.settings import SearchConfig
 from translucid.model import Transformer
 from translucid.presets import find_preset
 from translucid.text.tokenizer import BOS, EOS, PAD, load_tokenizer
-from translucid.translator.threads import side_by_side
+from translucid.translator.search import map_in_threads
 
 THREADS = 2
 ROUNDS = 3
@@ -89,11 +89,13 @@ def translucid(model: Transformer, rows: Rows, beam: int, fixed: bool) -> Callab
         )
         limits_B = torch.full_like(lengths_B, shortest + 1) if fixed else lengths_B + 50
         nothing = ((),) * len(lengths_B)
-        job = Job(limits_B, BOS, EOS, prefixes=nothing, terms=nothing, forbidden=(PAD, BOS))
-        search(lambda copies: model.start(source_BS, copies), job, settings, None)
+        request = SearchRequest(
+            limits_B, BOS, EOS, prefixes=nothing, terms=nothing, forbidden=(PAD, BOS)
+        )
+        search(lambda copies: model.start(source_BS, copies), request, settings, None)
 
     def work() -> float:
-        list(side_by_side(translate, batches_of(rows)))
+        list(map_in_threads(translate, batches_of(rows)))
         return len(rows)
 
     return work

@@ -20,8 +20,8 @@ from translucid.data.batches import START, Batches, load_examples
 from translucid.data.collate import Batch
 from translucid.data.loader import LoadedStep, Loader
 from translucid.data.shards import PreparedData
-from translucid.decoding.greedy import greedy
-from translucid.decoding.job import Job
+from translucid.decoding.greedy import greedy_search
+from translucid.decoding.request import SearchRequest
 from translucid.events import Sample
 from translucid.text.tokenizer import BOS, EOS, PAD, load_tokenizer
 from translucid.training.config import TrainingConfig
@@ -140,8 +140,8 @@ class PeerRun:
         width = max(map(len, rows))
         source_BS = torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])
         limits_B = (source_BS != PAD).sum(dim=1) + ROOM
-        job = Job.plain(limits_B, begin=BOS, end=EOS)
-        found = greedy(PeerSteps(self.peer, source_BS), job, PLAIN_GREEDY, recorder=None)
+        request = SearchRequest.plain(limits_B, begin=BOS, end=EOS)
+        found = greedy_search(PeerSteps(self.peer, source_BS), request, PLAIN_GREEDY, recorder=None)
         return [hypothesis.tokens for hypothesis in found]
 
     def _save(self) -> None:

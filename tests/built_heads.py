@@ -25,7 +25,7 @@ from translucid.model.encoder import EncoderLayer
 from translucid.text.tokenizer import EOS, Tokenizer
 from translucid.text.word_and_character import WordTokenizer
 from translucid.translator import Translator
-from translucid.translator.alignment_heads import usual_heads
+from translucid.translator.alignment import default_heads
 from translucid.translator.member import Member
 
 PLACES = 12
@@ -50,7 +50,7 @@ def built_translator() -> Translator:
     with torch.no_grad():
         _build(model, tokenizer)
     generation = GenerationConfig(directions=(("fr", "en"),), tags={})
-    return Translator("built", tokenizer, (Member(model, usual_heads(config)),), generation)
+    return Translator("built", tokenizer, (Member(model, default_heads(config)),), generation)
 
 
 def _build(model: Transformer, tokenizer: Tokenizer) -> None:

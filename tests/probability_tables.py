@@ -12,9 +12,9 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from translucid.decoding.job import Job
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Hypothesis
+from translucid.decoding.request import SearchRequest
 
 BEGIN, END = 0, 1
 Tokens = tuple[int, ...]
@@ -129,8 +129,8 @@ def random_table(
 seeds = st.integers(0, 10**6)
 
 
-def job_of(limits: Sequence[int]) -> Job:
-    return Job.plain(torch.tensor(limits), begin=BEGIN, end=END)
+def build_request(limits: Sequence[int]) -> SearchRequest:
+    return SearchRequest.plain(torch.tensor(limits), begin=BEGIN, end=END)
 
 
 def penalty(length: int, settings: SearchConfig) -> float:

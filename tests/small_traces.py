@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from small_translators import write_random_model, write_taught_model
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.interpret import Level, Trace, explain
 from translucid.translator import Translator, load
 

@@ -1,7 +1,7 @@
 """What a long job says about itself while it runs.
 
-A function that takes long accepts ``emit``, a callable that takes an event, and calls it whenever
-there is something to tell. It never prints: a progress bar, a log file and a test are all just
+A function that takes long accepts ``on_event`` and calls it with an event whenever
+there is something to report. It never prints: a progress bar, a log file and a test are all just
 consumers. This module holds plain values only, so that every area may import it.
 """
 

@@ -56,7 +56,7 @@ def settings() -> list[str]:
     """Every key of the settings of a network, of training, preparing, searching and serving."""
     from translucid.config import ModelConfig
     from translucid.data.prepare import PrepareConfig
-    from translucid.decoding.settings import SearchConfig
+    from translucid.decoding.config import SearchConfig
     from translucid.serving.config import ServingConfig
     from translucid.training.config import TrainingConfig
 

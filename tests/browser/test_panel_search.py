@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from served_page import Explorer, Server
 
+from translucid.decoding.config import SearchConfig
 from translucid.decoding.penalties import length_penalty
-from translucid.decoding.settings import SearchConfig
 
 
 def show(explorer: Explorer, **address: str | int | float) -> Page:

@@ -139,7 +139,7 @@ def test_a_model_of_plain_sentencepiece_is_taken_over(tmp_path: Path) -> None:
         tmp_path / "data",
         tokenizer=None,
         tokenizer_from=model,
-        emit=events.append,
+        on_event=events.append,
     )
     told = [event.message for event in events if isinstance(event, Notice)]
     assert any("mine.model was trained by another program" in text for text in told)

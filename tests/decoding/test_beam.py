@@ -20,8 +20,8 @@ from probability_tables import (
     END,
     Table,
     TableStepper,
+    build_request,
     exhaustive,
-    job_of,
     penalty,
     random_table,
     rescored,
@@ -30,11 +30,11 @@ from probability_tables import (
     written,
 )
 from translucid.decoding import beam as beam_module
-from translucid.decoding.beam import BeamSearch, BestOfAll, beam_search, cannot_be_beaten
-from translucid.decoding.job import Job
+from translucid.decoding.beam import BeamChooser, BeamSearch, beam_search, cannot_be_beaten
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Ending, Hypothesis
+from translucid.decoding.request import SearchRequest
 from translucid.decoding.search import search
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Ending, Hypothesis
 from translucid.errors import InputError, TranslucidError
 from translucid.model import Transformer
 
@@ -57,13 +57,13 @@ def test_a_beam_of_full_width_finds_the_best_there_is(
     wanted = config(
         beam=24, n_best=15, length_form=form, length_penalty=alpha, coverage_penalty=beta
     )
-    [found] = beam_search(start([table]), job_of([limit]), wanted, None)
+    [found] = beam_search(start([table]), build_request([limit]), wanted, None)
     best = exhaustive(table, limit, vocabulary, wanted)
     assert len(best) == 15
     assert [h.score for h in found] == pytest.approx([score for score, _ in best], abs=1e-6)
     if not ties:
         assert [h.tokens for h in found] == [tokens for _, tokens in best]
-    [first] = beam_search(start([table]), job_of([limit]), wanted.replace(n_best=1), None)
+    [first] = beam_search(start([table]), build_request([limit]), wanted.replace(n_best=1), None)
     assert first == found[:1]
 
 
@@ -73,11 +73,11 @@ def test_a_beam_of_one_is_greedy_search(
     numbers: list[int], limit: int, alpha: float, form: str, ties: bool
 ) -> None:
     tables = [random_table(seed, 6, ties=ties) for seed in numbers]
-    job = job_of([limit + i % 2 for i in range(len(tables))])
+    request = build_request([limit + i % 2 for i in range(len(tables))])
     wanted = config(beam=1, length_penalty=alpha, length_form=form)
     alike = wanted.replace(method="greedy")
-    found = search(start(tables), job, wanted, None)
-    greedy = search(start(tables), job, alike, None)
+    found = search(start(tables), request, wanted, None)
+    greedy = search(start(tables), request, alike, None)
     for [ours], [theirs] in zip(found, greedy, strict=True):
         assert (ours.tokens, ours.log_probs, ours.ending) == (
             theirs.tokens,
@@ -104,12 +104,12 @@ def test_stopping_early_never_changes_the_result(
     seed: int, how: dict[str, Any], alpha: float, form: str, beta: float, ties: bool
 ) -> None:
     tables = [random_table(seed + i, 6, ties=ties) for i in range(3)]
-    job = job_of([9, 3, 6])
+    request = build_request([9, 3, 6])
     wanted = config(**how, length_penalty=alpha, length_form=form, coverage_penalty=beta)
-    early = beam_search(start(tables), job, wanted, None)
+    early = beam_search(start(tables), request, wanted, None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(beam_module, "cannot_be_beaten", lambda best_B, *_: best_B == math.inf)
-        late = beam_search(start(tables), job, wanted, None)
+        late = beam_search(start(tables), request, wanted, None)
     assert early == late
 
 
@@ -123,7 +123,7 @@ def test_stopping_early_saves_steps() -> None:
         steppers.append(TableStepper([table], copies))
         return steppers[-1]
 
-    [[found]] = beam_search(begin, job_of([50]), config(beam=4, length_penalty=0.0), None)
+    [[found]] = beam_search(begin, build_request([50]), config(beam=4, length_penalty=0.0), None)
     assert found.tokens == (3,)
     assert len(steppers[0].fed) == 2
 
@@ -148,9 +148,9 @@ def test_a_long_translation_that_wins_late_is_waited_for() -> None:
         return chances
 
     table = Table(following)
-    job = job_of([8])
-    [[plain]] = beam_search(start([table]), job, config(beam=2, length_penalty=0.0), None)
-    [[longer]] = beam_search(start([table]), job, config(beam=2, length_penalty=2.0), None)
+    request = build_request([8])
+    [[plain]] = beam_search(start([table]), request, config(beam=2, length_penalty=0.0), None)
+    [[longer]] = beam_search(start([table]), request, config(beam=2, length_penalty=2.0), None)
     assert (plain.tokens, longer.tokens) == ((3,), long)
 
 
@@ -162,7 +162,7 @@ def test_scores_are_what_rescoring_gives(
     tables = [random_table(seed + i, 5) for i in range(3)]
     wanted = config(**how, length_penalty=alpha, length_form=form, coverage_penalty=beta)
     for table, found in zip(
-        tables, beam_search(start(tables), job_of([7, 2, 5]), wanted, None), strict=True
+        tables, beam_search(start(tables), build_request([7, 2, 5]), wanted, None), strict=True
     ):
         assert 1 <= len(found) <= wanted.n_best
         for hypothesis in found:
@@ -183,9 +183,9 @@ def test_each_source_is_translated_as_if_alone(
     tables = [random_table(seed, 6, ties=ties) for seed in numbers]
     limits = [2 + (seed + i) % 7 for i, seed in enumerate(numbers)]
     wanted = config(**how, coverage_penalty=beta)
-    together = beam_search(start(tables), job_of(limits), wanted, None)
+    together = beam_search(start(tables), build_request(limits), wanted, None)
     alone = [
-        beam_search(start([table]), job_of([limit]), wanted, None)[0]
+        beam_search(start([table]), build_request([limit]), wanted, None)[0]
         for table, limit in zip(tables, limits, strict=True)
     ]
     if beta:  # sums over padding are rounded in another order
@@ -200,7 +200,7 @@ def test_sources_that_are_done_leave_and_nothing_is_reordered_without_need() -> 
     quick = written({(): {END: 0.9, 3: 0.1}}, 5)
     slow = random_table(3, 5)
     stepper = TableStepper([quick, slow, quick], 2)
-    beam_search(lambda _: stepper, job_of([9, 9, 9]), config(beam=2), None)
+    beam_search(lambda _: stepper, build_request([9, 9, 9]), config(beam=2), None)
     assert stepper.fed[0] == 6
     assert stepper.fed[-1] == 2
     assert stepper.fed == sorted(stepper.fed, reverse=True)
@@ -214,13 +214,13 @@ def test_finished_hypotheses_never_change() -> None:
 
     class Watching(TableStepper):
         def step(self, last_ids_N: Tensor) -> Tensor:
-            seen.append([found.best(99) for found in running.found])
+            seen.append([found.best(99) for found in running.finished])
             return super().step(last_ids_N)
 
-    chooser = BestOfAll.of(job_of([9, 9]), wanted, groups=1)
-    running = BeamSearch(Watching(tables, 5), job_of([9, 9]), wanted, chooser, None)
+    chooser = BeamChooser.build(build_request([9, 9]), wanted, groups=1)
+    running = BeamSearch(Watching(tables, 5), build_request([9, 9]), wanted, chooser, None)
     running.run(5, groups=1)
-    seen.append([found.best(99) for found in running.found])
+    seen.append([found.best(99) for found in running.finished])
     for before, after in itertools.pairwise(seen):
         for earlier, later in zip(before, after, strict=True):
             assert [h for h in later if h in earlier] == earlier
@@ -231,10 +231,10 @@ def test_equal_scores_are_ordered_by_row_then_by_token() -> None:
     """All is equally probable: the lowest ids come first, in the order of the rows."""
     even = Table(lambda _: [0, 0.2, 0.2, 0.2, 0.2, 0.2])
     [found] = beam_search(
-        start([even]), job_of([3]), config(beam=5, n_best=5, length_penalty=0.0), None
+        start([even]), build_request([3]), config(beam=5, n_best=5, length_penalty=0.0), None
     )
     assert [h.tokens for h in found] == [(), (2,), (2, 2), (2, 3), (2, 4)]
-    [shorter] = beam_search(start([even]), job_of([2]), config(beam=5, n_best=5), None)
+    [shorter] = beam_search(start([even]), build_request([2]), config(beam=5, n_best=5), None)
     assert [h.tokens for h in shorter] == [(), (2,), (3,), (4,), (5,)]
 
 
@@ -251,7 +251,7 @@ def test_that_as_many_have_ended_as_the_beam_is_wide_is_no_reason_to_stop() -> N
         return steppers[-1]
 
     wanted = config(beam=2, n_best=2, length_penalty=0.0)
-    [found] = beam_search(begin, job_of([50]), wanted, None)
+    [found] = beam_search(begin, build_request([50]), wanted, None)
     assert [h.tokens for h in found] == [(3, 4), ()]
     assert [math.exp(h.log_prob) for h in found] == pytest.approx([0.36, 0.25])
     assert len(steppers[0].fed) == 3
@@ -268,7 +268,7 @@ def test_what_the_limit_ends_pays_for_its_end_and_competes_by_score() -> None:
         },
         5,
     )
-    [found] = beam_search(start([table]), job_of([3]), config(beam=3, n_best=3), None)
+    [found] = beam_search(start([table]), build_request([3]), config(beam=3, n_best=3), None)
     assert [(h.tokens, h.ending) for h in found] == [
         ((3, 4), "end"),
         ((3, 3), "limit"),
@@ -282,7 +282,7 @@ def test_what_may_not_end_yet_is_ended_by_the_limit_all_the_same() -> None:
     """A limit that holds no minimum length, of one source: the end costs what the network says."""
     table = written({(): {3: 0.3, END: 0.7}, (3,): {3: 0.2, END: 0.8}}, 5)
     wanted = config(beam=2, n_best=1, min_length=4)
-    [[found]] = beam_search(start([table]), job_of([2]), wanted, None)
+    [[found]] = beam_search(start([table]), build_request([2]), wanted, None)
     assert (found.tokens, found.ending) == ((3,), "limit")
     assert math.exp(found.log_prob) == pytest.approx(0.3 * 0.8)
 
@@ -293,7 +293,7 @@ def test_how_a_hypothesis_ends_is_what_the_table_says(
     seed: int, how: dict[str, Any], limit: int, ties: bool
 ) -> None:
     table = random_table(seed, 5, ties=ties)
-    [found] = beam_search(start([table]), job_of([limit]), config(**how), None)
+    [found] = beam_search(start([table]), build_request([limit]), config(**how), None)
     for hypothesis in found:
         assert len(hypothesis.tokens) < limit
         allowed_V = table.log_probs(hypothesis.tokens)
@@ -311,23 +311,23 @@ def test_what_goes_in_circles_ranks_below_all_else() -> None:
         return [0, 0.9, 0.0, 0.1] if prefix[0] == 3 else [0, 0.0001, 0.9999, 0.0]
 
     wanted = SearchConfig(beam=3, n_best=3, length_penalty=0.0)
-    [found] = beam_search(start([Table(following)]), job_of([60]), wanted, None)
+    [found] = beam_search(start([Table(following)]), build_request([60]), wanted, None)
     assert [h.ending for h in found] == ["end", "end", "end"]
     [[*_, last]] = beam_search(
-        start([Table(following)]), job_of([60]), wanted.replace(min_length=24), None
+        start([Table(following)]), build_request([60]), wanted.replace(min_length=24), None
     )
     assert last.ending == "loop"
     assert last.score > found[0].score
     circle = Table(lambda _: [0, 0.0, 1.0, 0.0])
-    [[only]] = beam_search(start([circle]), job_of([60]), SearchConfig(beam=1), None)
+    [[only]] = beam_search(start([circle]), build_request([60]), SearchConfig(beam=1), None)
     assert (only.ending, len(only.tokens)) == ("loop", len(only.log_probs))
 
 
 def test_a_row_that_goes_in_circles_is_ended() -> None:
     """Without the guard the limit ends it; with it, the other row goes on alone."""
     circle = Table(lambda prefix: [0, 0.001, 0.0, 0.999] if prefix else [0, 0.1, 0.0, 0.9])
-    [[guarded]] = beam_search(start([circle]), job_of([90]), SearchConfig(beam=1), None)
-    [[free]] = beam_search(start([circle]), job_of([90]), config(beam=1), None)
+    [[guarded]] = beam_search(start([circle]), build_request([90]), SearchConfig(beam=1), None)
+    [[free]] = beam_search(start([circle]), build_request([90]), config(beam=1), None)
     assert guarded.ending == "loop"
     assert len(guarded.tokens) < 40
     assert (free.ending, len(free.tokens), len(free.log_probs)) == ("limit", 89, 90)
@@ -339,9 +339,9 @@ def test_one_group_is_plain_beam_search(seed: int, width: int, alpha: float) -> 
     tables = [random_table(seed + i, 6) for i in range(2)]
     plain = config(beam=width, n_best=width, length_penalty=alpha)
     diverse = plain.replace(method="diverse", groups=1, diversity=3.0)
-    job = job_of([6, 4])
-    assert beam_search(start(tables), job, plain, None) == beam_search(
-        start(tables), job, diverse, None
+    request = build_request([6, 4])
+    assert beam_search(start(tables), request, plain, None) == beam_search(
+        start(tables), request, diverse, None
     )
 
 
@@ -351,9 +351,9 @@ def test_groups_that_cost_each_other_nothing_find_the_same(seed: int) -> None:
     table = random_table(seed, 6)
     narrow = config(beam=2, n_best=2)
     groups = config(method="diverse", beam=6, groups=3, diversity=0.0, n_best=2)
-    job = job_of([6])
-    assert beam_search(start([table]), job, narrow, None) == beam_search(
-        start([table]), job, groups, None
+    request = build_request([6])
+    assert beam_search(start([table]), request, narrow, None) == beam_search(
+        start([table]), request, groups, None
     )
 
 
@@ -361,24 +361,26 @@ def test_a_high_price_makes_groups_begin_differently() -> None:
     """Three groups of one row: the second and third may not begin as those before."""
     table = random_table(7, 8)
     wanted = config(method="diverse", beam=3, groups=3, n_best=3, diversity=50.0, min_length=1)
-    [found] = search(start([table]), job_of([6]), wanted, None)
+    [found] = search(start([table]), build_request([6]), wanted, None)
     words = table.log_probs(())[2:].argsort(descending=True)[:3] + 2
     assert {h.tokens[0] for h in found} == set(words.tolist())
-    cheap = search(start([table]), job_of([6]), wanted.replace(diversity=0.0), None)
+    cheap = search(start([table]), build_request([6]), wanted.replace(diversity=0.0), None)
     assert len(cheap[0]) == 1
 
 
 def test_a_coverage_penalty_without_attention_is_refused() -> None:
     blind = written({(): {END: 1.0}}, 4)
-    with pytest.raises(InputError, match="TableStepper does not tell: set coverage_penalty = 0"):
-        beam_search(start([blind]), job_of([3]), config(coverage_penalty=0.2), None)
+    with pytest.raises(InputError, match="TableStepper does not show it: set coverage_penalty = 0"):
+        beam_search(start([blind]), build_request([3]), config(coverage_penalty=0.2), None)
 
 
 def test_groups_cannot_promise_terms() -> None:
-    job = Job(torch.tensor([9]), BEGIN, END, prefixes=((),), terms=(((3,),),), forbidden=())
+    request = SearchRequest(
+        torch.tensor([9]), BEGIN, END, prefixes=((),), terms=(((3,),),), forbidden=()
+    )
     wanted = config(method="diverse", groups=2)
     with pytest.raises(InputError, match="'diverse' cannot promise terms"):
-        search(start([random_table(1, 5)]), job, wanted, None)
+        search(start([random_table(1, 5)]), request, wanted, None)
 
 
 # On a network: the same algorithm written plainly, one source, the whole prefix anew at every step.
@@ -425,8 +427,8 @@ def test_a_batch_on_a_network_equals_the_plain_way(
     wanted = config(beam=width, n_best=min(3, width), length_penalty=alpha)
 
     def found_with(end: int) -> list[list[Hypothesis]]:
-        job = Job.plain(limits_B, begin=2, end=end)
-        return search(lambda copies: model.start(source_BS, copies=copies), job, wanted, None)
+        request = SearchRequest.plain(limits_B, begin=2, end=end)
+        return search(lambda copies: model.start(source_BS, copies=copies), request, wanted, None)
 
     written_often = Counter(t for [best, *_] in found_with(4) for t in best.tokens[1:])
     endings = set()
@@ -462,5 +464,8 @@ def test_log_probs_that_are_no_numbers_end_the_search(columns: slice) -> None:
     tables = [random_table(1, 6)]
     with pytest.raises(TranslucidError, match="log P that is not a number"):
         beam_search(
-            lambda copies: NoNumbers(tables, copies, columns), job_of([6]), config(beam=2), None
+            lambda copies: NoNumbers(tables, copies, columns),
+            build_request([6]),
+            config(beam=2),
+            None,
         )

@@ -13,9 +13,9 @@ from torch import Tensor
 from translucid.decoding.candidates import (
     LINES,
     SMALLEST_WIDTH,
+    argmax_tokens,
     choose,
     choose_in_groups,
-    first_highest,
     top_tokens,
 )
 
@@ -42,7 +42,7 @@ def test_of_equal_highest_values_the_first_is_found(
     generator = torch.Generator().manual_seed(seed)
     values_NV = torch.randn(7, vocabulary, generator=generator).mul(spread).round()
     _, first_N1 = by_sorting(values_NV, 1)
-    assert torch.equal(first_highest(values_NV), first_N1[:, 0])
+    assert torch.equal(argmax_tokens(values_NV), first_N1[:, 0])
 
 
 @settings(max_examples=60, deadline=None)

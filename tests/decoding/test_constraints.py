@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probability_tables import BEGIN, END, Table, random_table, start, written
-from translucid.decoding.constraints import DEMANDED, apply, filters_of
-from translucid.decoding.greedy import greedy
-from translucid.decoding.job import Job, OnceOnly
-from translucid.decoding.mbr import minimum_bayes_risk
-from translucid.decoding.sampling import sampling
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.constraints import FORCED_LOG_PROB, apply_filters, build_filters
+from translucid.decoding.greedy import greedy_search
+from translucid.decoding.hypothesis import Hypothesis
+from translucid.decoding.mbr import mbr_search
+from translucid.decoding.request import OnceOnly, SearchRequest
+from translucid.decoding.sampling import sampling_search
 
 VOCAB = 6
 Tokens = tuple[int, ...]
@@ -50,8 +50,8 @@ def possible(rules: Rules, written: Sequence[int]) -> set[int]:
     return {token for token in range(VOCAB) if may_come(token)} or {END}
 
 
-def job_of(rules: Sequence[Rules], limit: int) -> Job:
-    return Job(
+def build_request(rules: Sequence[Rules], limit: int) -> SearchRequest:
+    return SearchRequest(
         limits_B=torch.full((len(rules),), limit),
         begin=BEGIN,
         end=END,
@@ -102,9 +102,9 @@ def test_what_may_come_is_what_the_rules_say(
     torch.manual_seed(lots.randrange(2**31))  # type: ignore[attr-defined]
     own_NV = torch.randn(len(texts), VOCAB).log_softmax(-1)
     sources = [row % len(rules) for row in range(len(texts))]
-    job, settings = job_of(rules, limit=20), settings_of(rules[0])
-    found_NV = apply(
-        filters_of(job, settings),
+    request, settings = build_request(rules, limit=20), settings_of(rules[0])
+    found_NV = apply_filters(
+        build_filters(request, settings),
         own_NV.clone(),
         torch.tensor(texts)[:, :step],
         torch.tensor(sources),
@@ -126,14 +126,14 @@ def test_constraints_hold_in_every_search_of_rows(
     rules: list[Rules], seed: int, temperature: float
 ) -> None:
     tables = [random_table(seed + number, VOCAB) for number in range(len(rules))]
-    job = job_of(rules, limit=9)
+    request = build_request(rules, limit=9)
     plain = settings_of(rules[0], method="greedy")
     drawn = settings_of(rules[0], method="sampling", samples=4, n_best=4, temperature=temperature)
-    likeliest = greedy(start(tables)(1), job, plain, None)
+    likeliest = greedy_search(start(tables)(1), request, plain, None)
     each = [
         [[hypothesis] for hypothesis in likeliest],
-        sampling(start(tables), job, drawn, None),
-        minimum_bayes_risk(start(tables), job, drawn.replace(method="mbr"), None),
+        sampling_search(start(tables), request, drawn, None),
+        mbr_search(start(tables), request, drawn.replace(method="mbr"), None),
     ]
     for found in each:
         for source, hypotheses in enumerate(found):
@@ -171,30 +171,36 @@ NO_RULES = Rules(prefix=(), forbidden=(), min_length=0, no_repeat=0)
 )
 def test_a_network_sure_of_what_may_not_come_is_overruled(rules: Rules, expected: Tokens) -> None:
     """Where log P is −∞ for all that is allowed, what is written is allowed all the same."""
-    job, settings = job_of([rules], limit=4), settings_of(rules, method="sampling")
-    by_lot = sampling(start([only(2)]), job, settings, None)[0][0]
+    request, settings = build_request([rules], limit=4), settings_of(rules, method="sampling")
+    by_lot = sampling_search(start([only(2)]), request, settings, None)[0][0]
     assert by_lot.tokens == expected
-    assert greedy(start([only(2)])(1), job, settings, None)[0].tokens == expected
+    assert greedy_search(start([only(2)])(1), request, settings, None)[0].tokens == expected
     assert all(math.isfinite(log_prob) for log_prob in by_lot.log_probs)
-    assert DEMANDED in by_lot.log_probs
+    assert FORCED_LOG_PROB in by_lot.log_probs
 
 
 def test_the_common_path_touches_a_few_columns_of_the_matrix_it_is_given() -> None:
-    job = replace(Job.plain(torch.tensor([5, 5]), begin=BEGIN, end=END), forbidden=(4,))
-    filters = filters_of(job, SearchConfig())
+    request = replace(
+        SearchRequest.plain(torch.tensor([5, 5]), begin=BEGIN, end=END), forbidden=(4,)
+    )
+    filters = build_filters(request, SearchConfig())
     log_probs_NV = torch.randn(2, VOCAB).log_softmax(-1)
     before = log_probs_NV.clone()
-    after = apply(filters, log_probs_NV, torch.zeros(2, 0, dtype=torch.int64), torch.arange(2))
+    after = apply_filters(
+        filters, log_probs_NV, torch.zeros(2, 0, dtype=torch.int64), torch.arange(2)
+    )
     assert len(filters) == 1
     assert after.data_ptr() == log_probs_NV.data_ptr()
     assert (after != before).any(dim=0).nonzero()[:, 0].tolist() == [BEGIN, 4]
 
 
 def test_a_start_symbol_that_is_also_the_end_symbol_may_be_written() -> None:
-    job = Job.plain(torch.tensor([3]), begin=END, end=END)
+    request = SearchRequest.plain(torch.tensor([3]), begin=END, end=END)
     log_probs_NV = torch.randn(1, VOCAB).log_softmax(-1)
     none_yet = torch.zeros(1, 0, dtype=torch.int64)
-    after = apply(filters_of(job, SearchConfig()), log_probs_NV, none_yet, torch.arange(1))
+    after = apply_filters(
+        build_filters(request, SearchConfig()), log_probs_NV, none_yet, torch.arange(1)
+    )
     assert bool(after.isfinite().all())
 
 
@@ -230,8 +236,8 @@ def test_tokens_that_come_once_are_those_found_one_by_one(
 ) -> None:
     """Rows are built of tokens that may come, as a search would build them."""
     tokens = (5, *ONCE)
-    job = replace(
-        Job.plain(torch.full((2,), 20), begin=BEGIN, end=END),
+    request = replace(
+        SearchRequest.plain(torch.full((2,), 20), begin=BEGIN, end=END),
         once=OnceOnly(tokens, PAIRS, tuple(map(tuple, wanted))),
     )
     rows: list[list[int]] = [[], []]
@@ -241,8 +247,11 @@ def test_tokens_that_come_once_are_those_found_one_by_one(
             row.append(([4, *may])[choice % (len(may) + 1)])
     generator = torch.Generator().manual_seed(seed)
     given_NV = torch.rand(2, WIDE, generator=generator).log_softmax(dim=1)
-    filtered = apply(
-        filters_of(job, SearchConfig()), given_NV.clone(), torch.tensor(rows), torch.arange(2)
+    filtered = apply_filters(
+        build_filters(request, SearchConfig()),
+        given_NV.clone(),
+        torch.tensor(rows),
+        torch.arange(2),
     )
     for number, (row, mine) in enumerate(zip(rows, wanted, strict=True)):
         found = {t for t in range(WIDE) if filtered[number, t] > -math.inf}
@@ -261,14 +270,18 @@ def test_tokens_that_come_once_are_those_found_one_by_one(
 @given(seed=st.integers(0, 50), limit=st.integers(5, 9))
 def test_at_the_limit_all_of_them_are_written(seed: int, limit: int) -> None:
     tokens = (5, *ONCE)
-    job = replace(
-        Job.plain(torch.full((1,), limit), begin=BEGIN, end=END),
+    request = replace(
+        SearchRequest.plain(torch.full((1,), limit), begin=BEGIN, end=END),
         once=OnceOnly(tokens, PAIRS, ((5, 6, 8),)),
     )
     table = random_table(seed, WIDE)
     for found in (
-        greedy(start([table])(1), job, SearchConfig(method="greedy", loop_guard=False), None)[0],
-        sampling(start([table]), job, SearchConfig(method="sampling", samples=1), None)[0][0],
+        greedy_search(
+            start([table])(1), request, SearchConfig(method="greedy", loop_guard=False), None
+        )[0],
+        sampling_search(start([table]), request, SearchConfig(method="sampling", samples=1), None)[
+            0
+        ][0],
     ):
         assert sorted(t for t in found.tokens if t in tokens) == [5, 6, 8]
         assert found.tokens.index(8) < found.tokens.index(5)

@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from networks import network, ragged, small_config
-from probability_tables import Table, exhaustive, job_of, random_table, seeds, start
-from translucid.decoding.ensemble import Ensemble, log_mean
-from translucid.decoding.job import Job
+from probability_tables import Table, build_request, exhaustive, random_table, seeds, start
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.request import SearchRequest
 from translucid.decoding.search import search
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import AttendingStepper
+from translucid.decoding.stepper import AttendingStepper, Ensemble, log_mean
 from translucid.errors import InputError
 
 
@@ -32,14 +31,14 @@ def mean_of(first: Table, second: Table) -> Table:
 def test_two_members_are_the_table_of_their_means(one: int, two: int, width: int) -> None:
     first, second = Table(random_table(one, 5).next), Table(random_table(two, 5).next)
     wanted = SearchConfig(beam=width, n_best=width)
-    job = job_of([5])
+    request = build_request([5])
     [together] = search(
         lambda copies: Ensemble([start([first])(copies), start([second])(copies)]),
-        job,
+        request,
         wanted,
         None,
     )
-    [mean] = search(start([mean_of(first, second)]), job, wanted, None)
+    [mean] = search(start([mean_of(first, second)]), request, wanted, None)
     assert [h.tokens for h in together] == [h.tokens for h in mean]
     assert [h.score for h in together] == pytest.approx([h.score for h in mean], abs=1e-5)
 
@@ -49,10 +48,13 @@ def test_two_members_are_the_table_of_their_means(one: int, two: int, width: int
 def test_one_alone_or_several_alike_are_the_single_one(seed: int, count: int) -> None:
     tables = [random_table(seed + i, 6) for i in range(3)]
     wanted = SearchConfig(beam=3, n_best=3, coverage_penalty=0.3)
-    job = job_of([6, 3, 5])
-    single = search(start(tables), job, wanted, None)
+    request = build_request([6, 3, 5])
+    single = search(start(tables), request, wanted, None)
     alike = search(
-        lambda copies: Ensemble([start(tables)(copies) for _ in range(count)]), job, wanted, None
+        lambda copies: Ensemble([start(tables)(copies) for _ in range(count)]),
+        request,
+        wanted,
+        None,
     )
     for ours, theirs in zip(alike, single, strict=True):
         assert [(h.tokens, h.log_probs) for h in ours] == [(h.tokens, h.log_probs) for h in theirs]
@@ -77,7 +79,7 @@ def test_two_networks_together_find_what_their_mean_finds() -> None:
     wanted = SearchConfig(beam=80, n_best=3)
     found = search(
         lambda copies: Ensemble([model.start(source_BS, copies=copies) for model in models]),
-        Job.plain(torch.tensor([3, 3]), begin=0, end=1),
+        SearchRequest.plain(torch.tensor([3, 3]), begin=0, end=1),
         wanted,
         None,
     )

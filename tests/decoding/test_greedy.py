@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from networks import POSITIONS, VOCAB, ragged, small_config, small_network
-from translucid.decoding.greedy import greedy
-from translucid.decoding.job import Job
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import BEYOND_THE_SOURCE, Hypothesis, Stepper, length_limits
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.greedy import greedy_search
+from translucid.decoding.hypothesis import Hypothesis
+from translucid.decoding.request import SearchRequest
+from translucid.decoding.stepper import EXTRA_LENGTH, Stepper, length_limits
 from translucid.decoding.tree import Recorder
 from translucid.errors import InputError
 from translucid.model import Transformer
@@ -24,7 +25,7 @@ PLAIN = SearchConfig(method="greedy", length_penalty=0.0, loop_guard=False)
 
 
 def plainly(stepper: Stepper, limits: Tensor, end: int = END) -> list[Hypothesis]:
-    return greedy(stepper, Job.plain(limits, begin=BEGIN, end=end), PLAIN, None)
+    return greedy_search(stepper, SearchRequest.plain(limits, begin=BEGIN, end=end), PLAIN, None)
 
 
 def one_by_one(model: Transformer, source_S: Tensor, limit: int, end: int) -> Hypothesis:
@@ -47,8 +48,8 @@ def one_by_one(model: Transformer, source_S: Tensor, limit: int, end: int) -> Hy
 
 def telling_end(model: Transformer, source_BS: Tensor, limits: Tensor) -> int:
     """The token that, as the end symbol, would end the rows at the most different lengths."""
-    job = Job.plain(limits, begin=BEGIN, end=END)
-    endless = greedy(model.start(source_BS), job, PLAIN.replace(min_length=99), None)
+    request = SearchRequest.plain(limits, begin=BEGIN, end=END)
+    endless = greedy_search(model.start(source_BS), request, PLAIN.replace(min_length=99), None)
     assert [len(hypothesis.tokens) for hypothesis in endless] == [n - 1 for n in limits.tolist()]
 
     def lengths(token: int) -> set[int]:
@@ -119,7 +120,7 @@ def test_limits_are_the_papers() -> None:
     assert length_limits(source_BS, small_config()).tolist() == (lengths + 50).tolist()
     few = small_config(positions="learned", max_positions=52)
     assert length_limits(source_BS, few).max() == 52
-    assert BEYOND_THE_SOURCE == 50
+    assert EXTRA_LENGTH == 50
 
 
 def test_no_step_goes_beyond_the_learned_positions() -> None:
@@ -136,9 +137,9 @@ def test_a_row_without_room_is_refused(limits: list[int]) -> None:
 
 
 def test_the_score_is_log_p_after_the_length_penalty() -> None:
-    job = Job.plain(torch.tensor([9, 2]), begin=BEGIN, end=END)
+    request = SearchRequest.plain(torch.tensor([9, 2]), begin=BEGIN, end=END)
     settings = SearchConfig(method="greedy", length_penalty=1.0, length_form="plain")
-    ended, cut = greedy(Table([[4, 5, 6], [4, 5, 6]]), job, settings, None)
+    ended, cut = greedy_search(Table([[4, 5, 6], [4, 5, 6]]), request, settings, None)
     assert (ended.log_prob, ended.score) == (-2.0, -0.5)
     assert (cut.tokens, cut.log_prob, cut.score) == ((4,), -9.5, -4.75)
 
@@ -148,36 +149,39 @@ def test_of_equally_probable_tokens_the_lowest_id_is_written() -> None:
         def step(self, last_ids_N: Tensor) -> Tensor:
             return torch.full((last_ids_N.numel(), 50), -math.log(50))
 
-    job = Job(torch.tensor([3, 3]), BEGIN, END, ((), ()), ((), ()), forbidden=(0, 1))
-    assert [h.tokens for h in greedy(Even([[], []]), job, PLAIN, None)] == [(), ()]
+    request = SearchRequest(torch.tensor([3, 3]), BEGIN, END, ((), ()), ((), ()), forbidden=(0, 1))
+    assert [h.tokens for h in greedy_search(Even([[], []]), request, PLAIN, None)] == [(), ()]
     longer = PLAIN.replace(min_length=2)
-    assert [h.tokens for h in greedy(Even([[], []]), job, longer, None)] == [(4, 4), (4, 4)]
+    assert [h.tokens for h in greedy_search(Even([[], []]), request, longer, None)] == [
+        (4, 4),
+        (4, 4),
+    ]
 
 
 def test_a_row_in_circles_ends_and_the_others_go_on() -> None:
     honest = [*range(4, 20), *range(30, 46)]
-    job = Job.plain(torch.tensor([200, 200]), begin=BEGIN, end=END)
-    circles, straight = greedy(
-        Table([[4, 9, *[5, 6, 7] * 70], honest]), job, PLAIN.replace(loop_guard=True), None
+    request = SearchRequest.plain(torch.tensor([200, 200]), begin=BEGIN, end=END)
+    circles, straight = greedy_search(
+        Table([[4, 9, *[5, 6, 7] * 70], honest]), request, PLAIN.replace(loop_guard=True), None
     )
     assert (circles.ending, circles.tokens) == ("loop", (4, 9, *[5, 6, 7] * 9))
     assert len(circles.log_probs) == len(circles.tokens)
     assert (straight.ending, straight.tokens) == ("end", tuple(honest))
-    unguarded, _ = greedy(Table([[5, 6, 7] * 70, honest]), job, PLAIN, None)
+    unguarded, _ = greedy_search(Table([[5, 6, 7] * 70, honest]), request, PLAIN, None)
     assert (unguarded.ending, len(unguarded.tokens)) == ("limit", 199)
 
 
 def test_terms_are_refused_with_what_to_do() -> None:
-    job = Job(torch.tensor([5]), BEGIN, END, ((),), (((4,),),), forbidden=())
+    request = SearchRequest(torch.tensor([5]), BEGIN, END, ((),), (((4,),),), forbidden=())
     with pytest.raises(InputError, match=r"'greedy' cannot promise terms.*method = 'beam'"):
-        greedy(Table([[4]]), job, PLAIN, None)
+        greedy_search(Table([[4]]), request, PLAIN, None)
 
 
 def test_the_recorded_tree_is_the_search() -> None:
     recorder = Recorder()
-    job = Job.plain(torch.tensor([9, 2]), begin=BEGIN, end=END)
-    found = greedy(Table([[8, 9], [7, 6, 5]]), job, PLAIN, recorder)
-    assert found == greedy(Table([[8, 9], [7, 6, 5]]), job, PLAIN, None)
+    request = SearchRequest.plain(torch.tensor([9, 2]), begin=BEGIN, end=END)
+    found = greedy_search(Table([[8, 9], [7, 6, 5]]), request, PLAIN, recorder)
+    assert found == greedy_search(Table([[8, 9], [7, 6, 5]]), request, PLAIN, None)
     for tree, hypothesis, written in zip(
         recorder.trees(), found, ([8, 9, END], [7, END]), strict=True
     ):

@@ -7,9 +7,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.decoding.job import Job
-from translucid.decoding.loops import ECHOES, LONGEST_ROUND, LoopGuard, loop_guard_of, looping
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.constraints import (
+    ECHOES,
+    LONGEST_ROUND,
+    LoopGuard,
+    build_loop_guard,
+    is_looping,
+)
+from translucid.decoding.request import SearchRequest
 
 HONEST = [
     "ha ha ha",
@@ -45,7 +51,7 @@ def by_byte(text: str) -> list[object]:
 @pytest.mark.parametrize("split", [by_word, by_character, by_byte])
 def test_honest_text_is_never_caught_however_it_is_split(text: str, split: object) -> None:
     tokens = numbered(split(text))  # type: ignore[operator]
-    assert not any(looping(tokens[:end]) for end in range(len(tokens) + 1))
+    assert not any(is_looping(tokens[:end]) for end in range(len(tokens) + 1))
 
 
 def numbered(tokens: list[object]) -> list[int]:
@@ -65,21 +71,21 @@ def numbered(tokens: list[object]) -> list[int]:
 )
 def test_a_real_loop_is_caught_within_32_tokens(unit: str) -> None:
     tokens = numbered(by_word("he said that " + f"{unit} " * 40))
-    caught = next(end for end in range(len(tokens)) if looping(tokens[:end]))
+    caught = next(end for end in range(len(tokens)) if is_looping(tokens[:end]))
     assert caught <= 3 + ECHOES + LONGEST_ROUND
-    assert all(looping(tokens[:end]) for end in range(caught, len(tokens)))
+    assert all(is_looping(tokens[:end]) for end in range(caught, len(tokens)))
 
 
 @pytest.mark.parametrize("unit", range(1, LONGEST_ROUND + 1))
 def test_the_threshold_is_24_echoes(unit: int) -> None:
     rounds = list(range(unit)) * (ECHOES + 2)
-    assert not looping(rounds[: ECHOES + unit - 1])
-    assert looping(rounds[: ECHOES + unit])
-    assert not looping([*rounds, 99])
+    assert not is_looping(rounds[: ECHOES + unit - 1])
+    assert is_looping(rounds[: ECHOES + unit])
+    assert not is_looping([*rounds, 99])
 
 
 def test_longer_rounds_are_let_pass() -> None:
-    assert not looping(list(range(LONGEST_ROUND + 1)) * 20)
+    assert not is_looping(list(range(LONGEST_ROUND + 1)) * 20)
 
 
 rows = st.lists(
@@ -103,7 +109,7 @@ def test_the_batched_check_equals_the_plain_one(
     found = guard(torch.tensor(tokens).view(len(tokens), length), torch.tensor(sources))
     for row, (text, source) in enumerate(zip(tokens, sources, strict=True)):
         counted = length - (prefix if source == 0 else 0)
-        expected = looping(text) and length >= min_length and counted > ECHOES
+        expected = is_looping(text) and length >= min_length and counted > ECHOES
         assert (found is not None and bool(found[row])) == expected
 
 
@@ -117,8 +123,8 @@ def test_nothing_echoes_what_stands_before_the_start() -> None:
 
 def test_the_guard_of_a_job() -> None:
     limits = torch.tensor([50, 50])
-    job = Job(limits, 0, 1, prefixes=((5,) * 30, ()), terms=((), ()), forbidden=())
-    guard = loop_guard_of(job, SearchConfig(min_length=7))
+    request = SearchRequest(limits, 0, 1, prefixes=((5,) * 30, ()), terms=((), ()), forbidden=())
+    guard = build_loop_guard(request, SearchConfig(min_length=7))
     assert guard is not None
     assert (guard.exempt_B.tolist(), guard.min_length) == ([30, 0], 7)
-    assert loop_guard_of(job, SearchConfig(loop_guard=False)) is None
+    assert build_loop_guard(request, SearchConfig(loop_guard=False)) is None

@@ -10,11 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 
-from probability_tables import END, Table, job_of, random_table, seeds, start
-from translucid.decoding.mbr import minimum_bayes_risk, pairwise_chrf
-from translucid.decoding.sampling import sampling
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis
+from probability_tables import END, Table, build_request, random_table, seeds, start
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Hypothesis
+from translucid.decoding.mbr import mbr_search, pairwise_chrf
+from translucid.decoding.sampling import sampling_search
 from translucid.decoding.tree import Recorder
 from translucid.errors import InputError
 
@@ -27,8 +27,8 @@ def text_of(tokens: tuple[int, ...]) -> str:
 
 
 def best_of(tables: Sequence[Table], limit: int, settings: SearchConfig) -> list[list[Hypothesis]]:
-    job = replace(job_of([limit] * len(tables)), decode=text_of)
-    return minimum_bayes_risk(start(tables), job, settings, None)
+    request = replace(build_request([limit] * len(tables)), decode=text_of)
+    return mbr_search(start(tables), request, settings, None)
 
 
 def brute_force(samples: Sequence[Hypothesis]) -> dict[str, float]:
@@ -44,7 +44,9 @@ def brute_force(samples: Sequence[Hypothesis]) -> dict[str, float]:
 def test_the_choice_is_that_of_a_brute_force_computation(seed: int, samples: int) -> None:
     tables = [random_table(seed + number, len(WORDS)) for number in range(2)]
     settings = DRAWN.replace(samples=samples, n_best=samples, seed=seed)
-    every = sampling(start(tables), job_of([5, 5]), settings.replace(method="sampling"), None)
+    every = sampling_search(
+        start(tables), build_request([5, 5]), settings.replace(method="sampling"), None
+    )
     for found, drawn in zip(best_of(tables, 5, settings), every, strict=True):
         expected = brute_force(drawn)
         assert {text_of(h.tokens): h.score for h in found} == pytest.approx(expected)
@@ -88,12 +90,12 @@ def test_chrf_is_sacrebleus(strings: list[str]) -> None:
 def test_no_text_comes_twice_and_its_best_sample_stands_for_it() -> None:
     """With a decoder that tells nothing apart, one hypothesis is left: the most probable."""
     tables = [random_table(number, 6) for number in range(6)]
-    job = replace(job_of([4] * 6), decode=lambda _: "same")
+    request = replace(build_request([4] * 6), decode=lambda _: "same")
     settings = DRAWN.replace(n_best=5)
     by_lot = settings.replace(method="sampling")
     for found, drawn in zip(
-        minimum_bayes_risk(start(tables), job, settings, None),
-        sampling(start(tables), job, by_lot, None),
+        mbr_search(start(tables), request, settings, None),
+        sampling_search(start(tables), request, by_lot, None),
         strict=True,
     ):
         assert [replace(h, score=0.0) for h in found] == [replace(drawn[0], score=0.0)]
@@ -102,14 +104,14 @@ def test_no_text_comes_twice_and_its_best_sample_stands_for_it() -> None:
 
 def test_a_job_that_cannot_make_text_is_refused() -> None:
     with pytest.raises(InputError, match=r"compares texts.*decode = the tokenizer's function"):
-        minimum_bayes_risk(start([random_table(1, 6)]), job_of([4]), DRAWN, None)
+        mbr_search(start([random_table(1, 6)]), build_request([4]), DRAWN, None)
 
 
 def test_the_recorded_tree_ends_at_the_results() -> None:
     recorder, tables = Recorder(), [random_table(number, 6) for number in range(2)]
-    job, settings = replace(job_of([5, 5]), decode=text_of), DRAWN.replace(n_best=3)
-    found = minimum_bayes_risk(start(tables), job, settings, recorder)
-    assert found == minimum_bayes_risk(start(tables), job, settings, None)
+    request, settings = replace(build_request([5, 5]), decode=text_of), DRAWN.replace(n_best=3)
+    found = mbr_search(start(tables), request, settings, recorder)
+    assert found == mbr_search(start(tables), request, settings, None)
     for tree, hypotheses in zip(recorder.trees(), found, strict=True):
         paths = [[tree.nodes[n].token for n in tree.path(end)] for end in tree.results]
         assert paths == [[*h.tokens, END] for h in hypotheses]

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probability_tables import TableStepper
+from translucid.decoding.config import SearchConfig
 from translucid.decoding.penalties import (
     coverage_penalty,
+    get_attention,
     length_penalty,
-    longest_penalty,
-    newest_attention,
-    score_of,
+    longest_length_penalty,
+    normalize_score,
 )
-from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 
 alphas = st.floats(0, 3)
@@ -39,7 +39,7 @@ forms = st.sampled_from(["paper", "plain"])
 def test_length_penalties_by_hand(form: str, alpha: float, length: int, expected: float) -> None:
     settings = SearchConfig(length_form=form, length_penalty=alpha)
     assert length_penalty(length, settings) == pytest.approx(expected, rel=1e-12)
-    assert score_of(-3.0, length, settings) == pytest.approx(-3.0 / expected, rel=1e-12)
+    assert normalize_score(-3.0, length, settings) == pytest.approx(-3.0 / expected, rel=1e-12)
 
 
 @given(alphas, forms, st.integers(1, 2000))
@@ -52,7 +52,7 @@ def test_a_length_penalty_never_falls_and_is_at_least_one(
 
 def test_the_longest_is_that_of_the_limit() -> None:
     settings = SearchConfig(length_form="plain", length_penalty=2.0)
-    assert longest_penalty(torch.tensor([3, 10]), settings).tolist() == [9.0, 100.0]
+    assert longest_length_penalty(torch.tensor([3, 10]), settings).tolist() == [9.0, 100.0]
 
 
 def test_coverage_by_hand() -> None:
@@ -70,5 +70,5 @@ def test_coverage_is_never_a_reward(looked: list[float], beta: float) -> None:
 
 
 def test_a_stepper_that_does_not_attend_is_named() -> None:
-    with pytest.raises(InputError, match="TableStepper does not tell"):
-        newest_attention(TableStepper([], 1))
+    with pytest.raises(InputError, match="TableStepper does not show it"):
+        get_attention(TableStepper([], 1))

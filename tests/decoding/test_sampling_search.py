@@ -15,21 +15,21 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from networks import ragged, small_network
-from probability_tables import BEGIN, END, Table, job_of, random_table, seeds, start
-from translucid.decoding.greedy import greedy
-from translucid.decoding.job import Job
+from probability_tables import BEGIN, END, Table, build_request, random_table, seeds, start
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.greedy import greedy_search
+from translucid.decoding.hypothesis import Hypothesis
+from translucid.decoding.request import SearchRequest
 from translucid.decoding.sampling import (
     FIRST_LOOK,
     FORKS,
-    draw,
-    forks,
-    keep,
-    sampling,
-    streams,
-    uniforms,
+    count_forks,
+    draw_tokens,
+    filter_logits,
+    random_streams,
+    random_uniforms,
+    sampling_search,
 )
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis
 from translucid.decoding.tree import Recorder
 from translucid.errors import InputError
 
@@ -45,10 +45,10 @@ def drawn(
     tables: Sequence[Table], limit: int, keys: tuple[int, ...] = (), **settings: object
 ) -> list[list[Hypothesis]]:
     """All samples of each source, in the order of their rank."""
-    job = replace(job_of([limit] * len(tables)), keys=keys)
+    request = replace(build_request([limit] * len(tables)), keys=keys)
     count = settings.get("samples", 1)
     config = SearchConfig(**{"method": "sampling", "n_best": count, **settings})
-    return sampling(start(tables), job, config, None)
+    return sampling_search(start(tables), request, config, None)
 
 
 def chi_squared(observed: Counter[int], expected: Sequence[float]) -> float:
@@ -108,7 +108,9 @@ def test_at_the_limit_only_the_end_is_drawn(temperature: float) -> None:
 @given(seeds, st.booleans())
 def test_temperature_0_is_greedy(seed: int, ties: bool) -> None:
     tables = [random_table(seed + i, 6, ties=ties) for i in range(3)]
-    likeliest = greedy(start(tables)(1), job_of([7, 7, 7]), SearchConfig(method="greedy"), None)
+    likeliest = greedy_search(
+        start(tables)(1), build_request([7, 7, 7]), SearchConfig(method="greedy"), None
+    )
     assert drawn(tables, 7, samples=2, temperature=0.0) == [[each] * 2 for each in likeliest]
     assert drawn(tables, 7, top_k=1, temperature=5.0) == [[each] for each in likeliest]
 
@@ -116,14 +118,18 @@ def test_temperature_0_is_greedy(seed: int, ties: bool) -> None:
 @given(seeds, st.sampled_from([1e-9, 1e-30, 5e-324]))
 def test_a_temperature_near_0_is_greedy_too(seed: int, temperature: float) -> None:
     tables = [random_table(seed + i, 6) for i in range(2)]
-    likeliest = greedy(start(tables)(1), job_of([7, 7]), SearchConfig(method="greedy"), None)
+    likeliest = greedy_search(
+        start(tables)(1), build_request([7, 7]), SearchConfig(method="greedy"), None
+    )
     found = drawn(tables, 7, temperature=temperature, seed=seed)
     assert found == [[each] for each in likeliest]
 
 
 def test_the_lower_the_temperature_the_more_samples_are_greedy() -> None:
     table = random_table(11, 6)
-    likeliest = greedy(start([table])(1), job_of([5]), SearchConfig(method="greedy"), None)[0]
+    likeliest = greedy_search(
+        start([table])(1), build_request([5]), SearchConfig(method="greedy"), None
+    )[0]
 
     def share(temperature: float) -> float:
         return drawn([table], 5, samples=300, temperature=temperature)[0].count(likeliest) / 300
@@ -170,7 +176,7 @@ def test_top_k_top_p_and_min_p_equal_numpy(
     logits_RV = lots.normal(size=(3, size)) * sharpness * np.array([[1.0], [3.0], [0.3]])
     logits_RV = np.round(logits_RV) if ties else logits_RV
     settings = SearchConfig(method="sampling", top_k=top_k, top_p=top_p, min_p=min_p)
-    kept_RV = keep(torch.from_numpy(logits_RV), settings).numpy()
+    kept_RV = filter_logits(torch.from_numpy(logits_RV), settings).numpy()
     for logits_V, kept_V in zip(logits_RV, kept_RV, strict=True):
         expected, probs_V = kept_by_numpy(logits_V, top_k, top_p, min_p)
         sums = np.cumsum(np.sort(probs_V)[::-1])
@@ -186,7 +192,7 @@ def test_a_row_may_keep_more_than_is_sorted_at_first() -> None:
     """Rows of one batch may need different ways of sorting, and neither harms the other."""
     lots = np.random.default_rng(1)
     logits_RV = np.stack([lots.normal(size=3 * FIRST_LOOK) * scale for scale in (9.0, 0.3)])
-    kept_RV = keep(torch.from_numpy(logits_RV), SearchConfig(method="sampling", top_p=0.9))
+    kept_RV = filter_logits(torch.from_numpy(logits_RV), SearchConfig(method="sampling", top_p=0.9))
     counts = (kept_RV > -math.inf).sum(dim=1).tolist()
     assert counts == [len(kept_by_numpy(logits_V, 0, 0.9, 0.0)[0]) for logits_V in logits_RV]
     assert counts[0] < FIRST_LOOK < counts[1]
@@ -194,7 +200,7 @@ def test_a_row_may_keep_more_than_is_sorted_at_first() -> None:
 
 def test_top_p_of_1_keeps_even_what_a_sum_cannot_hold() -> None:
     logits_RV = torch.tensor([[0.0, -60.0, -70.0]], dtype=torch.float64)
-    kept_RV = keep(logits_RV, SearchConfig(method="sampling", top_k=3))
+    kept_RV = filter_logits(logits_RV, SearchConfig(method="sampling", top_k=3))
     assert kept_RV.tolist() == logits_RV.tolist()
 
 
@@ -202,11 +208,11 @@ def test_top_p_of_1_keeps_even_what_a_sum_cannot_hold() -> None:
 def test_numbers_spread_evenly_draw_every_token_by_its_share(weights: list[float]) -> None:
     """All ways down the tree, on a fine grid of numbers for each fork."""
     assume(sum(weights) > 0)
-    grid, depth = 24, forks(len(weights))
+    grid, depth = 24, count_forks(len(weights))
     each = [(i + 0.5) / grid for i in range(grid)]
     uniform_RF = torch.tensor(list(product(each, repeat=depth)), dtype=torch.float64)
     logits_V = torch.tensor(weights, dtype=torch.float64).log()
-    tokens_R = draw(logits_V.expand(grid**depth, -1), uniform_RF.view(grid**depth, depth))
+    tokens_R = draw_tokens(logits_V.expand(grid**depth, -1), uniform_RF.view(grid**depth, depth))
     shares = tokens_R.bincount(minlength=len(weights)) / grid**depth
     expected = [weight / sum(weights) for weight in weights]
     assert shares.tolist() == pytest.approx(expected, abs=0.5 * max(depth, 1) / grid)
@@ -219,7 +225,9 @@ def test_no_number_draws_what_is_impossible(number: float) -> None:
     logits_RV = torch.randn(400, 37, generator=lots)
     logits_RV[torch.rand(400, 37, generator=lots) < 0.9] = -math.inf
     logits_RV[:, 20] = torch.where(logits_RV.amax(dim=1) == -math.inf, 0.0, logits_RV[:, 20])
-    tokens_R = draw(logits_RV, torch.full((400, forks(37)), number, dtype=torch.float64))
+    tokens_R = draw_tokens(
+        logits_RV, torch.full((400, count_forks(37)), number, dtype=torch.float64)
+    )
     assert bool(logits_RV.gather(1, tokens_R[:, None]).isfinite().all())
     assert len(set(tokens_R.tolist())) > 5
 
@@ -228,25 +236,29 @@ def test_random_numbers_are_those_of_splitmix64() -> None:
     """The reference outputs for the state 1234567 that implementations compare themselves with."""
     published = [6457827717110365317, 3203168211198807973, 9817491932198370423]
     state = np.array([1234567], dtype=np.uint64)
-    assert uniforms(state, 0, 3).tolist() == [[(word >> 11) / 2**53 for word in published]]
+    assert random_uniforms(state, 0, 3).tolist() == [[(word >> 11) / 2**53 for word in published]]
 
 
 def test_every_step_and_fork_has_a_number_of_its_own() -> None:
     state = np.array([1234567], dtype=np.uint64)
-    by_step = np.concatenate([uniforms(state, step, FORKS) for step in range(3)], axis=1)
-    assert by_step.tolist() == uniforms(state, 0, 3 * FORKS).tolist()
-    assert forks(2**FORKS) == FORKS, "more than any vocabulary needs"
+    by_step = np.concatenate([random_uniforms(state, step, FORKS) for step in range(3)], axis=1)
+    assert by_step.tolist() == random_uniforms(state, 0, 3 * FORKS).tolist()
+    assert count_forks(2**FORKS) == FORKS, "more than any vocabulary needs"
 
 
 @pytest.mark.parametrize("varied", ["seed", "key", "sample", "step", "fork"])
 def test_random_numbers_are_even_in_whatever_is_varied(varied: str) -> None:
     count = 6400
     numbers = {
-        "seed": lambda: [uniforms(streams(i, 7, 1), 3, 1)[0, 0] for i in range(count)],
-        "key": lambda: [uniforms(streams(7, i, 1), 3, 1)[0, 0] for i in range(count)],
-        "sample": lambda: uniforms(streams(7, 7, count), 3, 1)[:, 0].tolist(),
-        "step": lambda: [uniforms(streams(7, 7, 1), i, 1)[0, 0] for i in range(count)],
-        "fork": lambda: uniforms(streams(7, 7, 1), 3, count)[0].tolist(),
+        "seed": lambda: [
+            random_uniforms(random_streams(i, 7, 1), 3, 1)[0, 0] for i in range(count)
+        ],
+        "key": lambda: [random_uniforms(random_streams(7, i, 1), 3, 1)[0, 0] for i in range(count)],
+        "sample": lambda: random_uniforms(random_streams(7, 7, count), 3, 1)[:, 0].tolist(),
+        "step": lambda: [
+            random_uniforms(random_streams(7, 7, 1), i, 1)[0, 0] for i in range(count)
+        ],
+        "fork": lambda: random_uniforms(random_streams(7, 7, 1), 3, count)[0].tolist(),
     }[varied]()
     bins = Counter(int(64 * number) for number in numbers)
     assert chi_squared(bins, [1 / 64] * 64) < ONCE_IN_A_THOUSAND[63]
@@ -256,7 +268,7 @@ def test_random_numbers_are_even_in_whatever_is_varied(varied: str) -> None:
 
 def test_keys_and_seeds_of_any_size_count() -> None:
     parts = [(0, 0), (1, 0), (0, 1), (2**63, 0), (0, 2**64 - 1), (5, 6), (6, 5), (0, -2)]
-    assert len({int(streams(seed, key, 1)[0]) for seed, key in parts}) == len(parts)
+    assert len({int(random_streams(seed, key, 1)[0]) for seed, key in parts}) == len(parts)
 
 
 @given(st.permutations(range(5)), st.integers(1, 5), st.integers(0, 2**70))
@@ -281,9 +293,11 @@ def test_a_network_gives_the_same_samples_in_any_batch() -> None:
     def of(rows: list[int]) -> list[list[tuple[int, ...]]]:
         batch = source_BS[rows]
         batch = batch[:, : int((batch != 0).sum(1).max())]
-        plain = Job.plain(torch.full((len(rows),), 9), begin=2, end=3)
-        job = replace(plain, keys=tuple(rows), forbidden=(0,))
-        found = sampling(lambda copies: model.start(batch, copies=copies), job, settings, None)
+        plain = SearchRequest.plain(torch.full((len(rows),), 9), begin=2, end=3)
+        request = replace(plain, keys=tuple(rows), forbidden=(0,))
+        found = sampling_search(
+            lambda copies: model.start(batch, copies=copies), request, settings, None
+        )
         return [[hypothesis.tokens for hypothesis in each] for each in found]
 
     together = of([0, 1, 2, 3, 4, 5])
@@ -321,8 +335,8 @@ def test_the_best_come_first_however_they_ended(seed: int, n_best: int) -> None:
 def test_a_source_leaves_when_its_last_sample_has_ended() -> None:
     tables = [random_table(number, 5) for number in range(4)]
     stepper = start(tables)(3)
-    job, settings = job_of([9] * 4), SearchConfig(method="sampling", samples=3, n_best=3)
-    found = sampling(lambda _: stepper, job, settings, None)
+    request, settings = build_request([9] * 4), SearchConfig(method="sampling", samples=3, n_best=3)
+    found = sampling_search(lambda _: stepper, request, settings, None)
     longest = [max(len(hypothesis.log_probs) for hypothesis in each) for each in found]
     assert len(set(longest)) > 1
     assert stepper.fed == [3 * sum(n > step for n in longest) for step in range(max(longest))]
@@ -331,8 +345,8 @@ def test_a_source_leaves_when_its_last_sample_has_ended() -> None:
 def test_the_recorded_tree_has_every_sample_once() -> None:
     recorder, tables = Recorder(), [random_table(number, 5, sharpness=3.0) for number in range(2)]
     settings = SearchConfig(method="sampling", samples=6, n_best=6, seed=1)
-    found = sampling(start(tables), job_of([4, 4]), settings, recorder)
-    assert found == sampling(start(tables), job_of([4, 4]), settings, None)
+    found = sampling_search(start(tables), build_request([4, 4]), settings, recorder)
+    assert found == sampling_search(start(tables), build_request([4, 4]), settings, None)
     for tree, hypotheses in zip(recorder.trees(), found, strict=True):
         longest = max(len(h.tokens) for h in hypotheses)
         last = {h.ending for h in hypotheses if len(h.tokens) == longest}
@@ -353,7 +367,7 @@ def test_one_recorded_sample_says_how_it_ended() -> None:
     recorder = Recorder()
     table = Table(lambda _: [0.0, 0.0, 1.0])
     settings = SearchConfig(method="sampling", temperature=1.0)
-    sampling(start([table]), job_of([60]), settings, recorder)
+    sampling_search(start([table]), build_request([60]), settings, recorder)
     (tree,) = recorder.trees()
     assert tree.stopped == "loop"
     assert tree.nodes[tree.results[0]].status == "cut"

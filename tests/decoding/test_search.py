@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from networks import ragged, small_network
 from probability_tables import BEGIN, END, Table, random_table, seeds, start
-from translucid.decoding.job import Job
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.request import SearchRequest
 from translucid.decoding.search import search
-from translucid.decoding.settings import SearchConfig
 
 METHODS: dict[str, dict[str, Any]] = {
     "greedy": {"method": "greedy"},
@@ -29,9 +29,9 @@ def spelled(tokens: tuple[int, ...]) -> str:
     return " ".join(map(str, tokens))
 
 
-def job_for(method: str, limits: list[int], prefixes: list[tuple[int, ...]]) -> Job:
+def request_for(method: str, limits: list[int], prefixes: list[tuple[int, ...]]) -> SearchRequest:
     term = (((3, 4),),) if method == "terms" else ((),)
-    return Job(
+    return SearchRequest(
         limits_B=torch.tensor(limits),
         begin=BEGIN,
         end=END,
@@ -54,7 +54,7 @@ def test_every_method_keeps_the_rules(method: str, data: st.DataObject) -> None:
     limits = [data.draw(st.integers(6, 9)) for _ in range(count)]
     shortest, ngram = data.draw(st.integers(0, 4)), data.draw(st.sampled_from([0, 2, 3]))
     wanted = SearchConfig(**METHODS[method], min_length=shortest, no_repeat_ngram=ngram)
-    found = search(start(tables), job_for(method, limits, prefixes), wanted, None)
+    found = search(start(tables), request_for(method, limits, prefixes), wanted, None)
     assert len(found) == count
     for each, prefix, limit in zip(found, prefixes, limits, strict=True):
         assert 1 <= len(each) <= wanted.n_best
@@ -74,12 +74,19 @@ def test_every_method_runs_on_a_network_and_keeps_sources_apart(method: str) -> 
     source_BS = ragged(rows=4, longest=7, seed=6)
     limits = [9, 7, 8, 9]
     wanted = SearchConfig(**METHODS[method])
-    job = job_for(method, limits, [()] * 4)
-    together = search(lambda copies: model.start(source_BS, copies=copies), job, wanted, None)
+    request = request_for(method, limits, [()] * 4)
+    together = search(lambda copies: model.start(source_BS, copies=copies), request, wanted, None)
     for row in range(4):
         alone_BS = source_BS[row : row + 1, : int((source_BS[row] != 0).sum())]
-        one = Job(
-            job.limits_B[row : row + 1], BEGIN, END, ((),), job.terms[:1], (2,), (row,), spelled
+        one = SearchRequest(
+            request.limits_B[row : row + 1],
+            BEGIN,
+            END,
+            ((),),
+            request.terms[:1],
+            (2,),
+            (row,),
+            spelled,
         )
         [alone] = search(
             lambda copies, s=alone_BS: model.start(s, copies=copies),  # type: ignore[misc]
@@ -98,8 +105,8 @@ def test_finished_hypotheses_never_change() -> None:
     wanted = SearchConfig(beam=6, n_best=6, length_penalty=0.0)
     ended: dict[tuple[int, ...], tuple[float, ...]] = {}
     for limit in range(1, 8):
-        job = Job.plain(torch.tensor([limit]), begin=BEGIN, end=END)
-        [found] = search(start([table]), job, wanted, None)
+        request = SearchRequest.plain(torch.tensor([limit]), begin=BEGIN, end=END)
+        [found] = search(start([table]), request, wanted, None)
         now = {h.tokens: h.log_probs for h in found}
         assert all(now[tokens] == ended[tokens] for tokens in ended if tokens in now)
         assert len(now) >= len(ended)

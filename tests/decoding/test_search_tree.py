@@ -14,18 +14,18 @@ from probability_tables import (
     BEGIN,
     END,
     Table,
+    build_request,
     exhaustive,
-    job_of,
     penalty,
     random_table,
     seeds,
     start,
     written,
 )
-from translucid.decoding.job import Job
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Hypothesis
+from translucid.decoding.request import SearchRequest
 from translucid.decoding.search import search
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis
 from translucid.decoding.tree import Node, Recorder, SearchTree
 
 METHODS: list[dict[str, Any]] = [
@@ -38,10 +38,10 @@ METHODS: list[dict[str, Any]] = [
 
 
 def recorded(
-    tables: list[Table], job: Job, wanted: SearchConfig
+    tables: list[Table], request: SearchRequest, wanted: SearchConfig
 ) -> tuple[list[list[Hypothesis]], tuple[SearchTree, ...]]:
     recorder = Recorder()
-    return search(start(tables), job, wanted, recorder), recorder.trees()
+    return search(start(tables), request, wanted, recorder), recorder.trees()
 
 
 def check(tree: SearchTree, table: Table, found: list[Hypothesis], wanted: SearchConfig) -> None:
@@ -79,9 +79,9 @@ def test_a_tree_tells_the_story_of_its_result(
     beta = beta if how.get("method", "diverse") == "diverse" else 0.0
     tables = [random_table(seed + i, 6, ties=ties) for i in range(3)]
     wanted = SearchConfig(**how, coverage_penalty=beta)
-    job = job_of([6, 1, 4])
-    found, trees = recorded(tables, job, wanted)
-    assert found == search(start(tables), job, wanted, None)
+    request = build_request([6, 1, 4])
+    found, trees = recorded(tables, request, wanted)
+    assert found == search(start(tables), request, wanted, None)
     for tree, table, each in zip(trees, tables, found, strict=True):
         check(tree, table, each, wanted)
 
@@ -90,8 +90,8 @@ def test_a_tree_tells_the_story_of_its_result(
 @given(seeds)
 def test_terms_are_recorded_too(seed: int) -> None:
     table, wanted = random_table(seed, 6), SearchConfig(beam=2, n_best=2)
-    job = Job(torch.tensor([7]), BEGIN, END, ((),), (((3, 4),),), ())
-    [found], [tree] = recorded([table], job, wanted)
+    request = SearchRequest(torch.tensor([7]), BEGIN, END, ((),), (((3, 4),),), ())
+    [found], [tree] = recorded([table], request, wanted)
     check(tree, table, found, wanted)
 
 
@@ -105,7 +105,7 @@ def test_a_beam_keeps_and_drops_what_it_should() -> None:
         },
         5,
     )
-    _, [tree] = recorded([table], job_of([9]), SearchConfig(beam=2, n_best=2))
+    _, [tree] = recorded([table], build_request([9]), SearchConfig(beam=2, n_best=2))
     after = {
         tuple(tree.nodes[n].token for n in tree.path(number)): node.status
         for number, node in enumerate(tree.nodes)
@@ -147,7 +147,7 @@ def test_why_a_search_stopped() -> None:
         (two, {"method": "greedy"}, 2, "end"),
     ]
     for table, how, limit, reason in cases:
-        _, [tree] = recorded([table], job_of([limit]), SearchConfig(**how))
+        _, [tree] = recorded([table], build_request([limit]), SearchConfig(**how))
         assert tree.stopped == reason, (how, limit)
         status = "cut" if reason == "loop" else "finished"
         assert tree.nodes[tree.results[0]].status == status
@@ -155,7 +155,7 @@ def test_why_a_search_stopped() -> None:
 
 def test_a_full_beam_records_every_translation_there_is() -> None:
     table, wanted = random_table(5, 4), SearchConfig(beam=24, n_best=24, loop_guard=False)
-    _, [tree] = recorded([table], job_of([4]), wanted)
+    _, [tree] = recorded([table], build_request([4]), wanted)
     ended = {
         tuple(tree.nodes[n].token for n in tree.path(number))[:-1]
         for number, node in enumerate(tree.nodes)
@@ -165,7 +165,7 @@ def test_a_full_beam_records_every_translation_there_is() -> None:
 
 
 def test_a_tree_survives_json() -> None:
-    _, [tree] = recorded([random_table(1, 5)], job_of([4]), SearchConfig(beam=2))
+    _, [tree] = recorded([random_table(1, 5)], build_request([4]), SearchConfig(beam=2))
     back = json.loads(json.dumps(tree.to_json()))
     assert (
         SearchTree(

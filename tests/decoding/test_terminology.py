@@ -17,8 +17,8 @@ from probability_tables import (
     END,
     Table,
     Tokens,
+    build_request,
     exhaustive,
-    job_of,
     random_table,
     rescored,
     seeds,
@@ -26,9 +26,9 @@ from probability_tables import (
 )
 from translucid.decoding import beam as beam_module
 from translucid.decoding.beam import beam_search
-from translucid.decoding.job import Job
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.request import SearchRequest
 from translucid.decoding.search import search
-from translucid.decoding.settings import SearchConfig
 from translucid.decoding.terminology import Progress, terminology_search
 from translucid.errors import InputError
 
@@ -47,9 +47,9 @@ def asking(
     terms: Sequence[tuple[Tokens, ...]],
     prefixes: Sequence[Tokens] | None = None,
     forbidden: Tokens = (),
-) -> Job:
+) -> SearchRequest:
     given = tuple(prefixes) if prefixes is not None else ((),) * len(limits)
-    return Job(torch.tensor(limits), BEGIN, END, given, tuple(terms), forbidden)
+    return SearchRequest(torch.tensor(limits), BEGIN, END, given, tuple(terms), forbidden)
 
 
 def holds(tokens: Tokens, terms: Sequence[Tokens]) -> bool:
@@ -85,10 +85,10 @@ def test_every_translation_has_its_terms_at_any_width(
     sources: list[tuple[int, tuple[Tokens, ...], int]], width: int, ties: bool
 ) -> None:
     tables = [random_table(seed, VOCABULARY, ties=ties) for seed, _, _ in sources]
-    job = asking([room(terms) + more for _, terms, more in sources], [t for _, t, _ in sources])
+    request = asking([room(terms) + more for _, terms, more in sources], [t for _, t, _ in sources])
     wanted = config(beam=width, n_best=width)
     for table, (_, terms, _), found in zip(
-        tables, sources, search(start(tables), job, wanted, None), strict=True
+        tables, sources, search(start(tables), request, wanted, None), strict=True
     ):
         assert 1 <= len(found) <= width
         for hypothesis in found:
@@ -107,9 +107,9 @@ def test_terms_hold_together_with_all_other_rules(
     prefix = tuple(data.draw(st.lists(st.integers(2, VOCABULARY - 1), max_size=3)))
     shortest, ngram = data.draw(st.integers(0, 5)), data.draw(st.integers(0, 3))
     limit = room(terms) + len(prefix) + 6
-    job = asking([limit], [terms], [prefix], forbidden)
+    request = asking([limit], [terms], [prefix], forbidden)
     wanted = config(beam=width, n_best=width, min_length=shortest, no_repeat_ngram=ngram)
-    [found] = search(start([random_table(seed, VOCABULARY)]), job, wanted, None)
+    [found] = search(start([random_table(seed, VOCABULARY)]), request, wanted, None)
     assert found
     for hypothesis in found:
         tokens = hypothesis.tokens
@@ -151,9 +151,9 @@ def test_without_terms_it_is_plain_beam_search(numbers: list[int], width: int, t
     """A source without terms gets what it would have got, though others in its batch have some."""
     tables = [random_table(seed, VOCABULARY, ties=ties) for seed in numbers]
     wanted = config(beam=width, n_best=width)
-    plain = beam_search(start(tables), job_of([6] * len(tables)), wanted, None)
-    job = asking([6] * (len(tables) + 1), [*[()] * len(tables), ((3, 4), (5,))])
-    mixed = search(start([*tables, random_table(1, VOCABULARY)]), job, wanted, None)
+    plain = beam_search(start(tables), build_request([6] * len(tables)), wanted, None)
+    request = asking([6] * (len(tables) + 1), [*[()] * len(tables), ((3, 4), (5,))])
+    mixed = search(start([*tables, random_table(1, VOCABULARY)]), request, wanted, None)
     assert mixed[:-1] == plain
 
 
@@ -175,12 +175,12 @@ def test_each_source_is_translated_as_if_alone(
 def test_stopping_early_never_changes_the_result(
     seed: int, terms: tuple[Tokens, ...], alpha: float
 ) -> None:
-    table, job = random_table(seed, VOCABULARY), asking([room(terms) + 5], [terms])
+    table, request = random_table(seed, VOCABULARY), asking([room(terms) + 5], [terms])
     wanted = config(beam=3, n_best=2, length_penalty=alpha)
-    early = terminology_search(start([table]), job, wanted, None)
+    early = terminology_search(start([table]), request, wanted, None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(beam_module, "cannot_be_beaten", lambda best_B, *_: best_B > 0)
-        assert terminology_search(start([table]), job, wanted, None) == early
+        assert terminology_search(start([table]), request, wanted, None) == early
 
 
 def test_a_term_comes_where_it_fits_best_even_in_a_beam_of_one() -> None:
@@ -225,13 +225,13 @@ def test_terms_that_do_not_fit_are_refused() -> None:
     tables = start([random_table(1, VOCABULARY)] * 2)
     with pytest.raises(InputError, match=r"source 1 need 3 tokens after a prefix of 0.*3"):
         search(tables, asking([9, 3], [(), ((3, 4), (5,))]), config(), None)
-    job = asking([9, 5], [(), ((3, 4),)], [(), (5, 5, 3)])
+    request = asking([9, 5], [(), ((3, 4),)], [(), (5, 5, 3)])
     with pytest.raises(
         InputError, match=r"need 1 tokens after a prefix of 3.* at most 4 fit"
     ) as caught:
         search(tables, asking([9, 4], [(), ((3, 4),)], [(), (5, 5, 3)]), config(), None)
     assert "raise the limit" in str(caught.value)
-    assert search(tables, job, config(), None)[1][0].tokens[:4] == (5, 5, 3, 4)
+    assert search(tables, request, config(), None)[1][0].tokens[:4] == (5, 5, 3, 4)
 
 
 @pytest.mark.parametrize("width", [1, 4])
@@ -239,9 +239,9 @@ def test_on_a_network(width: int) -> None:
     model = small_network(tying="none")
     source_BS = ragged(rows=3, longest=6, seed=4)
     terms = (((7, 8, 9), (20,)), (), ((11,), (12, 13)))
-    job = Job(torch.tensor([20, 20, 9]), 2, 3, ((), (5,), ()), terms, (0, 1))
+    request = SearchRequest(torch.tensor([20, 20, 9]), 2, 3, ((), (5,), ()), terms, (0, 1))
     found = search(
-        lambda copies: model.start(source_BS, copies=copies), job, config(beam=width), None
+        lambda copies: model.start(source_BS, copies=copies), request, config(beam=width), None
     )
     for each, [hypothesis] in zip(terms, found, strict=True):
         assert holds(hypothesis.tokens, each)

@@ -138,7 +138,7 @@ def test_much_memory_and_tokenised_text_are_told_of() -> None:
     events: list[Event] = []
     given = ReferenceSet("x", ("a",) * 120, (("It is.",) * 120,))
     systems = [System("tokens", ("It is .",) * 120), System("text", ("It is.",) * 120)]
-    compare(systems, given, target="en", resamples=2, trials=2, emit=events.append)
+    compare(systems, given, target="en", resamples=2, trials=2, on_event=events.append)
     notices = [event.message for event in events if isinstance(event, Notice)]
     assert len(notices) == 1
     assert notices[0].startswith("120 translations of tokens end in ' .'")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from small_translators import sentences, write_random_model
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.evaluation.evaluate import Evaluation, Frequencies, score_outputs
 from translucid.evaluation.metrics import Scoring

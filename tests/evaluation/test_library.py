@@ -10,7 +10,7 @@ import pytest
 import translucid
 from scored_texts import damaged, references
 from small_translators import sentences, write_random_model
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.evaluation import ReferenceSet, System
 from translucid.evaluation.evaluate import score_outputs

@@ -16,7 +16,7 @@ from small_translators import (
     write_random_model,
     write_taught_model,
 )
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Event, Progress
 from translucid.interpret.ablation import ablate, disable_heads, measure_head_importance
@@ -113,7 +113,7 @@ def test_without_no_heads_nothing_changes(taught: Translator) -> None:
 
 def test_importance_is_what_log_p_loses(taught: Translator) -> None:
     events: list[Event] = []
-    found = measure_head_importance(taught, SOURCES, TARGETS, emit=events.append)
+    found = measure_head_importance(taught, SOURCES, TARGETS, on_event=events.append)
     heads = all_heads(single_network(taught).config)
     assert [one.head for one in found] == list(heads)
     assert events[-1] == Progress("turning heads off", len(heads), len(heads), "heads")

@@ -19,7 +19,7 @@ import translucid
 from networks import POSITIONS
 from small_traces import SENTENCE, given_trace, random_translator, taught_trace, taught_translator
 from small_translators import reversed_translation, sentences
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret import Trace, explain, model_hash, trace_bytes
 from translucid.text.tokenizer import BOS, EOS

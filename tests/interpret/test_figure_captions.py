@@ -10,7 +10,7 @@ import pytest
 from drawn_traces import long_trace, short_trace, taught
 from parsed_svg import outside, overlapping, read
 
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.interpret.explain import explain
 from translucid.interpret.figures.attention_steps import filled_in, numbers
 from translucid.interpret.figures.charts import Course, run_curve

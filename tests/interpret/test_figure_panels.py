@@ -9,8 +9,8 @@ import pytest
 from drawn_traces import babbling, cut, long_trace, short_trace, taught
 from parsed_svg import NAMESPACE, Picture, outside, overlapping, read
 
+from translucid.decoding.config import SearchConfig
 from translucid.decoding.penalties import length_penalty
-from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret.explain import explain
 from translucid.interpret.figures.attention_steps import filled_in, numbers

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from small_traces import SENTENCE, random_translator, taught_trace, taught_translator
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Event, Progress
 from translucid.interpret import Trace, explain, trace_bytes
@@ -177,7 +177,7 @@ def test_the_room_that_a_caller_sets_is_kept_and_told() -> None:
 
 def test_a_listener_is_told_of_each_step_and_may_end_the_search() -> None:
     told: list[Event] = []
-    trace = explain(taught_translator(), SENTENCE, search=SEARCHES["greedy"], emit=told.append)
+    trace = explain(taught_translator(), SENTENCE, search=SEARCHES["greedy"], on_event=told.append)
     steps = range(len(trace.steps))
     assert told == [Progress("search", step, None, "steps") for step in steps]
 
@@ -189,7 +189,7 @@ def test_a_listener_is_told_of_each_step_and_may_end_the_search() -> None:
             raise Enough
 
     with pytest.raises(Enough):
-        explain(taught_translator(), SENTENCE, emit=stop)
+        explain(taught_translator(), SENTENCE, on_event=stop)
 
 
 def test_heads_and_lenses_are_judged_with_the_same_prefix() -> None:

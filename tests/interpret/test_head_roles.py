@@ -174,7 +174,7 @@ def test_the_table_is_what_counting_cell_by_cell_gives(babbling: Translator) -> 
 def test_batches_change_nothing_and_progress_is_told(babbling: Translator) -> None:
     sources, targets = ["Le chat.", "", "Bonjour le chat noir !", "Oui ?"], ["A", "", "B b", "C"]
     events: list[Event] = []
-    one = measure_heads(babbling, sources, targets, batch_size=1, emit=events.append).heads
+    one = measure_heads(babbling, sources, targets, batch_size=1, on_event=events.append).heads
     other = measure_heads(babbling, sources, targets, batch_size=8).heads
     for first, second in zip(one, other, strict=True):
         assert first.entropy == pytest.approx(second.entropy, abs=1e-6)

@@ -9,7 +9,7 @@ import torch
 
 from networks import network
 from small_translators import write_random_model, write_taught_model
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret.explain import explain
 from translucid.interpret.lens import (

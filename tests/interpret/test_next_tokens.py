@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from small_traces import SENTENCE, random_translator, taught_trace, taught_translator
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret.next_tokens import next_tokens, truncate
 from translucid.text.tokenizer import BOS, EOS, FIRST_PIECE
-from translucid.translator.searching import DecoderInput
+from translucid.translator.request import DecoderInput
 
 TEXT = "Où est l'eau ?"
 
@@ -121,7 +121,7 @@ def test_it_is_what_sampling_draws_by(cuts: dict[str, Any]) -> None:
     translator, prefix = random_translator(), (300, 301)
     search = SearchConfig(method="sampling", samples=300, n_best=300, max_length=3, seed=4, **cuts)
     request = DecoderInput((*translator.tokenizer.encode(TEXT), EOS), prefix=prefix, terms=())
-    (found,) = translator.searcher(search).find([request], None)
+    (found,) = translator.searcher(search).search([request], None)
     drawn = Counter((*one.tokens, EOS)[2] for one in found)
     told = next_tokens(translator, TEXT, prefix=prefix, sampling=search, count=10_000)
     kept = {token.id: token.probability for token in told.tokens if token.kept}

@@ -13,7 +13,7 @@ import pytest
 from drawn_traces import babbling, cut, long_trace, short_trace, taught
 
 from saved_pages import saved_content, saved_tensors
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret import page as page_module
 from translucid.interpret.explain import explain

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from saved_pages import saved_content
 from small_traces import given_trace, random_translator, taught_trace, taught_translator
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import DataError
 from translucid.interpret import explain
 from translucid.interpret.figures.beam_tree import beam_tree, pieces_of

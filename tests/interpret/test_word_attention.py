@@ -12,7 +12,7 @@ from built_heads import built_translator
 from small_tokenizers import small_tokenizer
 from small_traces import random_translator
 from small_translators import write_random_model
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret import TraceToken, explain
 from translucid.interpret.network import AttentionHead

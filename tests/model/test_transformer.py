@@ -11,7 +11,7 @@ from torch import nn
 from networks import VOCAB, ragged, small_config, small_network
 from translucid.errors import DataError, InputError
 from translucid.model import Transformer, load_word_vectors
-from translucid.model.initialization import TABLE, group_of
+from translucid.model.initialization import TABLE, find_group
 from translucid.presets import find_preset
 
 
@@ -90,7 +90,7 @@ def test_every_parameter_is_in_one_group_and_begins_as_the_table_says(positions:
     )  # fmt: skip
     found = set()
     for name, parameter in model.named_parameters():
-        group = group_of(name)
+        group = find_group(name)
         found.add(group.name)
         value = parameter.detach()
         match group.name:

@@ -1,4 +1,4 @@
-"""A twin shares every tensor with its network, and nothing else."""
+"""A weight-sharing copy shares every tensor with its network, and nothing else."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from small_engines import RecordedEvents, babbling, ended, in_loop, running, taught, until
 
 from small_translators import sentences
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import ConfigError, InputError
 from translucid.serving.engine.admission import Draining, Full, TimedOut
 from translucid.serving.engine.cancellation import check_cancelled

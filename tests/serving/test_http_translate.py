@@ -10,7 +10,7 @@ import pytest
 
 from served import Running, random_network, serving, taught
 from small_translators import reversed_translation, sentences
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.serving.config import LIMITS, ServingConfig
 from translucid.serving.problems import Problem
 from translucid.serving.schemas import SearchFields, build_search

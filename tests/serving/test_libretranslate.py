@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from libretranslatepy import LibreTranslateAPI
 
 from served import LIMIT, Running, serving
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.serving.languages import detect, language_name
 from translucid.serving.libretranslate import _search, parse_form
 from translucid.serving.problems import Problem

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from inspected_server import problem, running, tagged_translator
 
 from small_traces import SENTENCE, taught_translator
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.interpret.next_tokens import next_tokens
 from translucid.serving.trace_schemas import NextAnswer
 

@@ -12,7 +12,7 @@ from small_engines import babbling, taught
 
 from small_translators import write_random_model
 from translucid.config import ModelConfig
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret.network import model_hash
 from translucid.serving.served_models import (

@@ -9,16 +9,16 @@ from collections.abc import AsyncIterator
 import pytest
 from small_engines import RecordedEvents, babbling, ended, in_loop, running, taught, until
 
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.serving.engine.admission import Full, TimedOut
 from translucid.serving.engine.engine import LatestItem
-from translucid.translator import Partial
+from translucid.translator import PartialTranslation
 
 ENDLESS = SearchConfig(beam=4, min_length=400, max_length=400, loop_guard=False)
 
 
-async def all_of(stream: AsyncIterator[Partial]) -> list[Partial]:
+async def all_of(stream: AsyncIterator[PartialTranslation]) -> list[PartialTranslation]:
     return [partial async for partial in stream]
 
 
@@ -27,7 +27,7 @@ def test_a_stream_ends_with_the_translation(search: SearchConfig | None) -> None
     text = "chat noir dort\nlivre rouge"
     told = RecordedEvents()
 
-    async def test() -> list[list[Partial]]:
+    async def test() -> list[list[PartialTranslation]]:
         async with running(told) as engine:
             streams = [engine.stream(taught(), text, search=search, alignment=True) for _ in "abc"]
             return await asyncio.gather(*map(all_of, streams))
@@ -47,7 +47,7 @@ def test_a_stream_ends_with_the_translation(search: SearchConfig | None) -> None
 
 
 def test_beams_come_along_where_several_compete() -> None:
-    async def test(search: SearchConfig) -> list[Partial]:
+    async def test(search: SearchConfig) -> list[PartialTranslation]:
         async with running() as engine:
             return await all_of(engine.stream(taught(), "chat noir dort", search=search))
 

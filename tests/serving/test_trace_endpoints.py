@@ -17,7 +17,7 @@ from inspected_server import problem, running, tagged_translator
 
 from saved_pages import saved_content
 from small_traces import SENTENCE, taught_trace, taught_translator
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.interpret import Trace, explain, trace_bytes
 from translucid.interpret.ablation import ablate, disable_heads
 from translucid.interpret.hallucination import detect_hallucination

@@ -11,14 +11,12 @@ import torch
 
 from small_tokenizers import small_tokenizer
 from small_translators import reversed_translation, sentences, write_random_model
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.model.decoder import DecoderLayer
 from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Alignment, Translator, find_alignment_heads, load
-from translucid.translator.alignment import Side, soft_alignments, words
-from translucid.translator.alignment_heads import AlignmentHeads
-from translucid.translator.attention import AttendingSession, Head, watched
-from translucid.translator.member import Member, padded
+from translucid.translator.alignment import AlignmentHeads, TextSide, find_words, soft_alignments
+from translucid.translator.member import AttendingSession, Head, Member, pad, record_cross_attention
 
 QUICK = SearchConfig(beam=2, max_length=8)
 
@@ -66,12 +64,12 @@ def test_the_watched_twin_gives_the_same_logits(babbling: Translator) -> None:
     model = babbling.members[0].model
     kernels = [layer.cross_attention.kernel for layer in layers(babbling)]
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    twin, watch = watched(model, [Head(0, 1), Head(1, 0), Head(1, 3)])
+    copy, record = record_cross_attention(model, [Head(0, 1), Head(1, 0), Head(1, 3)])
     source, target = torch.randint(20, 400, (3, 9)), torch.randint(20, 400, (3, 7))
     source[1, 5:] = 0
-    assert torch.allclose(twin(source, target), model(source, target), atol=1e-5)
-    assert watch.weights_BLS.keys() == {(0, 1), (1, 0), (1, 3)}
-    weights = torch.stack(list(watch.weights_BLS.values()))
+    assert torch.allclose(copy(source, target), model(source, target), atol=1e-5)
+    assert record.weights_BLS.keys() == {(0, 1), (1, 0), (1, 3)}
+    weights = torch.stack(list(record.weights_BLS.values()))
     assert torch.allclose(weights.sum(dim=-1), torch.ones(()), atol=1e-5)
     assert not weights[:, 1, :, 5:].any()
     assert [layer.cross_attention.kernel for layer in layers(babbling)] == kernels
@@ -123,8 +121,8 @@ def test_a_session_tells_where_it_looks(babbling: Translator) -> None:
     member = babbling.members[0]
     sources = [(21, 33, 47, EOS), (50, EOS)]
     heads = (Head(0, 1), Head(1, 3))
-    twin, watch = watched(member.model, heads)
-    session = AttendingSession(twin.start(padded(sources, member.device), 2), watch, heads)
+    copy, record = record_cross_attention(member.model, heads)
+    session = AttendingSession(copy.start(pad(sources, member.device), 2), record, heads)
     session.step(torch.tensor([BOS] * 4))
     session.reorder(torch.tensor([1, 0, 3, 3]))
     targets = [25, 60, 99, 70]
@@ -169,21 +167,21 @@ def test_links_count_words_of_the_whole_text(taught: Translator) -> None:
     assert found.alignment.links == ((0, 1), (1, 0), (2, 2))
 
 
-def side(text: str, kind: str = "bpe") -> Side:
+def side(text: str, kind: str = "bpe") -> TextSide:
     offsets = small_tokenizer(kind).encode_with_offsets(text).offsets
-    return Side(text, (tuple(small_tokenizer(kind).encode(text)),), (tuple(offsets),))
+    return TextSide(text, (tuple(small_tokenizer(kind).encode(text)),), (tuple(offsets),))
 
 
 def test_spaces_divide_words() -> None:
     text = " Le chat,\tl'eau\u3000ici\n"
-    found = [text[a:b] for a, b in words(side(text))]
+    found = [text[a:b] for a, b in find_words(side(text))]
     assert found == ["Le", "chat,", "l'eau", "ici"]
 
 
 def test_without_spaces_each_token_is_a_word() -> None:
     text = "cat 黒猫が OK"
-    assert [text[a:b] for a, b in words(side(text, "char"))] == ["cat", "黒", "猫", "が", "OK"]
-    assert [text[a:b] for a, b in words(side(text, "bpe"))] == ["cat", "黒", "猫", "が", "OK"]
+    assert [text[a:b] for a, b in find_words(side(text, "char"))] == ["cat", "黒", "猫", "が", "OK"]
+    assert [text[a:b] for a, b in find_words(side(text, "bpe"))] == ["cat", "黒", "猫", "が", "OK"]
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "char"])

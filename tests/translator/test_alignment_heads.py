@@ -22,11 +22,10 @@ from translucid.translator import (
     AlignmentHeads,
     Translator,
     find_alignment_heads,
-    keep_alignment_heads,
     load,
+    save_alignment_heads,
 )
-from translucid.translator.alignment import soft_alignments
-from translucid.translator.alignment_heads import Row, usual_heads
+from translucid.translator.alignment import DecoderRow, default_heads, soft_alignments
 from translucid.translator.member import Member
 
 FRENCH = GenerationConfig(directions=(("fr", "en"),), tags={})
@@ -50,7 +49,9 @@ def known_agreement(translator: Translator, heads: AlignmentHeads) -> float:
 def test_the_heads_found_are_those_that_know_the_alignment(taught: Translator) -> None:
     found = find_alignment_heads(taught, DEV)
     config = taught.members[0].model.config
-    singles = itertools.product(range(config.decoder_layers), range(config.heads), get_args(Row))
+    singles = itertools.product(
+        range(config.decoder_layers), range(config.heads), get_args(DecoderRow)
+    )
     known = {
         (layer, head, row): known_agreement(taught, AlignmentHeads(heads=((layer, head),), row=row))
         for layer, head, row in singles
@@ -60,7 +61,7 @@ def test_the_heads_found_are_those_that_know_the_alignment(taught: Translator) -
     assert found.heads[0] in [key[:2] for key in known if known[key] > known[best] - 0.03]
     assert known_agreement(taught, found) >= known[best] - 0.01
     assert known_agreement(taught, found) > 0.95
-    assert known_agreement(taught, found) > known_agreement(taught, usual_heads(config))
+    assert known_agreement(taught, found) > known_agreement(taught, default_heads(config))
     assert min(known.values()) < 0.5
     assert found.agreement == pytest.approx(known_agreement(taught, found), abs=0.03)
     assert 0 < found.links <= sum(len(source.split()) for source, _ in DEV)
@@ -91,7 +92,7 @@ def word_for_word(translator: Translator) -> Translator:
         cross = cast("DecoderLayer", model.decoder.layers[0]).cross_attention
         for projection in (cross.w_q, cross.w_k):
             projection.weight[32:] = torch.eye(32)
-    return Translator("word for word", tokenizer, (Member(model, usual_heads(config)),), FRENCH)
+    return Translator("word for word", tokenizer, (Member(model, default_heads(config)),), FRENCH)
 
 
 def test_the_row_that_reads_is_found_where_it_aligns(taught: Translator) -> None:
@@ -102,7 +103,7 @@ def test_the_row_that_reads_is_found_where_it_aligns(taught: Translator) -> None
 
 def test_progress_of_finding_is_told(taught: Translator) -> None:
     events: list[Event] = []
-    find_alignment_heads(taught, DEV, emit=events.append)
+    find_alignment_heads(taught, DEV, on_event=events.append)
     last = events[-1]
     assert isinstance(last, Progress)
     assert last.stage == "find alignment heads"
@@ -112,9 +113,9 @@ def test_progress_of_finding_is_told(taught: Translator) -> None:
 def test_kept_heads_are_read_again(taught: Translator, taught_folder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(taught_folder, folder)
-    assert load(folder).members[0].heads == usual_heads(taught.members[0].model.config)
+    assert load(folder).members[0].heads == default_heads(taught.members[0].model.config)
     heads = find_alignment_heads(load(folder), DEV)
-    keep_alignment_heads(folder, heads)
+    save_alignment_heads(folder, heads)
     assert load(folder).members[0].heads == heads
     assert not list(folder.glob("*.translucid-partial"))
 
@@ -151,8 +152,10 @@ def test_a_broken_file_is_refused(tmp_path: Path, content: str, problem: str) ->
 def test_heads_need_a_row(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="row is missing"):
         AlignmentHeads(heads=((0, 1),))  # type: ignore[call-arg]
-    with pytest.raises(InputError, match="is no model directory: alignment heads are kept inside"):
-        keep_alignment_heads(tmp_path / "nowhere", AlignmentHeads(heads=((0, 1),), row="reads"))
+    with pytest.raises(
+        InputError, match="is not a model directory: alignment heads are kept inside"
+    ):
+        save_alignment_heads(tmp_path / "nowhere", AlignmentHeads(heads=((0, 1),), row="reads"))
 
 
 def test_pairs_that_show_nothing_are_refused(taught: Translator) -> None:

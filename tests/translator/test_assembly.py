@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from small_tokenizers import small_tokenizer
-from translucid.decoding.stepper import Hypothesis
+from translucid.decoding.hypothesis import Hypothesis
 from translucid.text.spans import SpanFinder
 from translucid.text.tokenizer import UNK, Tokenizer
 from translucid.translator.assembly import best_combinations, build_candidate, find_flags

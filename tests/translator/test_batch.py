@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from small_translators import sentences
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Hypothesis
 from translucid.errors import InputError
 from translucid.translator import Translator
 from translucid.translator.alignment import soft_alignments
@@ -24,17 +24,17 @@ def test_parts_may_be_searched_for_in_any_order_and_batches(
     taught: Translator, order_of_parts: list[int], size: int
 ) -> None:
     options: dict[str, Any] = {"search": SearchConfig(beam=3, n_best=2), "terms": {"chat": "tree"}}
-    batch = taught.encode(TEXTS, taught.complete(**options))
+    batch = taught.encode(TEXTS, taught.build_request(**options))
     assert len(batch.inputs) == 8
     places = [place for place in order_of_parts if place < 8]
     found: dict[int, list[Hypothesis]] = {}
     for begin in range(0, 8, size):
         some = places[begin : begin + size]
         if some:
-            each = batch.searcher.find([batch.inputs[place] for place in some], None)
+            each = batch.searcher.search([batch.inputs[place] for place in some], None)
             found.update(zip(some, each, strict=True))
     choices = batch.choose([found[place] for place in range(8)])
-    pairs = batch.pairs(choices)
+    pairs = batch.best_pairs(choices)
     weights = [soft_alignments(taught.members, [s], [t])[0] for s, t in pairs]
     expected = taught.translate(TEXTS, **options, alignment=True)
     for one, other in zip(batch.assemble(choices, weights), expected, strict=True):
@@ -48,7 +48,7 @@ def test_parts_may_be_searched_for_in_any_order_and_batches(
 
 def test_what_does_not_fit_is_refused_when_it_is_ordered(taught: Translator) -> None:
     with pytest.raises(InputError, match="text 2: its prefix of 2 tokens"):
-        taught.encode(["chat", "noir"], taught.complete(prefix=["", "old red"], max_length=1))
+        taught.encode(["chat", "noir"], taught.build_request(prefix=["", "old red"], max_length=1))
 
 
 TELLING = [
@@ -66,7 +66,7 @@ def test_a_search_tells_what_is_certain_before_it_ends(
     """Told once a sentence, the short ones before the batch is done, and what is returned too."""
     batch = taught.encode(
         ["chat noir dort rouge eau", "chat", "livre vieux"],
-        taught.complete(search=search, terms=terms),
+        taught.build_request(search=search, terms=terms),
     )
     told: dict[int, list[Hypothesis]] = {}
 
@@ -74,7 +74,7 @@ def test_a_search_tells_what_is_certain_before_it_ends(
         assert place not in told
         told[place] = hypotheses
 
-    found = batch.searcher.find(batch.inputs, None, tell=tell)
+    found = batch.searcher.search(batch.inputs, None, on_finished=tell)
     assert [told[place] for place in range(3)] == found
     assert list(told)[-1] == 0  # the longest
 
@@ -83,6 +83,6 @@ def test_a_search_tells_what_is_certain_before_it_ends(
 def test_where_samples_are_compared_nothing_is_certain_early(
     taught: Translator, method: Any
 ) -> None:
-    request = taught.complete(method=method, samples=2)
+    request = taught.build_request(method=method, samples=2)
     batch = taught.encode(["chat", "noir"], request)
-    batch.searcher.find(batch.inputs, None, tell=lambda *_: pytest.fail("told"))
+    batch.searcher.search(batch.inputs, None, on_finished=lambda *_: pytest.fail("told"))

@@ -20,7 +20,7 @@ from translucid.errors import InputError
 from translucid.serving.served_models import ServedModels, parse_model_option
 from translucid.training.config import TrainingConfig
 from translucid.translator import Translator, load
-from translucid.translator.loading import model_directory
+from translucid.translator.loading import find_model_directory
 
 MOST_BYTES = 20_000_000
 RECIPES = Path(__file__).parents[2] / "recipes"
@@ -82,10 +82,10 @@ def test_a_folder_of_that_name_comes_first_where_the_name_is_given(
 ) -> None:
     own = write_random_model(tmp_path / DEFAULT.name)
     monkeypatch.chdir(tmp_path)
-    assert model_directory(Path(DEFAULT.name)).resolve() == own
+    assert find_model_directory(Path(DEFAULT.name)).resolve() == own
     assert choose_models(None) == (DEFAULT,)
     monkeypatch.chdir("/")
-    assert model_directory(Path(DEFAULT.name)) == DEFAULT
+    assert find_model_directory(Path(DEFAULT.name)) == DEFAULT
 
 
 def told(*words: str | Path) -> str:

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from small_translators import reversed_translation, sentences, write_taught_model
 from translucid.errors import DataError, InputError
-from translucid.translator import calibrate, keep_calibration, load
+from translucid.translator import calibrate, load, save_calibration
 from translucid.translator.confidence import (
     CONFIDENCE,
     FEATURES,
     Calibration,
     area_under_curve,
     calibration_curve,
-    features,
+    compute_features,
 )
 from translucid.translator.translation import Candidate
 
@@ -81,7 +81,7 @@ def test_features_of_a_translation() -> None:
     candidate = Candidate(
         "x", ("a", "b"), (math.log(0.5), math.log(0.1), -50.0), -53.0, 0.0, "loop"
     )
-    mean, least, unsure, length, ratio, square, ended = features(candidate, 5)
+    mean, least, unsure, length, ratio, square, ended = compute_features(candidate, 5)
     assert mean == pytest.approx((math.log(0.5) + math.log(0.1) - 10) / 3)
     assert (least, ended) == (-10.0, 1.0)
     assert unsure == pytest.approx(2 / 3)
@@ -109,11 +109,11 @@ def test_a_model_directory_keeps_it_and_its_translations_have_it(tmp_path: Path)
         (strange, [""] * 80),
     ):
         for one, wanted in zip(translator.translate(texts), expected, strict=True):
-            rows.append(features(one.n_best[0], one.source_tokens))
+            rows.append(compute_features(one.n_best[0], one.source_tokens))
             good.append(one.text == wanted)
     calibration = calibrate(rows, good)
     assert calibration.auc > 0.8
-    keep_calibration(folder, calibration)
+    save_calibration(folder, calibration)
     first, second, blank = load(folder).translate([known[0], strange[0], " "])
     assert first.confidence is not None
     assert second.confidence is not None
@@ -136,7 +136,7 @@ def test_a_damaged_file_is_told(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=r"confidence\.json"):
             load(folder)
     with pytest.raises(InputError, match="is not a model directory"):
-        keep_calibration(tmp_path / "nothing", calibrate(*drawn(200, seed=4)))
+        save_calibration(tmp_path / "nothing", calibrate(*drawn(200, seed=4)))
 
 
 def test_it_is_a_config_that_comes_back(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import torch
 
 from small_tokenizers import SENTENCES
 from small_translators import write_random_model
-from translucid.decoding.penalties import score_of
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.penalties import normalize_score
 from translucid.errors import InputError
 from translucid.interpret import explain
 from translucid.interpret.explain import check_prefix, encode_prefix
@@ -18,7 +18,7 @@ from translucid.interpret.head_statistics import filter_pairs
 from translucid.interpret.trace_file import read_trace, write_trace
 from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Reranker, Translator, load
-from translucid.translator.head_search import find_alignment_heads
+from translucid.translator.alignment import find_alignment_heads
 
 WRITTEN = 340
 QUICK = SearchConfig(beam=3, n_best=3, max_length=8)
@@ -39,15 +39,17 @@ def fewer(folder: Path) -> Translator:
 def test_the_writer_is_another_only_where_fewer_are_written(
     fewer: Translator, babbling: Translator
 ) -> None:
-    assert babbling.writer is babbling.tokenizer
-    assert fewer.writer.vocab_size == WRITTEN < fewer.tokenizer.vocab_size
-    assert max(fewer.tokenizer.encode(TARGET)) >= WRITTEN > max(fewer.writer.encode(TARGET))
+    assert babbling.target_tokenizer is babbling.tokenizer
+    assert fewer.target_tokenizer.vocab_size == WRITTEN < fewer.tokenizer.vocab_size
+    assert (
+        max(fewer.tokenizer.encode(TARGET)) >= WRITTEN > max(fewer.target_tokenizer.encode(TARGET))
+    )
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam", "diverse", "sampling", "mbr"])
 def test_every_search_writes_these_pieces_only(fewer: Translator, method: str) -> None:
     search = SearchConfig(method=method, max_length=8, beam=4, groups=2, samples=3)
-    known = {fewer.writer.piece(token) for token in range(WRITTEN)}
+    known = {fewer.target_tokenizer.piece(token) for token in range(WRITTEN)}
     for found in fewer.translate(SENTENCES, search=search):
         assert found.n_best[0].tokens
         assert set(found.n_best[0].tokens) <= known
@@ -65,13 +67,13 @@ def test_prefixes_and_terms_are_spelled_with_them(fewer: Translator) -> None:
 
 def test_a_score_is_the_sum_over_the_pieces_that_the_network_knows(fewer: Translator) -> None:
     (scored,) = fewer.score([TEXT], [TARGET])
-    ids = fewer.writer.encode(TARGET)
+    ids = fewer.target_tokenizer.encode(TARGET)
     source = torch.tensor([[*fewer.tokenizer.encode(TEXT), EOS]])
     with torch.no_grad():
         logits = fewer.members[0].model(source, torch.tensor([[BOS, *ids]]))[0]
     wanted = logits.log_softmax(-1)[range(len(ids) + 1), [*ids, EOS]]
     assert scored.log_prob == pytest.approx(float(wanted.sum()), abs=1e-4)
-    assert scored.tokens == tuple(fewer.writer.piece(token) for token in ids)
+    assert scored.tokens == tuple(fewer.target_tokenizer.piece(token) for token in ids)
 
 
 def test_it_reads_back(fewer: Translator, tmp_path: Path) -> None:
@@ -81,7 +83,7 @@ def test_it_reads_back(fewer: Translator, tmp_path: Path) -> None:
     before = {one.text: one.score for one in plain.n_best}
     back = fewer.score([one.text for one in found.n_best], [TARGET] * len(found.n_best))
     for one, read in zip(found.n_best, back, strict=True):
-        added = score_of(read.log_prob, len(read.log_probs), QUICK)
+        added = normalize_score(read.log_prob, len(read.log_probs), QUICK)
         assert one.score == pytest.approx(before[one.text] + 0.5 * added, abs=1e-4)
 
 

@@ -55,7 +55,7 @@ def test_networks_that_write_different_pieces_are_no_ensemble(tmp_path: Path) ->
     with pytest.raises(InputError, match=r"write different numbers of pieces \(.*first: .*r: 340"):
         load(first, fewer)
     other = write_random_model(tmp_path / "other", target_vocab_size=340, seed=1)
-    assert load(fewer, other).writer.vocab_size == 340
+    assert load(fewer, other).target_tokenizer.vocab_size == 340
 
 
 def test_a_network_that_writes_fewer_pieces_than_its_tokenizer_can_spell_with_is_refused(

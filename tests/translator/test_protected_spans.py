@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from small_translators import write_random_model
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import ConfigError, InputError
 from translucid.text.spans import SpanFinder
 from translucid.translator import Translation, Translator, load

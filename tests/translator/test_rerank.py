@@ -10,8 +10,8 @@ import torch
 
 from small_tokenizers import SENTENCES
 from small_translators import sentences, write_random_model
-from translucid.decoding.penalties import score_of
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.penalties import normalize_score
 from translucid.errors import InputError
 from translucid.events import Notice
 from translucid.translator import (
@@ -19,8 +19,8 @@ from translucid.translator import (
     SourceLanguages,
     Translation,
     Translator,
-    keep_source_languages,
     load,
+    save_source_languages,
 )
 from translucid.translator.rerank import WEIGHT
 
@@ -43,7 +43,7 @@ def by_definition(
     texts = [one.text for one in found.n_best]
     read = reader.score(texts, [found.source] * len(texts), target=target)
     pairs = [
-        (one.text, one.score + weight * score_of(back.log_prob, len(back.log_probs), SEARCH))
+        (one.text, one.score + weight * normalize_score(back.log_prob, len(back.log_probs), SEARCH))
         for one, back in zip(found.n_best, read, strict=True)
     ]
     return sorted(pairs, key=lambda pair: -pair[1])
@@ -111,7 +111,7 @@ def test_texts_of_several_languages_and_blank_ones(tmp_path: Path) -> None:
     french, english = SENTENCES[2], SENTENCES[0]
     for language, text in (("fr", french), ("en", english)):
         counts[language][tokenizer.encode(text)] += 1000
-    keep_source_languages(folder, SourceLanguages.of_counts(counts))
+    save_source_languages(folder, SourceLanguages.from_counts(counts))
     both = load(folder)
     texts = [french, "", english]
     read = both.translate(texts, search=SEARCH, rerank=Reranker(both))
@@ -161,7 +161,9 @@ def test_what_is_too_long_for_the_reader_keeps_the_order_of_the_search(
     )
     texts = ["chat noir", "vieux livre rouge petit maison"]
     events: list[object] = []
-    read = taught.translate(texts, search=SEARCH, rerank=Reranker(load(short)), emit=events.append)
+    read = taught.translate(
+        texts, search=SEARCH, rerank=Reranker(load(short)), on_event=events.append
+    )
     plain = taught.translate(texts, search=SEARCH)
     assert read[1] == plain[1]
     assert read[0].n_best[0].score != plain[0].n_best[0].score

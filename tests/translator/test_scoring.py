@@ -10,7 +10,7 @@ import torch
 
 from small_tokenizers import SENTENCES
 from small_translators import sentences, write_random_model
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Translation, Translator, load
@@ -61,9 +61,9 @@ def test_scores_of_tokens_are_those_of_the_search_for_untrained_networks(
     translator = load(write_random_model(tmp_path / "m", positions=positions))
     tokenizer = translator.tokenizer
     searcher = translator.searcher(SearchConfig(beam=3, n_best=3, max_length=12))
-    requests = translator.encode(SENTENCES, translator.complete(target="en")).inputs
+    requests = translator.encode(SENTENCES, translator.build_request(target="en")).inputs
     pairs, expected = [], []
-    for request, found in zip(requests, searcher.find(requests, None), strict=True):
+    for request, found in zip(requests, searcher.search(requests, None), strict=True):
         for hypothesis in found:
             pairs.append(Pair(request.source, hypothesis.tokens))
             expected.append(hypothesis)

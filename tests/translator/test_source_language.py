@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 import translucid
 from small_translators import write_random_model
 from translucid.cli.main import app
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import DataError, InputError
 from translucid.interpret.ablation import disable_heads
 from translucid.text.tokenizer import FIRST_PIECE
-from translucid.translator import SourceLanguages, Translator, keep_source_languages, load
+from translucid.translator import SourceLanguages, Translator, load, save_source_languages
 from translucid.translator.source_language import LANGUAGES, read_source_languages
 
 TWO_WAYS = {"directions": [("fr", "en"), ("en", "fr")], "tags": {"en": 4, "fr": 5}}
@@ -36,7 +36,7 @@ def model_of(folder: Path) -> Path:
         )
         for language, text in (("fr", FRENCH), ("en", ENGLISH))
     }
-    keep_source_languages(model, SourceLanguages.of_counts(counts))
+    save_source_languages(model, SourceLanguages.from_counts(counts))
     return model
 
 
@@ -118,7 +118,7 @@ def test_the_likeliest_language_by_counting(data: st.DataObject) -> None:
     corpora = {name: data.draw(st.lists(pieces, max_size=30)) for name in ("a", "b")}
     text = data.draw(st.lists(st.one_of(pieces, st.integers(0, FIRST_PIECE - 1)), max_size=8))
     size = FIRST_PIECE + 6
-    found = SourceLanguages.of_counts(
+    found = SourceLanguages.from_counts(
         {name: torch.from_numpy(np.bincount(c, minlength=size)) for name, c in corpora.items()}
     )
 
@@ -128,7 +128,7 @@ def test_the_likeliest_language_by_counting(data: st.DataObject) -> None:
 
     one, other = likelihood(corpora["a"]), likelihood(corpora["b"])
     if abs(one - other) > 1e-3 * max(one, other):
-        assert found.language_of(text, ("a", "b")) == ("a" if one > other else "b")
+        assert found.detect(text, ("a", "b")) == ("a" if one > other else "b")
 
 
 @pytest.mark.parametrize("content", [b"", b"no tensors"])
@@ -145,10 +145,10 @@ def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
         read_source_languages(model, ["fr", "en"], 9)
     size = load(model).tokenizer.vocab_size
     spoiled = SourceLanguages({"fr": torch.full((size,), torch.nan), "en": torch.zeros(size)})
-    keep_source_languages(model, spoiled)
+    save_source_languages(model, spoiled)
     with pytest.raises(DataError, match=f"not one number for each of {size} tokens"):
         load(model)
-    keep_source_languages(
+    save_source_languages(
         model, SourceLanguages({"fr": torch.zeros(size), "en": torch.zeros(size)})
     )
     with pytest.raises(DataError, match="tokens of fr, de"):
@@ -156,8 +156,8 @@ def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_it_is_kept_inside_a_model_only(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no model directory"):
-        keep_source_languages(tmp_path / "none", SourceLanguages({}))
+    with pytest.raises(InputError, match="is not a model directory"):
+        save_source_languages(tmp_path / "none", SourceLanguages({}))
 
 
 def test_a_file_is_of_one_language_and_it_is_told_which(model: Path, tmp_path: Path) -> None:

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from small_tokenizers import SENTENCES, small_tokenizer
 from small_translators import sentences, write_random_model
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.text.spans import SpanFinder
-from translucid.translator import Partial, Translator, load
+from translucid.translator import PartialTranslation, Translator, load
 from translucid.translator.segmentation import Segmenter
 from translucid.translator.streaming import (
     GrowingText,
     LiveTree,
     Snapshot,
     common_prefix,
-    in_background,
+    run_in_background,
 )
 
 SEARCHES = [
@@ -37,7 +37,7 @@ SEARCHES = [
 ]
 
 
-def check_stream(partials: list[Partial], whole: str) -> None:
+def check_stream(partials: list[PartialTranslation], whole: str) -> None:
     for before, after in itertools.pairwise(partials):
         assert after.stable.startswith(before.stable)
         assert before != after
@@ -109,7 +109,7 @@ def test_errors_of_the_search_reach_the_reader() -> None:
         tell(1)
         raise InputError("the search cannot be done")
 
-    stream = in_background(fail)
+    stream = run_in_background(fail)
     assert next(stream) == 1
     with pytest.raises(InputError, match="the search cannot be done"):
         next(stream)
@@ -130,7 +130,7 @@ def test_work_in_the_background_ends_when_nobody_listens() -> None:
             tell(number)
             told.append(number)
 
-    generator = in_background(work)
+    generator = run_in_background(work)
     assert next(generator) == 0
     generator.close()
     assert len(told) < 10_000_000

@@ -19,12 +19,12 @@ from small_translators import (
     write_random_model,
     write_taught_model,
 )
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import ConfigError, InputError, RenamedWarning
 from translucid.events import Event, Progress
 from translucid.text.normalization import NormalizingTokenizer
 from translucid.translator import Translation, TranslationRequest, Translator, load
-from translucid.translator.translator import MAX_SOURCE_TOKENS
+from translucid.translator.segmentation import MAX_SOURCE_TOKENS
 
 QUICK = SearchConfig(beam=2, max_length=6)  # for networks whose translations are endless
 METHODS = [
@@ -158,7 +158,7 @@ def test_line_in_is_line_out(babbling: Translator, sources: list[str]) -> None:
 def test_a_line_of_20000_words_is_split_and_nothing_is_lost(taught: Translator) -> None:
     words = " ".join(sentences(8000, seed=1)).split()[:20_000]
     line = " ".join(words)
-    (asked,) = taught.encode([line], taught.complete(target="en")).encoded
+    (asked,) = taught.encode([line], taught.build_request(target="en")).encoded
     assert " ".join(part.text for part in asked.segmented.segments) == line
     assert all(len(part.tokens) <= MAX_SOURCE_TOKENS for part in asked.segmented.segments)
     found = taught.translate([line, "chat"], search=SearchConfig(method="greedy"))
@@ -372,7 +372,7 @@ def test_a_word_that_is_no_token_cannot_be_forbidden(babbling: Translator) -> No
 
 def test_progress_is_told(taught: Translator) -> None:
     events: list[Event] = []
-    taught.translate(["chat", "noir\n\nlivre", ""], batch_size=2, emit=events.append)
+    taught.translate(["chat", "noir\n\nlivre", ""], batch_size=2, on_event=events.append)
     assert events == [
         Progress("translate", 2, 3, "sentences"),
         Progress("translate", 3, 3, "sentences"),

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from translucid.cli import evaluation, options
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 
 
 @options.add_settings(SearchConfig, into="search", only=evaluation.SEARCH_SETTINGS)
@@ -90,7 +90,7 @@ def compare(
             resamples=resamples,
             trials=trials,
             batch_size=batch_size,
-            emit=emit,
+            on_event=emit,
         )
     found = replace(found, settings=evaluation.add_command(found.settings))
     if output is not None:

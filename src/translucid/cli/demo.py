@@ -107,7 +107,7 @@ def _prepare(console: Console, output: Path) -> PreparedData:
             output=output / "data",
             vocab_size=VOCABULARY,
             placeholders=0.0,
-            emit=emit,
+            on_event=emit,
         )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from translucid.cli import evaluation, options
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 
 
@@ -105,7 +105,7 @@ def evaluate(
             resamples=resamples,
             frequencies=frequencies,
             batch_size=batch_size,
-            emit=emit,
+            on_event=emit,
         )
     found = replace(found, settings=evaluation.add_command(found.settings))
     found.save(folder, sentences)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from translucid.data.shards import PreparedData
-    from translucid.decoding.settings import SearchConfig
+    from translucid.decoding.config import SearchConfig
     from translucid.evaluation.compare import Comparison, MetricComparison, SystemScore
     from translucid.evaluation.evaluate import Evaluation
     from translucid.evaluation.metrics import MetricScore

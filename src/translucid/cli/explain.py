@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from translucid.cli import options
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 
 if TYPE_CHECKING:
     from translucid.translator import Translator

@@ -14,7 +14,7 @@ from translucid.errors import InputError
 from translucid.events import Progress
 
 if TYPE_CHECKING:
-    from translucid.decoding.settings import SearchConfig
+    from translucid.decoding.config import SearchConfig
     from translucid.interpret.figures.charts import Course
     from translucid.interpret.figures.drawing import Drawing
     from translucid.interpret.figures.panels import Choice, Material

@@ -179,7 +179,7 @@ def measure(
             target=language,
             importance=importance,
             batch_size=batch_size,
-            emit=emit,
+            on_event=emit,
         )
 
 

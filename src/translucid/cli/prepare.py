@@ -120,7 +120,7 @@ def prepare(
             force=force,
             workers=workers,
             chunk_pairs=chunk_pairs,
-            emit=emit,
+            on_event=emit,
             **settings,
             **cleaning,
         )

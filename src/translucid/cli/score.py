@@ -35,7 +35,7 @@ from translucid.errors import DataError, InputError
 from translucid.events import Emit, Progress
 
 if TYPE_CHECKING:
-    from translucid.translator import Scored, Translator
+    from translucid.translator import ScoredTranslation, Translator
 
 
 def score(
@@ -151,7 +151,7 @@ class PairScoring:
     language: str | None
     batch_size: int
 
-    def windows(self) -> Iterator[tuple[list[tuple[Line, Line]], Sequence[Scored]]]:
+    def windows(self) -> Iterator[tuple[list[tuple[Line, Line]], Sequence[ScoredTranslation]]]:
         """Yield pairs of lines and their scores, some at a time."""
         for window in self.pairs.windows(_BATCHES * self.batch_size):
             try:
@@ -191,7 +191,7 @@ class ScoreTotal:
     tokens: int
     log_prob: float
 
-    def add(self, scores: Sequence[Scored]) -> ScoreTotal:
+    def add(self, scores: Sequence[ScoredTranslation]) -> ScoreTotal:
         """Return the total with more pairs added."""
         return ScoreTotal(
             self.lines + len(scores),
@@ -210,7 +210,7 @@ class ScoreTotal:
         )
 
 
-def render(source: Line, target: Line, scored: Scored, form: ScoreFormat) -> str:
+def render(source: Line, target: Line, scored: ScoredTranslation, form: ScoreFormat) -> str:
     """Return the output for one pair."""
     words = None
     if form.word_scores:

@@ -58,7 +58,7 @@ from translucid.cli.translation_output import (
     render_translation,
     show_line_progress,
 )
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Emit, Event, Notice, Progress, silent
 
@@ -162,7 +162,7 @@ def translate(
     translator = options.load_models(models, threads)
     if target is None and endpoints.file is not None:
         target = detect_target(translator, endpoints.file, endpoints.errors, quiet=quiet)
-    request = translator.complete(
+    request = translator.build_request(
         target=target,
         terms=terminology,
         forbidden=forbid or (),
@@ -245,7 +245,7 @@ class Run:
             self.request,
             rerank=self.reranker,
             batch_size=self.batch_size,
-            emit=emit,
+            on_event=emit,
         )
 
     @contextmanager

@@ -2,24 +2,20 @@
 
 ::
 
-    stepper.py      all that a search knows of the network, and how long a translation may get
-    settings.py     how to search
-    job.py          what is asked for: limits of length, prefixes, terms, forbidden tokens
-    search.py       one door to every kind of search
+    search.py       the entry point: every method of search
+    config.py       how to search: SearchConfig
+    request.py      a batch to search for: limits of length, prefixes, terms, forbidden tokens
+    stepper.py      all that a search knows of a network, or of an ensemble of networks
+    hypothesis.py   a translation that a search found, and how hypotheses rank
 
-    rows.py         rows that do not compete: what greedy search and sampling share
-    greedy.py       the most probable token at every step
-    sampling.py     a token drawn by lot
+    greedy.py       the most probable token at every step; rows that do not compete
+    sampling.py     a random token at every step
     mbr.py          minimum Bayes risk: the sample that is most like all others
-    beam.py         several hypotheses side by side, in groups or not
-    candidates.py   its inner step: which continuations of a beam go on
-    terminology.py  a beam whose translations must have given terms in them
+    beam.py         several hypotheses in parallel, in groups or not
+    candidates.py   its inner step: which continuations of a beam are followed
+    terminology.py  a beam search whose translations must contain given terms
 
-    constraints.py  what may not come next
-    limits.py       at the limit of length, nothing but the end symbol
-    loops.py        translations that go in circles
+    constraints.py  what may not come next; limits of length; the loop guard
     penalties.py    what makes translations of different lengths comparable
-    found.py        what has ended so far
-    ensemble.py     several networks as one stepper
-    tree.py         the tree that a search has grown
+    tree.py         a record of everything that a search considered
 """

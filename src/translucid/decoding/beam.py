@@ -1,17 +1,17 @@
-"""Beam search: several hypotheses side by side, the most probable of which are followed.
+"""Beam search: follow the most probable hypotheses in parallel.
 
 Each step takes the best continuations of all rows of a source. Those that write the end symbol, and
-rank among the first `beam`, have ended; the best `beam` others go on. A source is done at its limit
-of length, where all rows end, when no row is left, or as soon as nothing under way can change the
-result (`cannot_be_beaten`); then it leaves the batch. That `beam` hypotheses have ended is no
-reason to stop: they may be improbable ones, such as the empty translation. Only log P decides what
-is followed, as all rows are equally long; the penalties decide how what has ended ranks.
+rank among the first `beam`, have ended; the best `beam` others continue. A source is done at its
+limit of length, where all rows end, when no row is left, or as soon as nothing under way can change
+the result (`cannot_be_beaten`); then it leaves the batch. That `beam` hypotheses have ended is no
+reason to stop: they may be improbable, such as the empty translation. Only log P decides which rows
+continue, as all are equally long; the penalties decide how finished hypotheses rank.
 
 With several groups this is diverse beam search (Vijayakumar et al. 2016): the rows are divided, and
-what one group has just written costs the groups after it. With terms to be used, see
+a token that one group has just written costs the groups after it. For required terms, see
 `terminology.py`.
 
-Shapes: B sources under way, W rows a source, G groups, N = B × W, T tokens so far, V vocabulary,
+Shapes: B sources under way, W rows per source, G groups, N = B × W, T tokens so far, V vocabulary,
 S source, K candidates, E hypotheses that end.
 """
 
@@ -26,19 +26,24 @@ import torch
 from torch import Tensor
 
 from translucid.decoding.candidates import Choice, choose, choose_in_groups
-from translucid.decoding.constraints import Filter, apply, filters_of
-from translucid.decoding.found import Found
-from translucid.decoding.job import Job
-from translucid.decoding.limits import Limits
-from translucid.decoding.loops import LoopGuard, loop_guard_of
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.constraints import (
+    Filter,
+    LengthLimits,
+    LoopGuard,
+    apply_filters,
+    build_filters,
+    build_loop_guard,
+)
+from translucid.decoding.hypothesis import Ending, FinishedHypotheses, Hypothesis
 from translucid.decoding.penalties import (
     coverage_penalty,
+    get_attention,
     length_penalty,
-    longest_penalty,
-    newest_attention,
+    longest_length_penalty,
 )
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Ending, Hypothesis, Stepper
+from translucid.decoding.request import SearchRequest
+from translucid.decoding.stepper import Stepper
 from translucid.decoding.tree import Recorder, Status, Stop
 from translucid.errors import InputError, TranslucidError
 
@@ -47,25 +52,25 @@ from translucid.errors import InputError, TranslucidError
 class Beam:
     """The hypotheses under way, all of the same length; a dead row has the total −∞.
 
-    `looked_NS` is the attention of all steps together, where it matters, and `nodes_BW` the place
-    of each row in the search tree, where one is built.
+    `attended_NS` is the attention summed over all steps, if there is a coverage penalty; `nodes_BW`
+    is the node of each row in the search tree, if one is recorded.
     """
 
     sources_B: Tensor
     totals_BW: Tensor
     tokens_NT: Tensor
     log_probs_NT: Tensor
-    looked_NS: Tensor | None
+    attended_NS: Tensor | None
     nodes_BW: Tensor | None
 
     @property
     def width(self) -> int:
-        """Number of rows W that each source has."""
+        """Number of rows W per source."""
         return self.totals_BW.size(1)
 
     @property
     def length(self) -> int:
-        """Number of tokens T that each row has."""
+        """Number of tokens T per row."""
         return self.tokens_NT.size(1)
 
     @cached_property
@@ -75,46 +80,49 @@ class Beam:
 
 
 Choose = Callable[[Tensor, Beam], tuple[Choice, Tensor | None]]
-"""From log P of the next tokens as (N, V), which it may write into, and the beam: what goes on, and
-as (N,) which rows the limit of length cuts short; None where no source is at its limit."""
+"""From log P of the next tokens as (N, V), which it may write into, and the beam: what continues,
+and as (N,) which rows the limit of length cuts short; None if no source is at its limit."""
 
 
 def beam_search(
-    start: Callable[[int], Stepper], job: Job, settings: SearchConfig, recorder: Recorder | None
+    start: Callable[[int], Stepper],
+    request: SearchRequest,
+    settings: SearchConfig,
+    recorder: Recorder | None,
 ) -> list[list[Hypothesis]]:
-    """Return the `n_best` hypotheses of every source, best first; fewer where there are no more."""
-    if any(job.terms):
+    """Return the `n_best` hypotheses of every source, best first; fewer if no more exist."""
+    if any(request.terms):
         raise InputError(
             f"the method {settings.method!r} cannot promise terms in groups of a beam: set method "
             "= 'beam', or leave the terms out"
         )
     groups = settings.groups if settings.method == "diverse" else 1
-    chooser = BestOfAll.of(job, settings, groups)
-    search = BeamSearch(start(settings.beam), job, settings, chooser, recorder)
+    chooser = BeamChooser.build(request, settings, groups)
+    search = BeamSearch(start(settings.beam), request, settings, chooser, recorder)
     return search.run(settings.beam, groups)
 
 
 @dataclass(frozen=True)
-class BestOfAll:
-    """The plain choice: what is most probable, all rows of a group compared."""
+class BeamChooser:
+    """Chooses the most probable continuations among all rows of a group."""
 
     filters: tuple[Filter, ...]
-    limits: Limits
+    limits: LengthLimits
     end: int
     groups: int
     diversity: float
 
     @classmethod
-    def of(cls, job: Job, settings: SearchConfig, groups: int) -> BestOfAll:
-        """Return the choice of a job."""
-        filters = filters_of(job, settings)
-        return cls(filters, Limits(job), job.end, groups, settings.diversity)
+    def build(cls, request: SearchRequest, settings: SearchConfig, groups: int) -> BeamChooser:
+        """Return the chooser of a request."""
+        filters = build_filters(request, settings)
+        return cls(filters, LengthLimits(request), request.end, groups, settings.diversity)
 
     def __call__(self, log_probs_NV: Tensor, beam: Beam) -> tuple[Choice, Tensor | None]:
-        """Choose what goes on after the filters have had their say."""
+        """Apply the filters, then choose."""
 
         def rules(log_probs_NV: Tensor) -> Tensor:
-            return apply(self.filters, log_probs_NV, beam.tokens_NT, beam.row_sources)
+            return apply_filters(self.filters, log_probs_NV, beam.tokens_NT, beam.row_sources)
 
         log_probs_NV, cut_N = self.limits(rules, log_probs_NV, beam.tokens_NT, beam.row_sources)
         log_probs_BWV = log_probs_NV.view(*beam.totals_BW.shape, -1)
@@ -127,7 +135,7 @@ class BestOfAll:
 
 
 def cannot_be_beaten(best_B: Tensor, to_beat_B: Tensor, longest_B: Tensor) -> Tensor:
-    """Tell of which sources the result is certain, although hypotheses are still under way.
+    """Tell for which sources the result is certain although hypotheses are still under way.
 
     `best_B` is the highest log P under way, `to_beat_B` the score of the n_best-th hypothesis that
     has ended (−∞ with fewer), `longest_B` the length penalty at the source's limit of length.
@@ -136,95 +144,97 @@ def cannot_be_beaten(best_B: Tensor, to_beat_B: Tensor, longest_B: Tensor) -> Te
     symbol counted, and log P = q ≤ p, as no token has log P above 0. Its score is q / lp(n) + c,
     with coverage c ≤ 0. As lp grows with n and q ≤ 0, q / lp(n) ≤ q / lp(limit) ≤ p / lp(limit).
     So no row can exceed max p / lp(limit); where that is not above the score to beat, no row can
-    enter the n_best: of equal scores the one found earlier ranks first, and what goes in circles
-    ranks last. Each inequality holds for rounded numbers too, since rounding never turns ≤ into >.
+    enter the n_best: of equal scores the one found earlier ranks first, and loops rank last. Each
+    inequality holds for rounded numbers too, since rounding never turns ≤ into >.
     """
     return (to_beat_B > -math.inf) & (best_B / longest_B <= to_beat_B)
 
 
 class BeamSearch:
-    """One batch in one beam search: the parts that do not change, and what has been found."""
+    """The beam search of one batch: its fixed parts, and the hypotheses that have ended."""
 
     def __init__(
         self,
         stepper: Stepper,
-        job: Job,
+        request: SearchRequest,
         settings: SearchConfig,
         chooser: Choose,
         recorder: Recorder | None,
     ) -> None:
         self.stepper = stepper
-        self.job = job
+        self.request = request
         self.settings = settings
         self.chooser = chooser
         self.recorder = recorder
-        self.found = [Found() for _ in range(job.sources)]
-        self._guard: LoopGuard | None = loop_guard_of(job, settings)
-        self._longest_B = longest_penalty(job.limits_B, settings)
+        self.finished = [FinishedHypotheses() for _ in range(request.sources)]
+        self._guard: LoopGuard | None = build_loop_guard(request, settings)
+        self._longest_B = longest_length_penalty(request.limits_B, settings)
         self._to_beat_B = torch.full_like(self._longest_B, -math.inf)
 
     @torch.inference_mode()
     def run(self, width: int, groups: int) -> list[list[Hypothesis]]:
-        """Search with `width` rows a source until every source is done."""
-        beam = self._first(width, groups)
-        last_N = beam.row_sources.new_full((beam.row_sources.numel(),), self.job.begin)
+        """Search with `width` rows per source until every source is done."""
+        beam = self._start_beam(width, groups)
+        last_N = beam.row_sources.new_full((beam.row_sources.numel(),), self.request.begin)
         while beam.sources_B.numel():
             log_probs_NV = self.stepper.step(last_N)
-            beam = self._look(beam)
+            beam = self._add_attention(beam)
             choice, cut_N = self.chooser(log_probs_NV, beam)
-            beam = self._follow(beam, choice, cut_N)
+            beam = self._advance(beam, choice, cut_N)
             last_N = beam.tokens_NT[:, -1]
-        return [found.best(self.settings.n_best) for found in self.found]
+        return [each.best(self.settings.n_best) for each in self.finished]
 
-    def _first(self, width: int, groups: int) -> Beam:
-        """Return the beam before the first step: of each group one row is alive."""
-        sources = self.job.sources
-        sources_B = torch.arange(sources, device=self.job.limits_B.device)
+    def _start_beam(self, width: int, groups: int) -> Beam:
+        """Return the beam before the first step: one row of each group is alive."""
+        sources = self.request.sources
+        sources_B = torch.arange(sources, device=self.request.limits_B.device)
         totals_BW = self._longest_B.new_full((sources, width), -math.inf)
         totals_BW[:, :: width // groups] = 0
         nodes_BW = None
         if self.recorder is not None:
-            roots = [self.recorder.root(source, self.job.begin) for source in range(sources)]
+            roots = [self.recorder.root(source, self.request.begin) for source in range(sources)]
             nodes_BW = sources_B.new_tensor(roots)[:, None].expand(-1, width)
         return Beam(
             sources_B=sources_B,
             totals_BW=totals_BW,
             tokens_NT=sources_B.new_empty(sources * width, 0),
             log_probs_NT=torch.empty(sources * width, 0, device=sources_B.device),
-            looked_NS=None,
+            attended_NS=None,
             nodes_BW=nodes_BW,
         )
 
-    def _look(self, beam: Beam) -> Beam:
-        """Add what the newest step attended to, where coverage counts."""
+    def _add_attention(self, beam: Beam) -> Beam:
+        """Add the attention of the newest step, if there is a coverage penalty."""
         if not self.settings.coverage_penalty:
             return beam
-        newest_NS = newest_attention(self.stepper)
-        looked_NS = newest_NS if beam.looked_NS is None else beam.looked_NS + newest_NS
-        return replace(beam, looked_NS=looked_NS)
+        newest_NS = get_attention(self.stepper)
+        attended_NS = newest_NS if beam.attended_NS is None else beam.attended_NS + newest_NS
+        return replace(beam, attended_NS=attended_NS)
 
-    def _follow(self, beam: Beam, choice: Choice, cut_N: Tensor | None) -> Beam:
-        """Take what ends, let the rest go on, and let sources that are done leave."""
+    def _advance(self, beam: Beam, choice: Choice, cut_N: Tensor | None) -> Beam:
+        """Collect what ends, continue the rest, and remove sources that are done."""
         nodes_BK = self._record(beam, choice)
-        self._take_ended(beam, choice, cut_N, nodes_BK)
-        grown, rows_BW = self._grow(beam, choice, nodes_BK)
+        self._collect_ended(beam, choice, cut_N, nodes_BK)
+        grown, rows_BW = self._extend(beam, choice, nodes_BK)
         alive_BW = grown.totals_BW
-        grown = self._cut_loops(grown)
-        done_B = self._done(grown)
+        grown = self._end_loops(grown)
+        done_B = self._find_done(grown)
         if bool(done_B.any()):
-            if self.job.tell is not None:
+            if self.request.on_finished is not None:
                 for source in grown.sources_B[done_B].tolist():
-                    self.job.tell(source, self.found[source].best(self.settings.n_best))
+                    self.request.on_finished(
+                        source, self.finished[source].best(self.settings.n_best)
+                    )
             if self.recorder is not None:
                 cut_BW = None if cut_N is None else cut_N.view_as(alive_BW)
-                self._note_stops(self.recorder, grown, alive_BW, cut_BW, done_B)
-            grown, rows_BW = _only(grown, rows_BW, (~done_B).nonzero()[:, 0])
+                self._record_stops(self.recorder, grown, alive_BW, cut_BW, done_B)
+            grown, rows_BW = _select_sources(grown, rows_BW, (~done_B).nonzero()[:, 0])
         rows_N = rows_BW.reshape(-1)
         if rows_N.numel() and not _is_identity(rows_N, beam.totals_BW.numel()):
             self.stepper.reorder(rows_N)
         return grown
 
-    def _take_ended(
+    def _collect_ended(
         self, beam: Beam, choice: Choice, cut_N: Tensor | None, nodes_BK: Tensor | None
     ) -> None:
         """Keep the hypotheses that wrote the end symbol in this step."""
@@ -233,18 +243,18 @@ class BeamSearch:
             return
         rows_E = at[0] * beam.width + choice.parents_BK[at]
         newest_E1 = choice.log_probs_BK[at][:, None]
-        found = _hypotheses(
+        found = _build_hypotheses(
             beam.tokens_NT[rows_E],
             torch.cat([beam.log_probs_NT[rows_E], newest_E1], dim=1),
             self._scores(beam, rows_E, choice.totals_BK[at], beam.length + 1),
-            _endings(rows_E, cut_N),
+            _find_endings(rows_E, cut_N),
         )
         sources_E = beam.sources_B[at[0]]
         self._keep(sources_E, found, None if nodes_BK is None else nodes_BK[at])
-        to_beat = [self.found[s].to_beat(self.settings.n_best) for s in sources_E.tolist()]
+        to_beat = [self.finished[s].score_to_beat(self.settings.n_best) for s in sources_E.tolist()]
         self._to_beat_B[sources_E] = self._to_beat_B.new_tensor(to_beat)
 
-    def _grow(self, beam: Beam, choice: Choice, nodes_BK: Tensor | None) -> tuple[Beam, Tensor]:
+    def _extend(self, beam: Beam, choice: Choice, nodes_BK: Tensor | None) -> tuple[Beam, Tensor]:
         """Return the beam one token longer, and the row that each of its rows continues."""
         first_B = torch.arange(0, beam.totals_BW.numel(), beam.width, device=beam.sources_B.device)
         rows_BW = first_B[:, None] + choice.parents_BK.gather(1, choice.kept_BW)
@@ -256,13 +266,13 @@ class BeamSearch:
             totals_BW=choice.totals_BK.gather(1, choice.kept_BW),
             tokens_NT=torch.cat([beam.tokens_NT[rows_N], tokens_N1], dim=1),
             log_probs_NT=torch.cat([beam.log_probs_NT[rows_N], log_probs_N1], dim=1),
-            looked_NS=None if beam.looked_NS is None else beam.looked_NS[rows_N],
+            attended_NS=None if beam.attended_NS is None else beam.attended_NS[rows_N],
             nodes_BW=None if nodes_BK is None else nodes_BK.gather(1, choice.kept_BW),
         )
         return grown, rows_BW
 
-    def _cut_loops(self, beam: Beam) -> Beam:
-        """End the rows that go in circles."""
+    def _end_loops(self, beam: Beam) -> Beam:
+        """End the rows that loop."""
         if self._guard is None:
             return beam
         looping_N = self._guard(beam.tokens_NT, beam.row_sources)
@@ -270,13 +280,15 @@ class BeamSearch:
             return beam
         which_BW = looping_N.view_as(beam.totals_BW) & (beam.totals_BW > -math.inf)
         rows_E = which_BW.view(-1).nonzero()[:, 0]
-        return self._cut(beam, which_BW, rows_E) if rows_E.numel() else beam
+        return self._end_rows(beam, which_BW, rows_E) if rows_E.numel() else beam
 
-    def _cut(self, beam: Beam, which_BW: Tensor, rows_E: Tensor) -> Beam:
-        """Keep these rows as they are, without an end symbol, and let them die."""
+    def _end_rows(self, beam: Beam, which_BW: Tensor, rows_E: Tensor) -> Beam:
+        """End these rows as they are, without an end symbol."""
         scores_E = self._scores(beam, rows_E, beam.totals_BW.view(-1)[rows_E], beam.length)
         endings: list[Ending] = ["loop"] * rows_E.numel()
-        found = _hypotheses(beam.tokens_NT[rows_E], beam.log_probs_NT[rows_E], scores_E, endings)
+        found = _build_hypotheses(
+            beam.tokens_NT[rows_E], beam.log_probs_NT[rows_E], scores_E, endings
+        )
         sources_E = beam.row_sources[rows_E]
         nodes_E = None if beam.nodes_BW is None else beam.nodes_BW.reshape(-1)[rows_E]
         self._keep(sources_E, found, nodes_E)
@@ -289,17 +301,17 @@ class BeamSearch:
     def _keep(self, sources_E: Tensor, found: list[Hypothesis], nodes_E: Tensor | None) -> None:
         nodes = [-1] * len(found) if nodes_E is None else nodes_E.tolist()
         for source, hypothesis, node in zip(sources_E.tolist(), found, nodes, strict=True):
-            self.found[source].add(hypothesis, node)
+            self.finished[source].add(hypothesis, node)
 
     def _scores(self, beam: Beam, rows_E: Tensor, totals_E: Tensor, length: int) -> Tensor:
-        """Return what hypotheses that end in these rows, `length` tokens long, are ranked by."""
+        """Return the scores of hypotheses of `length` tokens that end in these rows."""
         scores_E = totals_E / length_penalty(length, self.settings)
-        if beam.looked_NS is None:
+        if beam.attended_NS is None:
             return scores_E
-        return scores_E + coverage_penalty(beam.looked_NS[rows_E], self.settings)
+        return scores_E + coverage_penalty(beam.attended_NS[rows_E], self.settings)
 
-    def _done(self, beam: Beam) -> Tensor:
-        """Tell which sources have nothing under way, or nothing that could change the result."""
+    def _find_done(self, beam: Beam) -> Tensor:
+        """Return the sources with nothing under way, or nothing that could change the result."""
         best_B = beam.totals_BW.amax(dim=1)
         if best_B.isnan().any():
             raise TranslucidError("a network gives log P that is not a number: it is damaged")
@@ -309,7 +321,7 @@ class BeamSearch:
         return certain_B | (best_B == -math.inf)
 
     def _record(self, beam: Beam, choice: Choice) -> Tensor | None:
-        """Tell the recorder of all candidates; return their numbers in the trees."""
+        """Record all candidates; return their numbers in the trees."""
         if self.recorder is None or beam.nodes_BW is None:
             return None
         first_B = torch.arange(0, beam.totals_BW.numel(), beam.width, device=beam.sources_B.device)
@@ -337,7 +349,7 @@ class BeamSearch:
         nodes_BK[at] = nodes_BK.new_tensor(nodes)
         return nodes_BK
 
-    def _note_stops(
+    def _record_stops(
         self,
         recorder: Recorder,
         beam: Beam,
@@ -345,10 +357,10 @@ class BeamSearch:
         cut_BW: Tensor | None,
         done_B: Tensor,
     ) -> None:
-        """Tell the recorder why sources are done.
+        """Record why sources are done.
 
-        `alive_BW` are the totals before rows in circles were cut, `cut_BW` says which rows the
-        limit cut short.
+        `alive_BW` are the totals before loops were ended; `cut_BW` says which rows the limit cut
+        short.
         """
         for place in done_B.nonzero()[:, 0].tolist():
             reason: Stop = "end"
@@ -359,17 +371,17 @@ class BeamSearch:
             elif cut_BW is not None and bool(cut_BW[place].any()):
                 reason = "limit"
             source = int(beam.sources_B[place])
-            recorder.stop(source, self.found[source].nodes(self.settings.n_best), reason)
+            recorder.stop(source, self.finished[source].best_nodes(self.settings.n_best), reason)
 
 
-def _endings(rows_E: Tensor, cut_N: Tensor | None) -> list[Ending]:
-    """Return how rows end that have just written the end symbol."""
+def _find_endings(rows_E: Tensor, cut_N: Tensor | None) -> list[Ending]:
+    """Return the endings of rows that have just written the end symbol."""
     if cut_N is None:
         return ["end"] * rows_E.numel()
     return ["limit" if cut else "end" for cut in cut_N[rows_E].tolist()]
 
 
-def _hypotheses(
+def _build_hypotheses(
     tokens_ET: Tensor, log_probs_ET: Tensor, scores_E: Tensor, endings: list[Ending]
 ) -> list[Hypothesis]:
     """Return rows as hypotheses."""
@@ -377,8 +389,8 @@ def _hypotheses(
     return [Hypothesis(tuple(t), tuple(p), e, score) for t, p, e, score in zip(*parts, strict=True)]
 
 
-def _only(beam: Beam, rows_BW: Tensor, places_B: Tensor) -> tuple[Beam, Tensor]:
-    """Return the beam, and the rows it continues, of these sources alone."""
+def _select_sources(beam: Beam, rows_BW: Tensor, places_B: Tensor) -> tuple[Beam, Tensor]:
+    """Return the beam, and the rows it continues, for these sources only."""
     offsets_W = torch.arange(beam.width, device=places_B.device)
     rows_N = (places_B[:, None] * beam.width + offsets_W).view(-1)
     smaller = Beam(
@@ -386,7 +398,7 @@ def _only(beam: Beam, rows_BW: Tensor, places_B: Tensor) -> tuple[Beam, Tensor]:
         totals_BW=beam.totals_BW[places_B],
         tokens_NT=beam.tokens_NT[rows_N],
         log_probs_NT=beam.log_probs_NT[rows_N],
-        looked_NS=None if beam.looked_NS is None else beam.looked_NS[rows_N],
+        attended_NS=None if beam.attended_NS is None else beam.attended_NS[rows_N],
         nodes_BW=None if beam.nodes_BW is None else beam.nodes_BW[places_B],
     )
     return smaller, rows_BW[places_B]

@@ -1,4 +1,4 @@
-"""Which of all continuations of a beam go on: the inner step of beam search.
+"""Which continuations of a beam are followed: the inner step of beam search.
 
 ::
 
@@ -8,12 +8,12 @@
     │ row 1: log P  …   │  ───▶ │ 1: 5 </s> │   the row  ───▶  └──── w live ────┘
     └───────────────────┘       └───────────┘                  an end among the first w is finished
 
-Of w rows no more than w + 1 tokens each can matter: w that go on, and the end symbol. A row that is
-alone does not go on once it has ended: a beam of one is greedy search. Totals are float64, so that
-adding up loses nothing; equal ones are ordered by row, then by token.
+Of w rows at most w + 1 tokens each can matter: w that continue, and the end symbol. A single row
+does not continue once it has ended: a beam of one is greedy search. Totals are float64, so that
+sums lose nothing; equal totals are ordered by row, then by token.
 
-Shapes: B sources, W rows a source (w in one group of them), N = B × W, V vocabulary, K candidates,
-L lines, C columns and R rest of a vocabulary laid out as a table.
+Shapes: B sources, W rows per source (w in one group of them), N = B × W, V vocabulary, K
+candidates, L lines, C columns and R rest of a vocabulary laid out as a table.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ RUN = 64  # ids whose maximum is found at once
 
 
 class Choice(NamedTuple):
-    """The candidates of one step, best first, and which of them go on or end.
+    """The candidates of one step, best first, and which of them continue or end.
 
     `parents_BK` is the row of the source's beam that a candidate continues, `totals_BK` log P of
-    all its tokens, −∞ where it is none. `kept_BW` are the numbers of those that go on, `ended_BK`
+    all its tokens, −∞ for a filler. `kept_BW` are the numbers of those that continue, `ended_BK`
     marks those that end.
     """
 
@@ -49,8 +49,8 @@ class Choice(NamedTuple):
 def top_tokens(values_NV: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return the `count` highest values of each row and their tokens; of equals, lower ids first.
 
-    `topk` leaves open which of equal values it takes. Where there are equals among those that
-    matter, the row is sorted, which is slow and rare.
+    `topk` does not say which of equal values it takes. Rows with equal values among the highest
+    are sorted, which is slow and rare.
     """
     more = min(count + 1, values_NV.size(1))
     values_NK, tokens_NK = _top(values_NV, more)
@@ -86,7 +86,7 @@ def _top(values_NV: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return values_Nk, torch.where(places_Nk < LINES * count, tokens_Nk, in_rest_Nk)
 
 
-def first_highest(values_NV: Tensor) -> Tensor:
+def argmax_tokens(values_NV: Tensor) -> Tensor:
     """Return the token with the highest value of each row; of equals, the lowest id.
 
     Five times as fast as `argmax` where the vocabulary is large: the maximum of each run of ids is
@@ -132,11 +132,11 @@ def choose(log_probs_BwV: Tensor, totals_Bw: Tensor, end: int, price_BV: Tensor 
     ended_BK[:, width:] = False
     kept_Bw = ends_BK.to(torch.uint8).argsort(dim=1, stable=True)[:, :width]
     choice = Choice(parents_BK, tokens_BK, log_probs_BK, totals_BK, kept_Bw, ended_BK)
-    return _one_or_the_other(choice) if width == 1 else choice
+    return _end_or_continue(choice) if width == 1 else choice
 
 
-def _one_or_the_other(choice: Choice) -> Choice:
-    """Let a row that is alone end or go on, not both: after its end comes what is no candidate."""
+def _end_or_continue(choice: Choice) -> Choice:
+    """Let a single row end or continue, not both: after its end it continues with a filler."""
     none = choice.tokens_BK.size(1)
     ended_B1 = choice.ended_BK.any(dim=1, keepdim=True)
     return Choice(

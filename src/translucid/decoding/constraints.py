@@ -2,45 +2,44 @@
 
 ::
 
-    filters = filters_of(job, settings)                               # once a job
-    log_probs_NV = apply(filters, log_probs_NV, tokens_NT, sources_N)    # once a step
+    filters = build_filters(request, settings)                                 # once per request
+    log_probs_NV = apply_filters(filters, log_probs_NV, tokens_NT, sources_N)    # once per step
 
 A filter puts −∞ where a token may not come and leaves the other numbers alone: they are not
-normalised anew, so that a score is always the network's own. To pass a matrix of N × V numbers
-through many hands without copying it, filters write into the one they are given, which a search
-has just received from the network and owns.
+renormalised, so a score is always the network's own. Filters write into the matrix of N × V numbers
+that they are given, which the search has just received from the network and owns.
 
-How the rules rank, the strongest first::
+Precedence of the rules, the strongest first::
 
-    limit of length     at the last position nothing but the end symbol: see `limits.py`
+    limit of length     at the last position nothing but the end symbol: `LengthLimits`
     forced prefix       nothing but its next token, whatever the rules below say
     once only           each such token of the source once; a row that would end, or has no more
                         room, writes those it lacks first
-    one is possible     a row that the rules below leave empty may end
+    never empty         a row that the rules below leave empty may end
     forbidden           never; the start symbol is always among them, the end symbol never is
     minimum length      no end symbol before it
     no-repeat n-gram    no token that would complete an n-gram which the row has already
 
 Shapes: B sources, N rows, T tokens written so far, V vocabulary, P longest prefix, n n-gram, K
-forbidden columns, O tokens that come once only, R pairs of them.
+forbidden columns, O tokens that come once only, R pairs of them, E echoes, U lengths of a round.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from translucid.decoding.job import Job, OnceOnly
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.request import OnceOnly, SearchRequest
 
-# log P of a token that a rule demands and the network holds impossible (−∞): finite, so that the
-# search takes it, and far below what a network gives to anything.
-DEMANDED = -1e9
+# log P of a token that a rule demands and the network finds impossible (−∞): finite, so that the
+# search takes it, and far below anything that a network predicts.
+FORCED_LOG_PROB = -1e9
 
 
 class Filter(Protocol):
@@ -50,11 +49,11 @@ class Filter(Protocol):
         """Return `log_probs_NV`, changed in place: −∞ for every token that may not come.
 
         `tokens_NT` is what each row has written, without the start symbol; `sources_N` says which
-        source of the job each row translates.
+        source of the request each row translates.
         """
 
 
-def apply(
+def apply_filters(
     filters: Sequence[Filter], log_probs_NV: Tensor, tokens_NT: Tensor, sources_N: Tensor
 ) -> Tensor:
     """Pass what the network expects through all filters; `log_probs_NV` is changed in place."""
@@ -63,22 +62,22 @@ def apply(
     return log_probs_NV
 
 
-def filters_of(job: Job, settings: SearchConfig) -> tuple[Filter, ...]:
-    """Return the filters that a job needs; on the common path the forbidden columns are all."""
-    device = job.limits_B.device
-    forbidden = sorted({job.begin, *job.forbidden} - {job.end})
+def build_filters(request: SearchRequest, settings: SearchConfig) -> tuple[Filter, ...]:
+    """Return the filters that a request needs; usually that is `Forbidden` alone."""
+    device = request.limits_B.device
+    forbidden = sorted({request.begin, *request.forbidden} - {request.end})
     columns_K = torch.tensor(forbidden, device=device, dtype=torch.int64)
-    rules: list[Filter] = [Forbidden(columns_K, job.end)]
+    rules: list[Filter] = [Forbidden(columns_K, request.end)]
     if settings.min_length:
-        rules.append(MinimumLength(settings.min_length, job.end))
+        rules.append(MinimumLength(settings.min_length, request.end))
     if settings.no_repeat_ngram:
         rules.append(NoRepeat(settings.no_repeat_ngram))
     if len(rules) > 1:
-        rules = [OneIsPossible(tuple(rules), job.end)]
-    if job.once is not None:
-        rules.append(once_each(job, job.once))
-    if any(job.prefixes):
-        rules = [ForcedPrefix(tuple(rules), prefix_table(job))]
+        rules = [NeverEmpty(tuple(rules), request.end)]
+    if request.once is not None:
+        rules.append(_build_once_each(request, request.once))
+    if any(request.prefixes):
+        rules = [ForcedPrefix(tuple(rules), _build_prefix_table(request))]
     return tuple(rules)
 
 
@@ -90,10 +89,10 @@ class Forbidden:
     end: int
 
     def __call__(self, log_probs_NV: Tensor, tokens_NT: Tensor, sources_N: Tensor) -> Tensor:
-        """Put −∞ into a few columns, without a look at the others."""
+        """Put −∞ into a few columns, without reading the others."""
         del tokens_NT, sources_N
         log_probs_NV.index_fill_(1, self.columns_K, -math.inf)
-        log_probs_NV[:, self.end].clamp_(min=DEMANDED)
+        log_probs_NV[:, self.end].clamp_(min=FORCED_LOG_PROB)
         return log_probs_NV
 
 
@@ -135,16 +134,16 @@ class NoRepeat:
 
 
 @dataclass(frozen=True)
-class OneIsPossible:
-    """Where other filters leave a row nothing, it may end."""
+class NeverEmpty:
+    """A row may end if other filters leave it nothing else."""
 
     filters: tuple[Filter, ...]
     end: int
 
     def __call__(self, log_probs_NV: Tensor, tokens_NT: Tensor, sources_N: Tensor) -> Tensor:
         """Apply the filters, then give the end symbol back to the rows left empty."""
-        ending_N = log_probs_NV[:, self.end].clamp(min=DEMANDED)
-        log_probs_NV = apply(self.filters, log_probs_NV, tokens_NT, sources_N)
+        ending_N = log_probs_NV[:, self.end].clamp(min=FORCED_LOG_PROB)
+        log_probs_NV = apply_filters(self.filters, log_probs_NV, tokens_NT, sources_N)
         empty_N = log_probs_NV.amax(dim=1) == -math.inf
         log_probs_NV[:, self.end] = torch.where(empty_N, ending_N, log_probs_NV[:, self.end])
         return log_probs_NV
@@ -152,7 +151,7 @@ class OneIsPossible:
 
 @dataclass(frozen=True)
 class OnceEach:
-    """A translation has each of some tokens exactly once where its source has them, else never.
+    """A translation has each of some tokens exactly once if its source has them, else never.
 
     `columns_O` are the tokens, and `wanted_BO` those of each source. `opening_R` and `closing_R`
     number, among the columns, tokens that open and close.
@@ -167,7 +166,7 @@ class OnceEach:
 
     def __call__(self, log_probs_NV: Tensor, tokens_NT: Tensor, sources_N: Tensor) -> Tensor:
         """Leave the tokens that may come now; no end before all are written."""
-        own_NO = log_probs_NV[:, self.columns_O].clamp(min=DEMANDED)
+        own_NO = log_probs_NV[:, self.columns_O].clamp(min=FORCED_LOG_PROB)
         wanted_NO = self.wanted_BO[sources_N]
         places_NO = self._places(tokens_NT)
         lacking_NO = wanted_NO & (places_NO < 0)
@@ -200,11 +199,11 @@ class OnceEach:
         return possible_NO
 
 
-def once_each(job: Job, once: OnceOnly) -> Filter:
-    """Return the rule of a job about tokens that come once only."""
-    device = job.limits_B.device
+def _build_once_each(request: SearchRequest, once: OnceOnly) -> Filter:
+    """Return the rule about tokens that come once only."""
+    device = request.limits_B.device
     number = {token: column for column, token in enumerate(once.tokens)}
-    wanted_BO = torch.zeros(job.sources, len(number), dtype=torch.bool, device=device)
+    wanted_BO = torch.zeros(request.sources, len(number), dtype=torch.bool, device=device)
     for source, tokens in enumerate(once.wanted):
         wanted_BO[source, [number[token] for token in tokens]] = True
     pairs_R2 = torch.tensor(
@@ -212,19 +211,19 @@ def once_each(job: Job, once: OnceOnly) -> Filter:
     ).view(-1, 2)
     columns_O = torch.tensor(once.tokens, device=device)
     opening_R, closing_R = pairs_R2.T
-    return OnceEach(columns_O, wanted_BO, opening_R, closing_R, job.limits_B, job.end)
+    return OnceEach(columns_O, wanted_BO, opening_R, closing_R, request.limits_B, request.end)
 
 
-def prefix_table(job: Job) -> Tensor:
-    """Return the forced prefixes of a job as (B, P), filled up with −1."""
-    longest = max(map(len, job.prefixes))
-    padded = [[*prefix, *[-1] * (longest - len(prefix))] for prefix in job.prefixes]
-    return torch.tensor(padded, device=job.limits_B.device, dtype=torch.int64)
+def _build_prefix_table(request: SearchRequest) -> Tensor:
+    """Return the forced prefixes of a request as (B, P), filled up with −1."""
+    longest = max(map(len, request.prefixes))
+    padded = [[*prefix, *[-1] * (longest - len(prefix))] for prefix in request.prefixes]
+    return torch.tensor(padded, device=request.limits_B.device, dtype=torch.int64)
 
 
 @dataclass(frozen=True)
 class ForcedPrefix:
-    """A row begins with the tokens that its source asks for; then the other filters rule."""
+    """A row begins with the prefix of its source; then the other filters apply."""
 
     filters: tuple[Filter, ...]
     prefix_BP: Tensor
@@ -233,12 +232,125 @@ class ForcedPrefix:
         """Apply the filters, then leave the rows inside their prefix its next token alone."""
         step = tokens_NT.size(1)
         if step >= self.prefix_BP.size(1):
-            return apply(self.filters, log_probs_NV, tokens_NT, sources_N)
+            return apply_filters(self.filters, log_probs_NV, tokens_NT, sources_N)
         forced_N = self.prefix_BP[sources_N, step]
         rows = (forced_N >= 0).nonzero()[:, 0]
         tokens = forced_N[rows]
-        own = log_probs_NV[rows, tokens].clamp(min=DEMANDED)
-        log_probs_NV = apply(self.filters, log_probs_NV, tokens_NT, sources_N)
+        own = log_probs_NV[rows, tokens].clamp(min=FORCED_LOG_PROB)
+        log_probs_NV = apply_filters(self.filters, log_probs_NV, tokens_NT, sources_N)
         log_probs_NV[rows] = -math.inf
         log_probs_NV[rows, tokens] = own
         return log_probs_NV
+
+
+class LengthLimits:
+    """At the last position that the limit of length allows, nothing but the end symbol comes.
+
+    ::
+
+        limit 3, end symbol counted      I    want   </s>    pays log P(</s> | I want) as usual
+                                         1    2      3
+
+    So every translation has its end symbol, and all compete by score alone, wherever they end. One
+    is cut short if its end symbol was not the most probable token that the other rules allowed.
+    """
+
+    def __init__(self, request: SearchRequest) -> None:
+        self._limits_B = request.limits_B
+        self._lengths: frozenset[int] = frozenset(request.limits_B.tolist())
+        self._end = request.end
+
+    def __call__(
+        self,
+        rules: Callable[[Tensor], Tensor],
+        log_probs_NV: Tensor,
+        tokens_NT: Tensor,
+        sources_N: Tensor,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Apply the other rules, then end the rows at their limit.
+
+        Return log P, changed in place, and as (N,) which rows are cut short by that; None if no
+        row is at its limit.
+        """
+        length = tokens_NT.size(1) + 1
+        if length not in self._lengths:
+            return rules(log_probs_NV), None
+        last_N = self._limits_B[sources_N] == length
+        ending_N = log_probs_NV[:, self._end].clamp(min=FORCED_LOG_PROB)
+        log_probs_NV = rules(log_probs_NV)
+        cut_N = last_N & (log_probs_NV.argmax(dim=1) != self._end)
+        log_probs_NV.masked_fill_(last_N[:, None], -math.inf)
+        log_probs_NV[:, self._end] = torch.where(last_N, ending_N, log_probs_NV[:, self._end])
+        return log_probs_NV, cut_N
+
+
+ECHOES = 24  # tokens in a row that each repeat an earlier one
+LONGEST_ROUND = 8  # the largest distance between a token and the one it repeats
+
+
+def is_looping(tokens: Sequence[int]) -> bool:
+    """Tell whether a translation under way goes in circles.
+
+    >>> is_looping([7, 4, 5] * 8), is_looping([7, 4, 5] * 9)
+    (False, True)
+    """
+    return any(
+        len(tokens) >= ECHOES + round_length
+        and all(tokens[-i] == tokens[-i - round_length] for i in range(1, ECHOES + 1))
+        for round_length in range(1, LONGEST_ROUND + 1)
+    )
+
+
+@dataclass(frozen=True)
+class LoopGuard:
+    """Finds the rows that go in circles.
+
+    A network that has lost its thread may write "the house of the house of the house of …" up to
+    the limit of length, each round more sure of itself. A row loops when each of its newest 24
+    tokens echoes the token u positions before it, for one u from 1 to 8::
+
+        u = 1       25 times the same token        u = 4      7 rounds of 4 tokens
+        u = 2       13 rounds of 2 tokens          u = 8      4 rounds of 8 tokens
+
+    A false alarm cuts an honest text short; a late one costs a few steps. So the threshold is above
+    what people write, even where a token is a character or a byte: "very very very", "ha ha ha ha
+    ha ha ha" (20 characters), "1 000 000 000 000 000 000" (six times " 000"), six laughing faces of
+    4 bytes each, a refrain sung three times.
+
+    A forced prefix is not counted (`exempt_B` is its length), and no row ends before the minimum
+    length.
+    """
+
+    exempt_B: Tensor
+    min_length: int
+
+    def __call__(self, tokens_NT: Tensor, sources_N: Tensor) -> Tensor | None:
+        """Return which rows loop as (N,), or None while it is too early for any."""
+        length = tokens_NT.size(1)
+        if length <= ECHOES or length < self.min_length:
+            return None
+        return _find_loops(tokens_NT) & (length - self.exempt_B[sources_N] > ECHOES)
+
+
+def build_loop_guard(request: SearchRequest, settings: SearchConfig) -> LoopGuard | None:
+    """Return the loop guard of a request, or None if the settings turn it off."""
+    if not settings.loop_guard:
+        return None
+    lengths = [len(prefix) for prefix in request.prefixes]
+    exempt_B = torch.tensor(lengths, device=request.limits_B.device, dtype=torch.int64)
+    return LoopGuard(exempt_B, settings.min_length)
+
+
+def _find_loops(tokens_NT: Tensor) -> Tensor:
+    """Do what `is_looping` does for all rows in one comparison::
+
+    window of 9 tokens      a b c d e f g h │ i        ended by each of the newest 24
+    i echoes                8 7 6 5 4 3 2 1   places before
+    """
+    missing = ECHOES + LONGEST_ROUND - tokens_NT.size(1)
+    if missing > 0:  # −1 before the start is no token, so nothing echoes it
+        before_NM = tokens_NT.new_full((tokens_NT.size(0), missing), -1)
+        tokens_NT = torch.cat([before_NM, tokens_NT], dim=1)
+    windows_NEW = tokens_NT[:, -ECHOES - LONGEST_ROUND :].unfold(1, LONGEST_ROUND + 1, 1)
+    echoes_NEU = windows_NEW[..., :-1] == windows_NEW[..., -1:]
+    return echoes_NEU.all(dim=1).any(dim=1)

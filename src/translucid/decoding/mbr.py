@@ -6,10 +6,10 @@
     utility   of a sample = mean chrF of it against every sample, itself among them
     best      "I am here": two of the four samples say it, and a third says nearly the same
 
-The samples stand for what the network holds possible, each as often as it holds it probable; so
-the mean estimates the utility to expect if the right translation is drawn from the network (Eikema
-and Aziz, 2022: sampling-based approximations to minimum Bayes risk decoding). It is the score of
-the hypothesis, in chrF's per cent.
+Samples occur as often as the network finds them probable, so the mean estimates the expected
+utility if the right translation is drawn from the network (Eikema and Aziz, 2022: sampling-based
+approximations to minimum Bayes risk decoding). It is the score of the hypothesis, in chrF's per
+cent.
 
 chrF is sacrebleu's at its defaults (n-grams of 1 to 6 characters without white space, β = 2,
 effective order). Its n-grams are counted once for each different text, and all pairs of texts are
@@ -30,62 +30,69 @@ from numpy.typing import NDArray
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.helpers import extract_all_char_ngrams
 
-from translucid.decoding.job import Job, Tokens
-from translucid.decoding.rows import Seen
-from translucid.decoding.sampling import ranking, record_samples, rows_of_sources, samples
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis, Stepper
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.greedy import LikelyTokens
+from translucid.decoding.hypothesis import Hypothesis, Tokens
+from translucid.decoding.request import SearchRequest
+from translucid.decoding.sampling import draw_samples, group_rows, rank_rows, record_samples
+from translucid.decoding.stepper import Stepper
 from translucid.decoding.tree import Recorder
 from translucid.errors import InputError
 
 Floats = NDArray[np.float64]
 
 
-def minimum_bayes_risk(
-    start: Callable[[int], Stepper], job: Job, settings: SearchConfig, recorder: Recorder | None
+def mbr_search(
+    start: Callable[[int], Stepper],
+    request: SearchRequest,
+    settings: SearchConfig,
+    recorder: Recorder | None,
 ) -> list[list[Hypothesis]]:
     """Draw `samples` translations of every source; return those of the highest expected utility.
 
     No text is returned twice, so there may be fewer than `n_best`.
     """
-    if job.decode is None:
+    if request.decode is None:
         raise InputError(
-            "minimum Bayes risk compares texts, and this job cannot make text of tokens: give the "
-            "job decode = the tokenizer's function, or choose another method"
+            "minimum Bayes risk compares texts, and this request cannot turn tokens into text: "
+            "give it decode = the tokenizer's function, or choose another method"
         )
-    seen: Seen | None = None if recorder is None else {}
-    found = samples(start, job, settings, seen)
+    seen: LikelyTokens | None = None if recorder is None else {}
+    hypotheses = draw_samples(start, request, settings, seen)
     utilities = [
-        expected_utilities(found, rows, job.decode) for rows in rows_of_sources(job, settings)
+        expected_utilities(hypotheses, rows, request.decode)
+        for rows in group_rows(request, settings)
     ]
-    best = [_ranking(found, utility)[: settings.n_best] for utility in utilities]
+    best = [_rank_by_utility(hypotheses, utility)[: settings.n_best] for utility in utilities]
     if recorder is not None and seen is not None:
-        record_samples(recorder, job, settings, found, seen, best)
+        record_samples(recorder, request, settings, hypotheses, seen, best)
     return [
-        [replace(found[number], score=utility[number]) for number in numbers]
+        [replace(hypotheses[number], score=utility[number]) for number in numbers]
         for utility, numbers in zip(utilities, best, strict=True)
     ]
 
 
 def expected_utilities(
-    found: Sequence[Hypothesis], rows: Sequence[int], decode: Callable[[Tokens], str]
+    hypotheses: Sequence[Hypothesis], rows: Sequence[int], decode: Callable[[Tokens], str]
 ) -> dict[int, float]:
-    """Return the expected chrF of each different text among some samples, by a row that wrote it.
+    """Return the expected chrF of each distinct text among samples, keyed by a row that wrote it.
 
-    Where several rows wrote it, that is the best of them.
+    If several rows wrote it, the key is the best of them.
     """
     by_text: dict[str, list[int]] = {}
     for number in rows:
-        by_text.setdefault(decode(found[number].tokens), []).append(number)
+        by_text.setdefault(decode(hypotheses[number].tokens), []).append(number)
     shares_U = np.array([len(numbers) for numbers in by_text.values()]) / len(rows)
     utilities_U = pairwise_chrf(list(by_text)) @ shares_U
-    each = [ranking(found, numbers)[0] for numbers in by_text.values()]
+    each = [rank_rows(hypotheses, numbers)[0] for numbers in by_text.values()]
     return dict(zip(each, utilities_U.tolist(), strict=True))
 
 
-def _ranking(found: Sequence[Hypothesis], utility: Mapping[int, float]) -> list[int]:
-    """Return rows best first, by utility; those that went in circles come last."""
-    return sorted(utility, key=lambda n: (not found[n].finished, -utility[n], -found[n].score, n))
+def _rank_by_utility(hypotheses: Sequence[Hypothesis], utility: Mapping[int, float]) -> list[int]:
+    """Return rows best first, by utility; loops come last."""
+    return sorted(
+        utility, key=lambda n: (not hypotheses[n].finished, -utility[n], -hypotheses[n].score, n)
+    )
 
 
 def pairwise_chrf(texts: Sequence[str]) -> Floats:
@@ -96,7 +103,7 @@ def pairwise_chrf(texts: Sequence[str]) -> Floats:
     for order in range(CHRF.CHAR_ORDER):
         counts = [of_text[order] for of_text in ngrams]
         length_U = np.array([sum(count.values()) for count in counts])
-        matches_UU = _matches(counts)
+        matches_UU = _count_matches(counts)
         precision_UU += matches_UU / np.maximum(length_U, 1)[:, None]
         recall_UU += matches_UU / np.maximum(length_U, 1)
         orders_UU += (length_U[:, None] > 0) & (length_U > 0)
@@ -109,11 +116,11 @@ def pairwise_chrf(texts: Sequence[str]) -> Floats:
     )
 
 
-def _matches(counts: Sequence[Counter[str]]) -> Floats:
-    """Return how many n-grams every two texts share, Σ min(count in one, count in the other).
+def _count_matches(counts: Sequence[Counter[str]]) -> Floats:
+    """Return the number of n-grams that every two texts share, Σ min(count in one, count in other).
 
-    The k-th "an" of a text is a thing of its own, which another text has or has not; then the sum
-    of minima is a scalar product of zeros and ones. Things that one text alone has are left out.
+    The k-th "an" of a text counts as a separate item, which another text has or has not. So the
+    sum of minima is a scalar product of zeros and ones. Items of a single text are left out.
     """
     owners: dict[tuple[str, int], list[int]] = {}
     for text, count in enumerate(counts):
@@ -122,8 +129,8 @@ def _matches(counts: Sequence[Counter[str]]) -> Floats:
                 owners.setdefault((ngram, k), []).append(text)
     shared = [texts for texts in owners.values() if len(texts) > 1]
     has_UG = np.zeros((len(counts), len(shared)), dtype=np.float32)
-    for thing, texts in enumerate(shared):
-        has_UG[texts, thing] = 1
+    for item, texts in enumerate(shared):
+        has_UG[texts, item] = 1
     matches_UU = (has_UG @ has_UG.T).astype(np.float64)
     np.fill_diagonal(matches_UU, [sum(count.values()) for count in counts])
     return matches_UU

@@ -1,4 +1,4 @@
-"""What makes translations of different lengths comparable (section 6.1, and [38] there).
+"""Penalties that make translations of different lengths comparable (section 6.1, and [38] there).
 
 ::
 
@@ -9,8 +9,8 @@
 
     coverage = β · Σ_s log min(Σ_t attention of target token t to source token s, 1)
 
-Both forms grow with n, so a long translation is divided by more. Coverage is at most 0: it is the
-price of source tokens that the translation has hardly looked at.
+Both forms grow with n, so a long translation is divided by more. Coverage is at most 0: a penalty
+for source tokens that the translation hardly attended to.
 
 Shapes: N rows, S source, B sources.
 """
@@ -20,13 +20,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.decoding.stepper import AttendingStepper, Stepper
 from translucid.errors import InputError
 
 
 def length_penalty(length: int, settings: SearchConfig) -> float:
-    """Return what log P of a translation of `length` tokens, its end symbol counted, is divided by.
+    """Return the divisor of log P for `length` tokens, the end symbol counted.
 
     >>> length_penalty(7, SearchConfig(length_penalty=1.0))
     2.0
@@ -36,32 +36,32 @@ def length_penalty(length: int, settings: SearchConfig) -> float:
     return float(length**settings.length_penalty)
 
 
-def score_of(log_prob: float, length: int, settings: SearchConfig) -> float:
-    """Return the score of a translation of `length` tokens, where coverage plays no part."""
+def normalize_score(log_prob: float, length: int, settings: SearchConfig) -> float:
+    """Return log P divided by the length penalty: the score without coverage."""
     return log_prob / length_penalty(length, settings)
 
 
-def longest_penalty(limits_B: Tensor, settings: SearchConfig) -> Tensor:
-    """Return the length penalty of the longest translation that each source may get."""
+def longest_length_penalty(limits_B: Tensor, settings: SearchConfig) -> Tensor:
+    """Return the length penalty at each source's limit of length."""
     values = [length_penalty(limit, settings) for limit in limits_B.tolist()]
     return torch.tensor(values, dtype=torch.float64, device=limits_B.device)
 
 
-def coverage_penalty(looked_NS: Tensor, settings: SearchConfig) -> Tensor:
-    """Return the price of what was hardly attended to, at most 0, from each row's summed attention.
+def coverage_penalty(attended_NS: Tensor, settings: SearchConfig) -> Tensor:
+    """Return the penalty of each row, at most 0, from its attention summed over all steps.
 
-    What never got any attention at all is padding, and costs nothing.
+    Positions without any attention are padding and cost nothing.
     """
-    share_NS = looked_NS.double().clamp(max=1)
+    share_NS = attended_NS.double().clamp(max=1)
     logs_NS = torch.where(share_NS > 0, share_NS, 1.0).log()
     return settings.coverage_penalty * logs_NS.sum(dim=-1)
 
 
-def newest_attention(stepper: Stepper) -> Tensor:
-    """Return where a stepper's newest step looked, or raise InputError if it does not tell."""
+def get_attention(stepper: Stepper) -> Tensor:
+    """Return what a stepper's newest step attended to; raise InputError if it cannot say."""
     if not isinstance(stepper, AttendingStepper):
         raise InputError(
-            f"a coverage penalty needs to know what was attended to, and {type(stepper).__name__} "
-            "does not tell: set coverage_penalty = 0, or decode with a network that records it"
+            f"a coverage penalty needs the attention of each step, and {type(stepper).__name__} "
+            "does not show it: set coverage_penalty = 0, or decode with a network that does"
         )
     return stepper.attention_NS

@@ -1,7 +1,7 @@
-"""Beam search whose translations must have given terms in them.
+"""Beam search whose translations must contain given terms.
 
-Dynamic beam allocation (Post and Vilar 2018): hypotheses compete only with those that have met as
-many tokens of the terms, else those without any term would always look more probable::
+Dynamic beam allocation (Post and Vilar 2018): hypotheses compete only with those that have met the
+same number of term tokens, or those without any term would always look more probable::
 
     terms:  "neural network" = 7 8,  "layer" = 5          bank = tokens of the terms met
 
@@ -10,14 +10,13 @@ many tokens of the terms, else those without any term would always look more pro
     bank 2   the  neural(7) network(8) …                  have candidates
     bank 3   the  neural(7) network(8) layer(5)           only here may a translation end
 
-A term of several tokens that is broken off counts for nothing. So that no bank is ever without a
-row, a source has as many rows more than `beam` as its terms have tokens. And as a translation must
-be whole at the limit, a token that leaves too little room for what is missing, one term after the
-other, may not come.
+A term that is broken off counts for nothing. So that no bank is ever without a row, a source has
+one more row than `beam` for each token of its terms. A token that would leave too little room for
+the missing terms, written one after another, may not come.
 
-Terms outrank the no-repeat rule.
+Terms take precedence over the no-repeat rule.
 
-Shapes: B sources, W rows a source, N = B × W, V vocabulary, K candidates of a source.
+Shapes: B sources, W rows per source, N = B × W, V vocabulary, K candidates of a source.
 """
 
 from __future__ import annotations
@@ -32,27 +31,29 @@ from torch import Tensor
 
 from translucid.decoding.beam import Beam, BeamSearch
 from translucid.decoding.candidates import Choice, top_tokens
-from translucid.decoding.constraints import DEMANDED, Filter, apply, filters_of
-from translucid.decoding.job import Job, Tokens
-from translucid.decoding.limits import Limits
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis, Stepper
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.constraints import (
+    FORCED_LOG_PROB,
+    Filter,
+    LengthLimits,
+    apply_filters,
+    build_filters,
+)
+from translucid.decoding.hypothesis import Hypothesis, Tokens
+from translucid.decoding.request import SearchRequest
+from translucid.decoding.stepper import Stepper
 from translucid.decoding.tree import Recorder
 from translucid.errors import InputError
 
 
 class Progress(NamedTuple):
-    """How much of its terms a row has written.
-
-    `open` are the terms that are not met yet, each with the number of its first tokens that the
-    row ends with.
-    """
+    """The terms that a row lacks, each with how many of its first tokens the row ends with."""
 
     open: tuple[tuple[Tokens, int], ...]
 
     @property
     def missing(self) -> int:
-        """Number of tokens that suffice to meet all terms: finish the one begun, then the rest."""
+        """Number of tokens that complete all terms: finish the one begun, then the rest."""
         return sum(len(t) for t, _ in self.open) - max((done for _, done in self.open), default=0)
 
     @property
@@ -63,12 +64,12 @@ class Progress(NamedTuple):
     def after(self, token: int) -> Progress:
         """Return the progress once `token` is written.
 
-        A term that is asked for twice must be there twice, so one occurrence meets one of them.
+        A term that is required twice must occur twice, so one occurrence meets one of them.
         """
         met: set[Tokens] = set()
         going: list[tuple[Tokens, int]] = []
         for term, done in self.open:
-            matched = _matched(term, (*term[:done], token))
+            matched = _match_length(term, (*term[:done], token))
             if matched == len(term) and term not in met:
                 met.add(term)
             else:
@@ -76,10 +77,10 @@ class Progress(NamedTuple):
         return Progress(tuple(going))
 
 
-def _matched(term: Tokens, tail: Tokens) -> int:
+def _match_length(term: Tokens, tail: Tokens) -> int:
     """Return how many of a term's first tokens `tail` ends with.
 
-    >>> _matched((5, 5, 8), (5, 5, 5))
+    >>> _match_length((5, 5, 8), (5, 5, 5))
     2
     """
     longest = min(len(term), len(tail))
@@ -87,20 +88,23 @@ def _matched(term: Tokens, tail: Tokens) -> int:
 
 
 def terminology_search(
-    start: Callable[[int], Stepper], job: Job, settings: SearchConfig, recorder: Recorder | None
+    start: Callable[[int], Stepper],
+    request: SearchRequest,
+    settings: SearchConfig,
+    recorder: Recorder | None,
 ) -> list[list[Hypothesis]]:
-    """Return the `n_best` hypotheses of every source that have all of its terms in them."""
-    check_room(job)
-    chooser = BestOfBanks(job, filters_of(job, settings), settings.beam)
-    width = settings.beam + max(sum(map(len, terms)) for terms in job.terms)
-    return BeamSearch(start(width), job, settings, chooser, recorder).run(width, groups=1)
+    """Return the `n_best` hypotheses of every source that contain all of its terms."""
+    check_room(request)
+    chooser = BankChooser(request, build_filters(request, settings), settings.beam)
+    width = settings.beam + max(sum(map(len, terms)) for terms in request.terms)
+    return BeamSearch(start(width), request, settings, chooser, recorder).run(width, groups=1)
 
 
-def check_room(job: Job) -> None:
-    """Raise InputError where prefix, terms and end symbol of a source do not fit its limit."""
-    for source, limit in enumerate(job.limits_B.tolist()):
-        prefix = job.prefixes[source]
-        missing = tokens_missing(job.terms[source], prefix)
+def check_room(request: SearchRequest) -> None:
+    """Raise InputError if prefix, terms and end symbol of a source exceed its limit."""
+    for source, limit in enumerate(request.limits_B.tolist()):
+        prefix = request.prefixes[source]
+        missing = count_missing_tokens(request.terms[source], prefix)
         if len(prefix) + missing + 1 > limit:
             raise InputError(
                 f"the terms of source {source} need {missing} tokens after a prefix of "
@@ -109,13 +113,13 @@ def check_room(job: Job) -> None:
             )
 
 
-def tokens_missing(terms: Sequence[Tokens], prefix: Tokens) -> int:
-    """Return how many tokens terms need after a prefix, in which some of them may stand already."""
-    return _progress(terms, prefix).missing
+def count_missing_tokens(terms: Sequence[Tokens], prefix: Tokens) -> int:
+    """Return the number of tokens that terms need after a prefix, which may have some of them."""
+    return _track_progress(terms, prefix).missing
 
 
-def _progress(terms: Sequence[Tokens], tokens: Sequence[int]) -> Progress:
-    """Return the progress of a row with these tokens."""
+def _track_progress(terms: Sequence[Tokens], tokens: Sequence[int]) -> Progress:
+    """Return the progress of a row that has written these tokens."""
     progress = Progress(tuple((term, 0) for term in terms))
     for token in tokens:
         progress = progress.after(token)
@@ -123,7 +127,7 @@ def _progress(terms: Sequence[Tokens], tokens: Sequence[int]) -> Progress:
 
 
 class Row(NamedTuple):
-    """A row that is alive: its number among the N, what it has written, and its progress."""
+    """A live row: its number among the N, what it has written, and its progress."""
 
     number: int
     source: int
@@ -143,31 +147,31 @@ class Candidate(NamedTuple):
 
 
 class Picked(NamedTuple):
-    """The numbers of the candidates that go on, and of those that end."""
+    """The numbers of the candidates that continue, and of those that end."""
 
     kept: list[int]
     ended: list[int]
 
 
-class BestOfBanks:
-    """The choice among hypotheses that have met equally many tokens of their terms."""
+class BankChooser:
+    """Chooses among hypotheses that have met the same number of term tokens."""
 
-    def __init__(self, job: Job, filters: tuple[Filter, ...], width: int) -> None:
-        self._job = job
+    def __init__(self, request: SearchRequest, filters: tuple[Filter, ...], width: int) -> None:
+        self._job = request
         self._filters = filters
-        self._limits = Limits(job)
+        self._limits = LengthLimits(request)
         self._width = width
-        self._longest: list[int] = job.limits_B.tolist()
+        self._longest: list[int] = request.limits_B.tolist()
         self._known: dict[tuple[int, Tokens], Progress] = {
-            (source, ()): _progress(terms, ()) for source, terms in enumerate(job.terms)
+            (source, ()): _track_progress(terms, ()) for source, terms in enumerate(request.terms)
         }
 
     def __call__(self, log_probs_NV: Tensor, beam: Beam) -> tuple[Choice, Tensor | None]:
-        """Choose what goes on in every source, bank by bank."""
-        rows = self._rows(beam)
-        rules = partial(self._filtered, beam=beam, rows=rows)
+        """Choose the continuations of every source, bank by bank."""
+        rows = self._live_rows(beam)
+        rules = partial(self._filter, beam=beam, rows=rows)
         log_probs_NV, cut_N = self._limits(rules, log_probs_NV, beam.tokens_NT, beam.row_sources)
-        tables = self._tables(log_probs_NV, rows, beam)
+        tables = self._build_tables(log_probs_NV, rows, beam)
         picked: list[Picked] = []
         self._known = {}
         for source, table in zip(beam.sources_B.tolist(), tables, strict=True):
@@ -177,10 +181,10 @@ class BestOfBanks:
             for candidate in (table[number] for number in kept):
                 tokens = (*candidate.row.tokens, candidate.token)
                 self._known[source, tokens] = candidate.progress
-        return _as_tensors(tables, picked, beam), cut_N
+        return _build_choice(tables, picked, beam), cut_N
 
-    def _rows(self, beam: Beam) -> list[Row]:
-        """Return the rows that are alive."""
+    def _live_rows(self, beam: Beam) -> list[Row]:
+        """Return the live rows."""
         parts = (beam.row_sources, beam.totals_BW.view(-1), beam.tokens_NT)
         every = enumerate(zip(*(part.tolist() for part in parts), strict=True))
         return [
@@ -189,19 +193,21 @@ class BestOfBanks:
             if total > -math.inf
         ]
 
-    def _filtered(self, log_probs_NV: Tensor, beam: Beam, rows: list[Row]) -> Tensor:
-        """Apply the filters, but let terms come beyond the prefix, and no end without them."""
+    def _filter(self, log_probs_NV: Tensor, beam: Beam, rows: list[Row]) -> Tensor:
+        """Apply the filters, but allow terms after the prefix, and no end before they are met."""
         free = [row for row in rows if beam.length >= len(self._job.prefixes[row.source])]
         wanted = [(row.number, token) for row in free for token in sorted(row.progress.wanted)]
         at = tuple(beam.sources_B.new_tensor(wanted).view(-1, 2).T)
-        own = log_probs_NV[at].clamp(min=DEMANDED)
-        log_probs_NV = apply(self._filters, log_probs_NV, beam.tokens_NT, beam.row_sources)
+        own = log_probs_NV[at].clamp(min=FORCED_LOG_PROB)
+        log_probs_NV = apply_filters(self._filters, log_probs_NV, beam.tokens_NT, beam.row_sources)
         log_probs_NV[at] = own
         unmet = [row.number for row in rows if row.progress.open]
         log_probs_NV[beam.sources_B.new_tensor(unmet), self._job.end] = -math.inf
         return log_probs_NV
 
-    def _tables(self, log_probs_NV: Tensor, rows: list[Row], beam: Beam) -> list[list[Candidate]]:
+    def _build_tables(
+        self, log_probs_NV: Tensor, rows: list[Row], beam: Beam
+    ) -> list[list[Candidate]]:
         """Return the candidates of every source, best first."""
         top = top_tokens(log_probs_NV, min(self._width + 1, log_probs_NV.size(1)))[1].tolist()
         looked = [
@@ -215,14 +221,14 @@ class BestOfBanks:
                     Candidate(row.total + log_prob, row, token, log_prob, row.progress.after(token))
                 )
         length = beam.length + 1
-        return [self._in_time(source, table, length) for source, table in tables.items()]
+        return [self._feasible(source, table, length) for source, table in tables.items()]
 
-    def _in_time(self, source: int, table: list[Candidate], length: int) -> list[Candidate]:
-        """Return, best first, the candidates after which what is missing still fits.
+    def _feasible(self, source: int, table: list[Candidate], length: int) -> list[Candidate]:
+        """Return, best first, the candidates after which the missing terms still fit.
 
-        There always is one, the next token of the term begun: it leaves one token less missing. So
+        There is always one, the next token of the term begun: it leaves one token less missing. So
         at the limit, where nothing but the end symbol comes, nothing is missing. A prefix is not
-        asked, for there is room for the rest after it.
+        checked, because there is room for the rest after it.
         """
         table = sorted(table, key=lambda c: (-c.total, c.row.number, c.token))
         if length <= len(self._job.prefixes[source]):
@@ -232,9 +238,9 @@ class BestOfBanks:
 
 
 def _pick(table: list[Candidate], slots: int, end: int) -> Picked:
-    """Share the slots out among the banks; what a bank leaves goes to the best of all others.
+    """Divide the slots among the banks; unused ones go to the best remaining candidates.
 
-    A row that is alone does not go on once it has ended: a beam of one is greedy search.
+    A single row does not continue once it has ended: a beam of one is greedy search.
     """
     banks: dict[int, list[int]] = {}
     for number, candidate in enumerate(table):
@@ -254,8 +260,8 @@ def _pick(table: list[Candidate], slots: int, end: int) -> Picked:
     return Picked(sorted(kept + rest[: slots - len(kept)]), sorted(ended))
 
 
-def _as_tensors(tables: list[list[Candidate]], picked: list[Picked], beam: Beam) -> Choice:
-    """Return what was chosen as tensors, filled up with candidates that are none."""
+def _build_choice(tables: list[list[Candidate]], picked: list[Picked], beam: Beam) -> Choice:
+    """Return the choice as tensors, padded with fillers."""
     count = max(map(len, tables)) + 1
     ids_BK = beam.sources_B.new_zeros(2, len(tables), count)
     numbers_BK = beam.totals_BW.new_full((2, len(tables), count), -math.inf)

@@ -1,4 +1,4 @@
-"""The tree that a search has grown: every candidate it looked at, and what became of it.
+"""The search tree: every candidate that a search considered, and what became of it.
 
 ::
 
@@ -6,8 +6,7 @@
            ├─ 2 We     kept  └─ 5 was   dropped
            └─ 3 Here   dropped
 
-A search that is given a :class:`Recorder` tells it of each candidate; without one, nothing is
-built.
+A search passes each candidate to its :class:`Recorder`; without a recorder, no tree is built.
 """
 
 from __future__ import annotations
@@ -16,13 +15,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 Status = Literal["kept", "dropped", "finished", "cut"]
-"""What became of a candidate: followed further, not followed, ended by the end symbol, or ended by
-the loop guard."""
+"""What became of a candidate: continued, not continued, ended by the end symbol, or ended by the
+loop guard."""
 
 Stop = Literal["end", "bound", "limit", "loop"]
-"""Why a search stopped: all that was under way wrote the end symbol; nothing under way could still
-beat what was found; the limit of length cut something short; or all that was left went in
-circles."""
+"""Why a search stopped: every hypothesis wrote the end symbol; none under way could still beat
+those that had ended; the limit of length cut one short; or all that were left were loops."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +28,8 @@ class Node:
     """One candidate: a token after the tokens on the path from the root.
 
     `step` counts tokens from 1; `parent` is the number of a node before this one, none for the
-    root, which stands for the start symbol. `log_prob` is log P of this token alone, `score` what
-    the path as far as this ranks by.
+    root, which stands for the start symbol. `log_prob` is log P of this token alone, `score`
+    that of the path up to this node.
     """
 
     step: int
@@ -66,33 +64,33 @@ class SearchTree:
 
 
 class Recorder:
-    """Takes down the trees of one batch while a search grows them."""
+    """Builds the search trees of one batch."""
 
     def __init__(self) -> None:
         self._nodes: dict[int, list[Node]] = {}
         self._ends: dict[int, tuple[tuple[int, ...], Stop]] = {}
 
     def root(self, source: int, token: int) -> int:
-        """Begin the tree of a source with its start symbol; return the root's number, 0."""
+        """Start the tree of a source with its start symbol; return the root's number, 0."""
         self._nodes[source] = [Node(0, None, token, 0.0, 0.0, "kept")]
         return 0
 
     def add(
         self, source: int, parent: int, token: int, log_prob: float, score: float, status: Status
     ) -> int:
-        """Note a candidate; return its number, which its children will name as their parent."""
+        """Add a candidate; return its number, the parent of its children."""
         nodes = self._nodes[source]
         nodes.append(Node(nodes[parent].step + 1, parent, token, log_prob, score, status))
         return len(nodes) - 1
 
     def cut(self, source: int, number: int, score: float) -> None:
-        """Note that a kept candidate was ended by the loop guard."""
+        """Mark a kept candidate as ended by the loop guard."""
         self._nodes[source][number] = replace(
             self._nodes[source][number], status="cut", score=score
         )
 
     def stop(self, source: int, results: tuple[int, ...], reason: Stop) -> None:
-        """Note why the search of a source stopped, and where its results end, best first."""
+        """Record why the search of a source stopped, and the last nodes of its results."""
         self._ends[source] = (results, reason)
 
     def trees(self) -> tuple[SearchTree, ...]:

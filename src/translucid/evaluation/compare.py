@@ -193,7 +193,7 @@ def compare(
     resamples: int = RESAMPLES,
     trials: int = TRIALS,
     batch_size: int = 64,
-    emit: Emit = silent,
+    on_event: Emit = silent,
 ) -> Comparison:
     """Compare two or more systems on one test set, each with the first, by all metrics.
 
@@ -208,10 +208,10 @@ def compare(
         given = given.read(languages)
     scoring = Scoring(languages.source, languages.target, bleu_tokenizer, False, resamples)
     check_comparison([system.name for system in named], scoring, trials)
-    texts = [one.translate(given, languages.target, batch_size, emit).texts for one in named]
+    texts = [one.translate(given, languages.target, batch_size, on_event).texts for one in named]
     facts = [one.describe(languages.source, languages.target) for one in named]
     outputs = {one.name: each for one, each in zip(named, texts, strict=True)}
-    found = _compare_outputs(outputs, given, scoring, trials, emit)
+    found = _compare_outputs(outputs, given, scoring, trials, on_event)
     return replace(found, settings=build_settings(facts, given, vars(scoring), trials=trials))
 
 

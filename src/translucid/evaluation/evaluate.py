@@ -18,7 +18,7 @@ from typing import Any, cast
 from sacrebleu.metrics.base import Metric
 
 from translucid.data.shards import PreparedData
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.evaluation.breakdown import (
     FrequencyGroup,
@@ -225,7 +225,7 @@ def evaluate(
     resamples: int = RESAMPLES,
     frequencies: Frequencies | None = None,
     batch_size: int = 64,
-    emit: Emit = silent,
+    on_event: Emit = silent,
 ) -> Evaluation:
     """Translate a test set, unless that was done elsewhere, and score the translations.
 
@@ -247,15 +247,15 @@ def evaluate(
         given = given.read(languages)
     scoring = Scoring(languages.source, languages.target, bleu_tokenizer, tokenized_bleu, resamples)
     scoring.target_words()  # refuses an unknown tokenizer before anything is translated
-    outputs = system.translate(given, languages.target, batch_size, emit)
+    outputs = system.translate(given, languages.target, batch_size, on_event)
     facts = system.describe(languages.source, languages.target)
     if system.model is not None:
-        known = reference_likelihood(system.model, given, languages.target, batch_size, emit)
+        known = reference_likelihood(system.model, given, languages.target, batch_size, on_event)
         outputs = replace(outputs, likelihood=known)
         seconds = outputs.seconds or 0.0
         speed = round(len(given) / max(seconds, 1e-9), 2)
         facts |= {"batch_size": batch_size, "seconds": seconds, "sentences_per_second": speed}
-    found = score_outputs(system.name, given, outputs, scoring, frequencies, emit)
+    found = score_outputs(system.name, given, outputs, scoring, frequencies, on_event)
     return replace(found, settings=build_settings([facts], given, vars(scoring)))
 
 

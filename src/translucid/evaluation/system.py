@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from translucid.built_in import built_in, built_in_name, built_in_names
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.evaluation.reference_set import ReferenceSet, describe_file, read_aligned, stem
 from translucid.events import Emit, Notice, Progress
@@ -126,7 +126,7 @@ class System:
         return cls(model.name, model=model, search=search, rerank=rerank)
 
     def translate(
-        self, test: ReferenceSet, target: str | None, batch_size: int, emit: Emit
+        self, test: ReferenceSet, target: str | None, batch_size: int, on_event: Emit
     ) -> Outputs:
         """Return the translations of a test set, which a model has yet to make."""
         if self.model is None:
@@ -138,7 +138,7 @@ class System:
             search=self.search,
             rerank=self.rerank,
             batch_size=batch_size,
-            emit=emit,
+            on_event=on_event,
         )
         return model_outputs(translations, None, round(time.perf_counter() - begin, 3))
 

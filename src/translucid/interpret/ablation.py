@@ -115,7 +115,7 @@ def measure_head_importance(
     *,
     target: str | None = None,
     batch_size: int = 64,
-    emit: Emit = silent,
+    on_event: Emit = silent,
 ) -> tuple[HeadImportance, ...]:
     """Turn off each head by itself and return how much log P of given translations drops.
 
@@ -137,7 +137,7 @@ def measure_head_importance(
     for number, head in enumerate(heads, start=1):
         without, _ = mean_log_prob(disable_heads(translator, [head]))
         losses.append(HeadImportance(head, whole - without, tokens))
-        emit(Progress("turning heads off", number, len(heads), "heads"))
+        on_event(Progress("turning heads off", number, len(heads), "heads"))
     return tuple(losses)
 
 

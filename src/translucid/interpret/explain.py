@@ -6,7 +6,7 @@
                     (tree, rows of each step)                                  (every number)
 
 The search is that of `Translator.translate`, so the translation is the same, unless that searches a
-second time for a better position of a protected span (`translator.searching`). The size of a trace
+second time for a better position of a protected span (`translator.search`). The size of a trace
 is known before anything is recorded, and too large a trace is refused.
 
 Shapes: S source, T target, N rows under way, V vocabulary.
@@ -23,10 +23,10 @@ import torch
 from torch import Tensor
 
 from translucid.config import ModelConfig
-from translucid.decoding.job import Tokens
-from translucid.decoding.penalties import coverage_penalty, score_of
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import AttendingStepper, Hypothesis, Stepper
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Hypothesis, Tokens
+from translucid.decoding.penalties import coverage_penalty, normalize_score
+from translucid.decoding.stepper import AttendingStepper, Stepper
 from translucid.decoding.tree import Recorder, SearchTree
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
@@ -46,9 +46,8 @@ from translucid.text.normalization import nfc
 from translucid.text.tokenizer import BOS, EOS, FIRST_PIECE, UNK, Tokenizer
 from translucid.translator import Flags, Translator
 from translucid.translator.member import Member
-from translucid.translator.searching import DecoderInput
-from translucid.translator.segmentation import Segment
-from translucid.translator.translator import MAX_SOURCE_TOKENS
+from translucid.translator.request import DecoderInput
+from translucid.translator.segmentation import MAX_SOURCE_TOKENS, Segment
 
 MAX_BYTES = 256_000_000  # of a trace, without `force`
 
@@ -79,7 +78,7 @@ def explain(
     prefix: Sequence[int] = (),
     force: bool = False,
     max_bytes: int | None = None,
-    emit: Emit = silent,
+    on_event: Emit = silent,
 ) -> Trace:
     """Translate one sentence and return everything that the network did.
 
@@ -87,8 +86,8 @@ def explain(
     translation is explained and nothing is searched for. With `prefix`, the translation begins with
     these token ids, and the search finds the rest; a prefix may end in the end symbol. `level` is
     'full', every number, or 'light': tokens, attention and the most probable tokens of each step. A
-    trace of more than `max_bytes` (256 MB) is refused unless `force` is set. `emit` receives every
-    step of the search.
+    trace of more than `max_bytes` (256 MB) is refused unless `force` is set. `on_event` receives
+    every step of the search.
 
     White space around the text is dropped. The text is read as one sentence, even where `translate`
     would divide it (from 257 tokens on).
@@ -98,7 +97,7 @@ def explain(
     forced = check_prefix(translator, prefix)
     limit = _SizeLimit(model.config, sentence, force, MAX_BYTES if max_bytes is None else max_bytes)
     limit.check_source(translator.members[0].positions, max(1, len(forced)))
-    output = _translate(translator, sentence, given, forced, emit)
+    output = _translate(translator, sentence, given, forced, on_event)
     limit.check(len(output.written))
     recording = record(model, sentence.source, output.written, level)
     return _build_trace(translator, sentence, output, recording, len(forced))
@@ -192,7 +191,7 @@ def _translate(
     line = check_sentence("given translation", given)
     core = line.removeprefix(sentence.part.before.strip()).removesuffix(sentence.after.strip())
     hidden = sentence.part.protected.hide_beginning(core.strip())
-    written = (*translator.writer.encode(hidden), EOS)
+    written = (*translator.target_tokenizer.encode(hidden), EOS)
     return _take_whole(written, positions)
 
 
@@ -203,7 +202,7 @@ def _search(translator: Translator, sentence: _Input, prefix: Tokens, emit: Emit
     searcher = translator.searcher(sentence.settings)
     request = DecoderInput(source=sentence.source, prefix=prefix, terms=())
     searcher.check_room(0, request)
-    ((best, *_),) = searcher.find(
+    ((best, *_),) = searcher.search(
         [request], recorder, lambda stepper: _RowCounter(stepper, rows, emit)
     )
     ended = len(best.log_probs) > len(best.tokens)
@@ -345,7 +344,7 @@ def _score(member: Member, sentence: _Input, recording: Recording) -> float:
     """Return the score that the search would give to a given translation."""
     settings, predictions = sentence.settings, recording.predictions
     log_prob = math.fsum(one.log_prob for one in predictions)
-    score = score_of(log_prob, len(predictions), settings)
+    score = normalize_score(log_prob, len(predictions), settings)
     if settings.method not in ("beam", "diverse") or not settings.coverage_penalty:
         return score
     cross = [
@@ -416,7 +415,7 @@ def check_prefix(translator: Translator, prefix: Sequence[int]) -> Tokens:
 
     Tokens of text without line breaks are allowed, and the end symbol at the end.
     """
-    tokenizer, size = translator.writer, translator.writer.vocab_size
+    tokenizer, size = translator.target_tokenizer, translator.target_tokenizer.vocab_size
     never = frozenset(translator.searcher(None).forbidden)
     for index, token in enumerate(prefix):
         if isinstance(token, bool) or not isinstance(token, int) or not 0 <= token < size:
@@ -437,7 +436,7 @@ def check_prefix(translator: Translator, prefix: Sequence[int]) -> Tokens:
 def encode_prefix(translator: Translator, text: str) -> Tokens:
     """Return the tokens of a text that a translation should begin with."""
     line = nfc(text).strip()
-    tokens = tuple(translator.writer.encode(line))
+    tokens = tuple(translator.target_tokenizer.encode(line))
     if "\n" in line or UNK in tokens:
         raise InputError(
             f"the prefix {line!r} cannot begin a translation: it has several lines, or characters "

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.events import Emit, silent
 from translucid.interpret.explain import explain
 from translucid.interpret.trace import Trace
@@ -35,14 +35,14 @@ def frames_of(
     target: str | None,
     search: SearchConfig | None = None,
     max_bytes: int | None = None,
-    emit: Emit = silent,
+    on_event: Emit = silent,
 ) -> Iterator[Frame]:
     """Yield the frames of checkpoints (step, translator), the newest first.
 
     A checkpoint is needed only until its frame is there, so they can be loaded one after another.
-    `max_bytes` bounds the trace of a frame; `emit` gets every step of a search.
+    `max_bytes` bounds the trace of a frame; `on_event` gets every step of a search.
     """
-    how = partial(explain, level="light", target=target, max_bytes=max_bytes, emit=emit)
+    how = partial(explain, level="light", target=target, max_bytes=max_bytes, on_event=on_event)
     newest: Trace | None = None
     for step, translator in newest_first:
         own = how(translator, source, search=search)

@@ -31,7 +31,7 @@ from torch import Tensor
 from translucid.interpret.network import AttentionHead
 from translucid.interpret.trace import Side
 from translucid.text.tokenizer import EOS, FIRST_PIECE, PAD, UNK
-from translucid.translator.alignment_heads import Row
+from translucid.translator.alignment import DecoderRow
 
 TokenKind = Literal["previous", "next", "same_position", "same_word", "first", "end"]
 KINDS: tuple[TokenKind, ...] = ("previous", "next", "same_position", "same_word", "first", "end")
@@ -80,7 +80,7 @@ class HeadMeasures:
     first: float | None
     end: float | None
     alignment: float | None
-    alignment_row: Row | None
+    alignment_row: DecoderRow | None
     queries: int
     links: int
 

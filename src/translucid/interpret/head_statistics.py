@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from translucid.decoding.job import Tokens
+from translucid.decoding.hypothesis import Tokens
 from translucid.errors import InputError
 from translucid.events import Emit, Notice, Progress, silent
 from translucid.interpret.ablation import HeadImportance, measure_head_importance
@@ -41,14 +41,14 @@ from translucid.text.normalization import nfc
 from translucid.text.tokenizer import BOS, EOS
 from translucid.text.word_alignment import sure_links
 from translucid.translator import Translator
-from translucid.translator.alignment_heads import Row
-from translucid.translator.batches import batches
-from translucid.translator.member import padded
+from translucid.translator.alignment import DecoderRow
+from translucid.translator.member import pad
 from translucid.translator.request import check_batch_size, check_pairs, check_texts
-from translucid.translator.translator import MAX_SOURCE_TOKENS
+from translucid.translator.search import build_batches
+from translucid.translator.segmentation import MAX_SOURCE_TOKENS
 
 MAX_LEXICAL_PAIRS = 2000  # pairs that the lexical model is made from
-ROWS: tuple[Row, ...] = ("predicts", "reads")
+ROWS: tuple[DecoderRow, ...] = ("predicts", "reads")
 
 OnWeights = Callable[[Side, int, Tensor], None]
 
@@ -71,7 +71,7 @@ def measure_heads(
     target: str | None = None,
     importance: bool = False,
     batch_size: int = 32,
-    emit: Emit = silent,
+    on_event: Emit = silent,
 ) -> HeadReport:
     """Measure what every head does over some sentences: encoder, decoder and cross in turn.
 
@@ -85,24 +85,26 @@ def measure_heads(
     translator.tag(target)  # refuses an unclear language before anything is translated
     check_batch_size(batch_size)
     if targets is None:
-        found = translator.translate(sources, target=target, batch_size=batch_size, emit=emit)
+        found = translator.translate(
+            sources, target=target, batch_size=batch_size, on_event=on_event
+        )
         targets = [translation.text for translation in found]
     sources, targets = check_pairs(sources, targets)
-    pairs = filter_pairs(translator, sources, targets, target=target, emit=emit)
+    pairs = filter_pairs(translator, sources, targets, target=target, on_event=on_event)
     sentences = _encode(translator, pairs, target)
     sums = _HeadSums()
     lengths = [max(len(one.source), len(one.target)) for one in sentences]
     done = 0
-    for numbers in batches(lengths, batch_size):
+    for numbers in build_batches(lengths, batch_size):
         _measure_batch(model, [sentences[number] for number in numbers], sums)
         done += len(numbers)
-        emit(Progress("measuring heads", done, len(sentences), "sentences"))
+        on_event(Progress("measuring heads", done, len(sentences), "sentences"))
     heads = tuple(assign_role(sums.measures(head)) for head in all_heads(model.config))
     losses = None
     if importance:
         usable, written = zip(*pairs, strict=True)
         losses = measure_head_importance(
-            translator, usable, written, target=target, batch_size=batch_size, emit=emit
+            translator, usable, written, target=target, batch_size=batch_size, on_event=on_event
         )
     return HeadReport(len(sentences), heads, losses)
 
@@ -138,13 +140,13 @@ def filter_pairs(
     targets: Sequence[str],
     *,
     target: str | None = None,
-    emit: Emit = silent,
+    on_event: Emit = silent,
 ) -> list[tuple[str, str]]:
     """Return the pairs that heads can be measured on, without surrounding white space.
 
     Blank and very long lines are left out, with a notice; if nothing is left, raise InputError.
     """
-    read, write = translator.tokenizer.encode, translator.writer.encode
+    read, write = translator.tokenizer.encode, translator.target_tokenizer.encode
     tag = translator.tag(target)
     longest = min(MAX_SOURCE_TOKENS, translator.members[0].positions - len(tag) - 1)
     pairs = [(nfc(s).strip(), nfc(t).strip()) for s, t in zip(sources, targets, strict=True)]
@@ -159,7 +161,7 @@ def filter_pairs(
             f"{longest} tokens are left out. Give sentences, one per line"
         )
     if len(usable) < len(pairs):
-        emit(
+        on_event(
             Notice(
                 f"{len(pairs) - len(usable)} of {len(pairs)} lines are left out: blank, or more "
                 f"than {longest} tokens"
@@ -172,7 +174,7 @@ def _encode(
     translator: Translator, pairs: Sequence[tuple[str, str]], language: str | None
 ) -> list[_Sentence]:
     """Return the tokens of pairs and the links between them."""
-    read, write = translator.tokenizer.encode, translator.writer.encode
+    read, write = translator.tokenizer.encode, translator.target_tokenizer.encode
     tag = translator.tag(language)
     usable = [(tuple(read(source)), tuple(write(written))) for source, written in pairs]
     links: list[list[tuple[int, int]]] = [[] for _ in usable]
@@ -188,8 +190,8 @@ def _encode(
 def _measure_batch(model: Transformer, sentences: Sequence[_Sentence], sums: _HeadSums) -> None:
     """Let the network read some sentences, and add the attention of its heads to the sums."""
     device = model.output_projection.weight.device
-    source_BS = padded([one.source for one in sentences], device)
-    target_BT = padded([one.target for one in sentences], device)
+    source_BS = pad([one.source for one in sentences], device)
+    target_BT = pad([one.target for one in sentences], device)
     keys = classify_keys(source_BS, target_BT)
     links = _Links.of(sentences, device)
 
@@ -261,7 +263,7 @@ class _HeadSums:
     """The sums of every attention layer so far."""
 
     sums: dict[tuple[Side, int], _LayerSums] = field(default_factory=dict)
-    hits_H: dict[tuple[int, Row], Tensor] = field(default_factory=dict)
+    hits_H: dict[tuple[int, DecoderRow], Tensor] = field(default_factory=dict)
     links: dict[int, int] = field(default_factory=dict)
 
     def add(self, side: Side, layer: int, weights_BHLM: Tensor, keys: VisibleKeys) -> None:
@@ -310,7 +312,7 @@ class _HeadSums:
             links=self.links.get(layer, 0) if side == "cross" else 0,
         )
 
-    def _alignment(self, head: AttentionHead) -> tuple[float | None, Row | None]:
+    def _alignment(self, head: AttentionHead) -> tuple[float | None, DecoderRow | None]:
         links = self.links.get(head.layer, 0)
         if head.side != "cross" or not links:
             return None, None

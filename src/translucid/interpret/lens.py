@@ -89,14 +89,14 @@ def logit_lens_log_probs(translator: Translator, trace: Trace) -> Tensor:
 
 
 def decoder_lens(
-    translator: Translator, trace: Trace, *, top: int = TOP, emit: Emit = silent
+    translator: Translator, trace: Trace, *, top: int = TOP, on_event: Emit = silent
 ) -> tuple[EncoderReading, ...]:
     """Return what the decoder makes of each encoder layer; the trace may have any level."""
     layers, readings = trace.model.encoder_layers, []
     for layer in range(layers):
-        emit(Progress("reading", layer, layers, "encoder layers"))
+        on_event(Progress("reading", layer, layers, "encoder layers"))
         readings.append(_read_with(truncate_encoder(translator, layer), layer, trace, top))
-    emit(Progress("reading", layers, layers, "encoder layers"))
+    on_event(Progress("reading", layers, layers, "encoder layers"))
     return tuple(readings)
 
 

@@ -32,7 +32,7 @@ from translucid.model.encoder import EncoderLayer
 from translucid.model.transformer import share_weights
 from translucid.translator import Translator
 from translucid.translator.member import Member
-from translucid.translator.searching import DecoderInput
+from translucid.translator.request import DecoderInput
 
 SIDES: tuple[Side, ...] = get_args(Side)
 
@@ -148,7 +148,7 @@ def retranslate(translator: Translator, trace: Trace) -> str:
     prefix = () if trace.origin == "given" else trace.prefix
     source = tuple(token.id for token in trace.source_tokens)
     request = DecoderInput(source, prefix=prefix, terms=())
-    (hypotheses,) = translator.searcher(trace.search).find([request], None)
+    (hypotheses,) = translator.searcher(trace.search).search([request], None)
     languages = {token: language for language, token in translator.generation.tags.items()}
     part, after = translator.read_whole(languages.get(source[0]), trace.source)
     text = part.protected.restore(translator.tokenizer.decode(hypotheses[0].tokens))

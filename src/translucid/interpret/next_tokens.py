@@ -19,17 +19,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from translucid.decoding.candidates import first_highest, top_tokens
-from translucid.decoding.constraints import apply, filters_of
-from translucid.decoding.job import Tokens
-from translucid.decoding.sampling import COLDEST, keep
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.candidates import argmax_tokens, top_tokens
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.constraints import apply_filters, build_filters
+from translucid.decoding.hypothesis import Tokens
+from translucid.decoding.sampling import COLDEST, filter_logits
 from translucid.errors import InputError
 from translucid.interpret.explain import check_prefix, check_sentence
 from translucid.interpret.network import single_network
 from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Translator
-from translucid.translator.searching import DecoderInput
+from translucid.translator.request import DecoderInput
 
 
 @dataclass(frozen=True)
@@ -153,12 +153,14 @@ def _allow(
     translator: Translator, request: DecoderInput, prefix: Tokens, log_probs_V: Tensor
 ) -> Tensor:
     """Return log P with −∞ for tokens that no translation may have: symbols and line breaks."""
-    job = translator.searcher(None).job([request])
-    filters = filters_of(job, SearchConfig(method="sampling"))
+    job = translator.searcher(None).build_request([request])
+    filters = build_filters(job, SearchConfig(method="sampling"))
     device = job.limits_B.device
     source_1 = torch.zeros(1, dtype=torch.int64, device=device)
     written_1T = torch.tensor([prefix], dtype=torch.int64, device=device)
-    return apply(filters, log_probs_V.to(device, copy=True)[None], written_1T, source_1)[0].cpu()
+    return apply_filters(filters, log_probs_V.to(device, copy=True)[None], written_1T, source_1)[
+        0
+    ].cpu()
 
 
 def truncate(log_probs_V: Tensor, settings: SearchConfig) -> Tensor:
@@ -168,9 +170,9 @@ def truncate(log_probs_V: Tensor, settings: SearchConfig) -> Tensor:
     """
     if settings.temperature == 0:
         logits_1V = torch.full_like(log_probs_V, -math.inf)[None]
-        return logits_1V.scatter(1, first_highest(log_probs_V[None])[:, None], 0.0)[0].double()
+        return logits_1V.scatter(1, argmax_tokens(log_probs_V[None])[:, None], 0.0)[0].double()
     logits_V = (log_probs_V - log_probs_V.amax()) / max(settings.temperature, COLDEST)
-    return keep(logits_V[None], settings)[0].double()
+    return filter_logits(logits_V[None], settings)[0].double()
 
 
 def _entropy(probs_V: Tensor) -> float:

@@ -33,7 +33,7 @@ from torch import Tensor
 
 from translucid.atomic import new_file
 from translucid.config import ModelConfig
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Emit, silent
 from translucid.interpret.explain import explain
@@ -83,14 +83,14 @@ def saved_page(
     without: Sequence[AttentionHead] = (),
     run: SavedRun | None = None,
     address: str = "",
-    emit: Emit = silent,
+    on_event: Emit = silent,
 ) -> SavedPage:
     """Return the explorer with a trace inside.
 
     With the `translator` that made the trace (its `without` heads already switched off) the page
     has both lenses, the whole vocabulary, and the other search beside: greedy beside a beam.
     `target` is the language of the translation. `address` is the part of the page's address after
-    `#`, where it opens. `emit` gets every step of the lenses and the other search.
+    `#`, where it opens. `on_event` gets every step of the lenses and the other search.
     """
     tensors, left_out = _chosen_tensors(trace, () if run is None else run.frames)
     body = trace_json(trace, key=None, target=target, without=without)
@@ -111,10 +111,10 @@ def saved_page(
         "left_out": left_out,
     }
     if translator is not None:
-        content["other"] = _other_search(trace, translator, target, without, emit)
+        content["other"] = _other_search(trace, translator, target, without, on_event)
         content["vocabulary"] = _pieces(translator)
         if trace.level == "full":
-            content["lens"] = lens_json(translator, trace, emit=emit)
+            content["lens"] = lens_json(translator, trace, on_event=on_event)
     return SavedPage(_assemble(to_json(content).decode(), _pack(tensors.values())), left_out)
 
 
@@ -133,11 +133,11 @@ def notebook(trace: Trace) -> str:
     )
 
 
-def lens_json(translator: Translator, trace: Trace, *, emit: Emit = silent) -> dict[str, Any]:
+def lens_json(translator: Translator, trace: Trace, *, on_event: Emit = silent) -> dict[str, Any]:
     """Return what both lenses read in a full trace, as the page reads it."""
     return {
         "logit": logit_lens(translator, trace).layers,
-        "decoder": decoder_lens(translator, trace, emit=emit),
+        "decoder": decoder_lens(translator, trace, on_event=on_event),
     }
 
 
@@ -166,7 +166,7 @@ def _other_search(
         level="light",
         prefix=trace.prefix,
         force=True,
-        emit=emit,
+        on_event=emit,
     )
     return trace_json(other, key=None, target=target, without=without)
 

@@ -55,12 +55,12 @@ import torch
 from torch import Tensor
 
 from translucid.config import POSITIONS, ModelConfig
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.decoding.tree import SearchTree
 from translucid.errors import InputError, nearest
 from translucid.interpret.cache_usage import CacheUsage
 from translucid.text.tokenizer import EOS
-from translucid.translator.alignment_heads import Row, usual_heads
+from translucid.translator.alignment import DecoderRow, default_heads
 from translucid.translator.translation import Flags
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class Trace:
     log_prob: float
     score: float
     alignment_heads: tuple[tuple[int, int], ...]
-    alignment_row: Row
+    alignment_row: DecoderRow
     cache: CacheUsage
     pieces: Mapping[int, str]
     tensors: FrozenTensors
@@ -229,7 +229,7 @@ class Trace:
     @property
     def alignment_found(self) -> bool:
         """Whether the alignment heads were measured on this network, not assumed as for any."""
-        usual = usual_heads(self.model)
+        usual = default_heads(self.model)
         return (self.alignment_heads, self.alignment_row) != (usual.heads, usual.row)
 
     @property

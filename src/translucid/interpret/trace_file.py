@@ -25,7 +25,7 @@ from torch import Tensor
 
 from translucid.atomic import new_file
 from translucid.config import ModelConfig
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.decoding.tree import Node, SearchTree
 from translucid.errors import DataError
 from translucid.interpret.cache_usage import CacheStep, CacheUsage

@@ -32,9 +32,7 @@ from translucid.interpret.trace import Side, Trace, TraceToken
 from translucid.text.normalization import nfc
 from translucid.text.tokenizer import FIRST_PIECE, UNK
 from translucid.translator import Translator
-from translucid.translator.alignment import Side as TextSide
-from translucid.translator.alignment import Span, words
-from translucid.translator.alignment_heads import Row
+from translucid.translator.alignment import DecoderRow, Span, TextSide, find_words
 
 Group = tuple[int, int]
 
@@ -43,7 +41,7 @@ class HeadRow(NamedTuple):
     """A head and, in the decoder, the row of the word: the one that predicts or that reads it."""
 
     head: AttentionHead
-    row: Row
+    row: DecoderRow
 
     def __str__(self) -> str:
         return f"{self.head}, {self.row}"
@@ -187,7 +185,7 @@ def _sum_attention(weights_HLM: Tensor, queries: Sequence[int], keys: Sequence[i
     return of_H
 
 
-def _find_queries(trace: Trace, side: Side, word: str) -> Iterator[tuple[Row, list[int]]]:
+def _find_queries(trace: Trace, side: Side, word: str) -> Iterator[tuple[DecoderRow, list[int]]]:
     """Yield the rows of a word in an attention matrix."""
     if side == "encoder":
         yield "reads", find_tokens(trace.source, trace.source_tokens, word)
@@ -224,7 +222,7 @@ def word_groups(text: str, tokens: Sequence[TraceToken]) -> tuple[Group, ...]:
     spaces, the others stand alone, and so does every symbol.
     """
     spans = [None if _is_symbol(token) else (token.start, token.end) for token in tokens]
-    found = words(TextSide(text, (tuple(token.id for token in tokens),), (tuple(spans),)))
+    found = find_words(TextSide(text, (tuple(token.id for token in tokens),), (tuple(spans),)))
     groups: list[Group] = []
     previous: int | None = None
     for index, span in enumerate(spans):

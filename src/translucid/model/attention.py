@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from translucid.config import KERNELS, ModelConfig
-from translucid.model.dropout import dropped
+from translucid.model.dropout import apply_dropout
 from translucid.model.positional import Rotation, rotate
 
 SHORT = 128  # queries; beyond, the weights of all heads would take much memory
@@ -69,7 +69,7 @@ def eager(
     if mask is not None:
         scores_BHLM = scores_BHLM + mask
     weights_BHLM = scores_BHLM.softmax(dim=-1)
-    return dropped(weights_BHLM, dropout) @ v_BHMW, weights_BHLM
+    return apply_dropout(weights_BHLM, dropout) @ v_BHMW, weights_BHLM
 
 
 @register_kernel("auto")

@@ -8,8 +8,8 @@ and values are kept, and each step projects and attends for the newest position 
                           ▲ appended by this step; nothing before it is touched
 
 Where a source has several copies, as beam search has beams, each step appends the keys of all of
-them side by side, and they stay where they are when copies change places: `ancestry` says which of
-them each copy has in its own past. So a beam that is followed twice costs no copying::
+them side by side, and they stay where they are when copies are reordered: `ancestry` says which of
+them belong to the past of each copy. So a beam that continues twice costs no copying::
 
     step            0        1        2            copy 0 is now what copy 1 was at step 1, and
     keys of copy    0  1     0  1     0  1         began as copy 0:

@@ -1,11 +1,11 @@
 """Residual dropout (section 5.4): in training, a share of the numbers is set to zero.
 
-On a processor the random numbers are the cost of it: PyTorch draws one for each element, one after
+On a processor most of its cost is random numbers: PyTorch draws one for each element, one after
 another. Here each 64-bit draw decides four elements, by its four 16-bit quarters, which takes a
 third of the time; the share is thereby rounded to a multiple of 1/65,536.
 
-Threads that compute at the same time draw from a generator each, not from PyTorch's, or what is
-dropped would depend on which of them came first.
+Threads that compute at the same time each draw from a generator of their own, not from PyTorch's,
+or what is dropped would depend on which of them came first.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _own = threading.local()  # its generator: where this thread draws from, if not 
 
 
 @contextlib.contextmanager
-def drawing_from(generator: torch.Generator) -> Iterator[None]:
-    """Let the dropout of this thread (section 5.4), on a processor, draw from a generator."""
+def dropout_generator(generator: torch.Generator) -> Iterator[None]:
+    """Make the dropout of this thread (section 5.4), on a processor, draw from a generator."""
     _own.generator = generator
     try:
         yield
@@ -35,7 +35,7 @@ def drawing_from(generator: torch.Generator) -> Iterator[None]:
 
 
 class Dropout(nn.Module):
-    """Zero a share of the input in training and scale up the rest (section 5.4); else nothing."""
+    """Zero a share of the input and scale up the rest (section 5.4), in training only."""
 
     def __init__(self, share: float) -> None:
         super().__init__()
@@ -43,14 +43,14 @@ class Dropout(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x as it is in evaluation, and with random zeros in training; same shape."""
-        return dropped(x, self.share) if self.training else x
+        return apply_dropout(x, self.share) if self.training else x
 
     def extra_repr(self) -> str:
-        """Say the share where a network is printed."""
+        """Return the share, shown when a network is printed."""
         return f"{self.share}"
 
 
-def dropped(x: Tensor, share: float) -> Tensor:
+def apply_dropout(x: Tensor, share: float) -> Tensor:
     """Zero a share of the numbers and scale up the rest (section 5.4); same shape."""
     if share == 0.0:
         return x

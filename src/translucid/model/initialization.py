@@ -1,7 +1,7 @@
-"""Where training begins: one function, and one table that every parameter is found in.
+"""Initial values: one function, and one table in which every parameter is found.
 
-The paper does not say how its weights begin; these are the choices of the authors' own code
-(tensor2tensor), which section 5's learning rates go with.
+The paper does not say how its weights are initialised; these are the choices of the authors' own
+code (tensor2tensor), which section 5's learning rates go with.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from translucid.config import POSITIONS, ModelConfig
 
 
 class Group(NamedTuple):
-    """Parameters that begin alike, how and why; the paper is silent on it."""
+    """Parameters with the same initialisation, and why; the paper is silent on it."""
 
     name: str
     pattern: str  # matches the end of a parameter's name
@@ -72,7 +72,7 @@ TABLE: tuple[Group, ...] = (
 )
 
 
-def group_of(parameter: str) -> Group:
+def find_group(parameter: str) -> Group:
     """Return the one group of TABLE, ours and not the paper's, that a parameter belongs to."""
     groups = [group for group in TABLE if re.search(rf"(^|[._]){group.pattern}$", parameter)]
     assert len(groups) == 1, f"{parameter} is in {len(groups)} groups of TABLE"
@@ -85,4 +85,4 @@ def initialize(model: nn.Module, config: ModelConfig) -> None:
     keeps_own = config.positions not in POSITIONS.built_in  # registered ones begin as they are made
     for name, parameter in model.named_parameters():
         if not (keeps_own and ".positions." in name):
-            group_of(name).begin(parameter)
+            find_group(name).begin(parameter)

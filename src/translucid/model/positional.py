@@ -1,8 +1,8 @@
 """Positions: how a network without recurrence knows the order of tokens (section 3.5).
 
-Every kind is a :class:`Positions` that uses one of three doors: it *adds* a vector to each
-embedding (sinusoidal, learned), *turns* queries and keys before they meet (rotary), or adds a
-*bias* to the attention scores (relative). ``Positions`` itself opens none: no positions at all.
+Every kind is a :class:`Positions` that overrides one of three methods: it *adds* a vector to each
+embedding (sinusoidal, learned), *rotates* queries and keys before they meet (rotary), or adds a
+*bias* to the attention scores (relative). ``Positions`` itself does nothing: no positions at all.
 
 ======================  ======================================================================
 sinusoidal              the paper: dimension 2i is sin(p / 10000^(2i/d)), 2i+1 its cosine
@@ -39,7 +39,7 @@ class Rotation(NamedTuple):
 
 
 def rotate(x_BHLK: Tensor, rotation: Rotation | None) -> Tensor:
-    """Turn dimension pairs (i, i + K/2) of a head by their position; not in the paper."""
+    """Rotate dimension pairs (i, i + K/2) of a head by their position; not in the paper."""
     if rotation is None:
         return x_BHLK
     first, second = x_BHLK.chunk(2, dim=-1)
@@ -47,7 +47,7 @@ def rotate(x_BHLK: Tensor, rotation: Rotation | None) -> Tensor:
 
 
 class Positions(nn.Module):
-    """No positions, and the three doors that the other kinds open one of (section 3.5).
+    """No positions, and the three methods of which other kinds override one (section 3.5).
 
     ``offset`` is the number of tokens already decoded, so that a cached decoder continues counting.
     """
@@ -58,7 +58,7 @@ class Positions(nn.Module):
         return x_BLD
 
     def rotation(self, offset: int, length: int) -> Rotation | None:
-        """Return the angles that queries and keys are turned by, if they are."""
+        """Return the angles by which queries and keys are rotated, if they are."""
         del offset, length
         return None
 
@@ -122,7 +122,7 @@ class LearnedPositions(Positions):
 
 
 class RotaryPositions(Positions):
-    """Queries and keys turned by angles that grow with position, so that q·k knows the distance.
+    """Queries and keys rotated by angles that grow with position, so that q·k knows the distance.
 
     An alternative to section 3.5, from Su et al. 2021 ("RoFormer"); the paper has no such thing.
     """

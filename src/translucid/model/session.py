@@ -37,7 +37,7 @@ class DecodingSession:
         self.cache = DecoderCache(len(memories), memory_BSD.size(0), copies, like=memory_BSD)
         self._model = model
         self._scratch_2NV: Tensor | None = None
-        # Heads apart in memory, as the products of every step want them.
+        # Contiguous heads make the products of every step faster.
         self._memories = [
             CrossMemory(m.keys_BHSK.contiguous(), m.values_BHSW.contiguous(), m.mask_B11S)
             for m in memories
@@ -52,7 +52,7 @@ class DecodingSession:
     def step(self, last_ids_N: Tensor) -> Tensor:
         """Feed the newest token of every row; return log P(next token) as (N, V).
 
-        The next step writes over it: copy what is to be kept.
+        The next step overwrites it: copy what you want to keep.
         """
         check_ids("last_ids", last_ids_N, self._model.config.target_vocab_size, dimensions=1)
         if last_ids_N.numel() != self.rows:
@@ -70,7 +70,7 @@ class DecodingSession:
 
         The rows of one source stay together: each run of `copies` rows must come from one source.
         """
-        rows_BW, sources_B = self._sources_of(rows_N)
+        rows_BW, sources_B = self._find_sources(rows_N)
         same = _is_identity(sources_B, self.memory_BSD.size(0))
         self.cache.reorder(sources_B, rows_BW - sources_B[:, None] * self.copies, same)
         if not same:
@@ -82,14 +82,14 @@ class DecodingSession:
             ]
 
     def _log_probs(self, states_ND: Tensor) -> Tensor:
-        """Return log P in memory that every step uses again, as fresh memory takes time to get."""
+        """Return log P in memory that every step reuses, as allocating takes time."""
         project = self._model.output_projection
         if self._scratch_2NV is None or self._scratch_2NV.size(1) < self.rows:
             self._scratch_2NV = states_ND.new_empty(2, self.rows, project.tokens)
         logits_NV, log_probs_NV = self._scratch_2NV[:, : self.rows]
         return torch.log_softmax(project.into(logits_NV, states_ND), dim=-1, out=log_probs_NV)
 
-    def _sources_of(self, rows_N: Tensor) -> tuple[Tensor, Tensor]:
+    def _find_sources(self, rows_N: Tensor) -> tuple[Tensor, Tensor]:
         """Return rows_BW and the source of each run of rows, or raise where a run mixes several."""
         check_ids("rows", rows_N, self.rows, dimensions=1)
         if rows_N.numel() % self.copies:

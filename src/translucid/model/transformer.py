@@ -75,8 +75,8 @@ class Transformer(nn.Module):
     def start(self, source_BS: Tensor, copies: int = 1) -> DecodingSession:
         """Encode once and return a session that decodes token by token with a cache.
 
-        ``copies`` is how many targets are decoded for each source side by side, as the beams of a
-        beam search are; they share the source's keys and values.
+        ``copies`` is the number of targets decoded in parallel for each source, such as the beams
+        of a beam search; they share the source's keys and values.
         """
         if self.training:
             raise InputError("the model is in training mode, with dropout: call model.eval() first")
@@ -90,7 +90,7 @@ class Transformer(nn.Module):
 
 
 def _check_rows(target_BT: Tensor, memory_BSD: Tensor, source_BS: Tensor) -> None:
-    """Raise InputError unless target, memory and source speak of the same sentences."""
+    """Raise InputError unless target, memory and source have matching shapes."""
     if target_BT.size(0) != memory_BSD.size(0) or source_BS.shape != memory_BSD.shape[:2]:
         raise InputError(
             f"target has the shape {tuple(target_BT.shape)}, memory {tuple(memory_BSD.shape)} and "
@@ -100,7 +100,7 @@ def _check_rows(target_BT: Tensor, memory_BSD: Tensor, source_BS: Tensor) -> Non
 
 
 def share_weights(model: Transformer) -> Transformer:
-    """Return a copy of the network that shares every tensor with it; the paper has no such thing.
+    """Return a weight-sharing copy of the network; the paper has no such thing.
 
     Its attention kernels (section 3.2.1) can be replaced, to record or to change what they do,
     while the model itself keeps serving.

@@ -14,7 +14,7 @@ from translucid.model.embeddings import TokenEmbedding
 
 
 def load_word_vectors(embedding: TokenEmbedding, path: Path | str, tokens: Sequence[str]) -> int:
-    """Fill the embedding's rows for the tokens that a vector file knows; return how many it knew.
+    """Fill the embedding's rows from a file of vectors; return the number of rows filled.
 
     ``tokens[i]`` is the text of id i. Embeddings are multiplied by √d_model on their way into the
     network (section 3.4), so a vector is stored divided by it: the network sees the vector as it

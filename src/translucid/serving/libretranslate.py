@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.serving.auth import bearer_key, check_key
 from translucid.serving.config import ServingConfig
 from translucid.serving.languages import DetectedLanguage, detect, language_name

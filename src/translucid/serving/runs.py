@@ -260,7 +260,7 @@ class Films:
             request.text,
             target=request.target,
             max_bytes=self._max_bytes // len(steps),
-            emit=lambda _: check_cancelled(),
+            on_event=lambda _: check_cancelled(),
         )
         return tuple(newest_first)[::-1]
 

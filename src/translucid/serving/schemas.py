@@ -21,8 +21,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from translucid.config import Config
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Ending
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Ending
 from translucid.errors import ConfigError
 from translucid.serving.config import ServingConfig
 from translucid.serving.problems import PROBLEM_TYPES, Fault, invalid_fields

@@ -11,7 +11,7 @@ from typing import Any
 from translucid.errors import InputError, nearest
 from translucid.interpret.network import model_hash
 from translucid.translator import Translator, load
-from translucid.translator.loading import directions_in_words
+from translucid.translator.request import describe_directions
 
 Direction = tuple[str, str]
 
@@ -119,7 +119,7 @@ class ServedModels:
             if not _translates(served, source, target):
                 raise InputError(
                     f"the model {model!r} does not translate {_describe_direction(source, target)} "
-                    f"but {directions_in_words(served.translator.directions)}: leave the languages "
+                    f"but {describe_directions(served.translator.directions)}: leave the languages "
                     "out, or name another model"
                 )
             return served
@@ -129,7 +129,7 @@ class ServedModels:
         raise InputError(
             f"no model translates {_describe_direction(source, target)}. There are:\n"
             + "\n".join(
-                f"  {served.name}: {directions_in_words(served.translator.directions)}"
+                f"  {served.name}: {describe_directions(served.translator.directions)}"
                 for served in self
             )
         )

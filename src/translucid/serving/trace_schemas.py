@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from translucid.config import Count, ModelConfig
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.decoding.tree import SearchTree
 from translucid.interpret.cache_usage import CacheUsage
 from translucid.interpret.head_roles import Role, TokenKind
@@ -16,7 +16,7 @@ from translucid.interpret.next_tokens import NextToken, PrefixToken, Rest
 from translucid.interpret.trace import Level, Origin, Side, Step, TraceToken
 from translucid.serving.schemas import Answer, AtMost, Body, Language, Name, SearchFields, Text
 from translucid.translator import Flags
-from translucid.translator.alignment_heads import Row
+from translucid.translator.alignment import DecoderRow
 
 Index = Annotated[int, Field(ge=0, le=1_000_000)]
 Token = Annotated[int, Field(ge=0, le=2**31 - 1)]
@@ -142,7 +142,7 @@ class TraceAnswer(Answer):
     log_prob: float
     score: float
     alignment_heads: list[tuple[int, int]] = Field(description="(layer, head) of cross-attention")
-    alignment_row: Row
+    alignment_row: DecoderRow
     cache: CacheUsage
     pieces: dict[str, str] = Field(description="the piece of every token id mentioned")
     words: WordFields

@@ -23,7 +23,7 @@ from translucid.config import ModelConfig
 from translucid.data.collate import Batch
 from translucid.data.shuffle import derive_seed
 from translucid.model import Transformer
-from translucid.model.dropout import drawing_from
+from translucid.model.dropout import dropout_generator
 from translucid.training.config import TrainingConfig
 from translucid.training.distributed import Distribution
 from translucid.training.loss import Objective
@@ -125,7 +125,7 @@ class Learner:
 
         def compute(batch: Batch) -> tuple[Tensor, tuple[Tensor, ...]]:
             seed = derive_dropout_seed(self.settings.seed, step, batch)
-            with drawing_from(torch.Generator().manual_seed(seed)):
+            with dropout_generator(torch.Generator().manual_seed(seed)):
                 smoothed, plain = self._forward(batch)
             gradients = torch.autograd.grad(smoothed, parameters)
             return torch.stack([smoothed.detach(), plain.detach()])[None], gradients

@@ -59,13 +59,13 @@ from translucid.translator import (
     SourceLanguages,
     calibrate,
     find_alignment_heads,
-    keep_alignment_heads,
-    keep_calibration,
-    keep_source_languages,
     load,
+    save_alignment_heads,
+    save_calibration,
+    save_source_languages,
 )
-from translucid.translator.confidence import ACCEPTABLE, features
-from translucid.translator.head_search import MOST_PAIRS
+from translucid.translator.alignment import MOST_PAIRS
+from translucid.translator.confidence import ACCEPTABLE, compute_features
 
 AUTO = "auto"  # as batch_tokens: as many at once as fit into memory
 
@@ -393,7 +393,7 @@ def _save_languages(models: Sequence[Path], data: PreparedData) -> None:
         for language in sources
     }
     for model in models:
-        keep_source_languages(model, SourceLanguages.of_counts(counts))
+        save_source_languages(model, SourceLanguages.from_counts(counts))
 
 
 def _save_alignment_heads(models: Sequence[Path], data: PreparedData) -> None:
@@ -405,7 +405,7 @@ def _save_alignment_heads(models: Sequence[Path], data: PreparedData) -> None:
         for pair in range(min(len(split), MOST_PAIRS))
     ]
     for model in models:
-        keep_alignment_heads(model, find_alignment_heads(load(model), pairs, target=target))
+        save_alignment_heads(model, find_alignment_heads(load(model), pairs, target=target))
 
 
 def _save_calibration(models: Sequence[Path], data: PreparedData) -> None:
@@ -423,6 +423,6 @@ def _save_calibration(models: Sequence[Path], data: PreparedData) -> None:
                 if translation.log_probs:
                     reference = split.text(target, number)
                     score = float(chrf.sentence_score(translation.text, [reference]).score)
-                    rows.append(features(translation.n_best[0], translation.source_tokens))
+                    rows.append(compute_features(translation.n_best[0], translation.source_tokens))
                     acceptable.append(score >= ACCEPTABLE)
-        keep_calibration(model, calibrate(rows, acceptable))
+        save_calibration(model, calibrate(rows, acceptable))

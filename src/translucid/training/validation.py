@@ -20,9 +20,9 @@ from sacrebleu.metrics.chrf import CHRF
 from translucid.data.batches import Batches, load_examples, longest_example
 from translucid.data.loader import Loader
 from translucid.data.shards import PreparedData
-from translucid.decoding.greedy import greedy
-from translucid.decoding.job import Job
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.greedy import greedy_search
+from translucid.decoding.request import SearchRequest
 from translucid.decoding.stepper import length_limits
 from translucid.events import Sample
 from translucid.model import Transformer
@@ -176,8 +176,8 @@ def _translate_rows(model: Transformer, rows: Sequence[Sequence[int]]) -> list[l
     padded = [[*row, *[PAD] * (width - len(row))] for row in rows]
     source_BS = torch.tensor(padded, device=next(model.parameters()).device)
     limits_B = length_limits(source_BS, model.config)
-    job = Job.plain(limits_B, begin=BOS, end=EOS)
-    found = greedy(model.start(source_BS), job, PLAIN_GREEDY, recorder=None)
+    job = SearchRequest.plain(limits_B, begin=BOS, end=EOS)
+    found = greedy_search(model.start(source_BS), job, PLAIN_GREEDY, recorder=None)
     return [list(hypothesis.tokens) for hypothesis in found]
 
 

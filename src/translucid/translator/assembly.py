@@ -1,9 +1,9 @@
-"""From the hypotheses that a search finds for each segment to the translations of whole texts.
+"""Assemble the translations of whole texts from the hypotheses of their segments.
 
 ::
 
     batch.inputs ─ search ─ batch.choose(hypotheses) ─ batch.assemble(choices, weights)
-                                   └ batch.pairs(choices) ─ soft alignments ─┘
+                                   └ batch.best_pairs(choices) ─ soft alignments ─┘
 
 A caller may search for the segments in any batches, together with segments of other requests.
 """
@@ -17,18 +17,12 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from translucid.decoding.job import Tokens
-from translucid.decoding.stepper import Ending, Hypothesis
+from translucid.decoding.hypothesis import Ending, Hypothesis, Tokens
 from translucid.text.tokenizer import UNK, Tokenizer
 from translucid.translator.alignment import build_alignment
 from translucid.translator.confidence import Calibration
-from translucid.translator.request import EncodedText
-from translucid.translator.searching import (
-    ALL_PLACEHOLDERS,
-    DecoderInput,
-    Searcher,
-    forced_tokens,
-)
+from translucid.translator.request import DecoderInput, EncodedText
+from translucid.translator.search import ALL_PLACEHOLDERS, Searcher, find_forced_tokens
 from translucid.translator.segmentation import Segment, SegmentedText
 from translucid.translator.translation import Alignment, Candidate, Flags, Translation
 
@@ -40,7 +34,7 @@ _SEVERITY: dict[Ending, int] = {"end": 0, "limit": 1, "loop": 2}
 
 @dataclass(frozen=True)
 class TranslationBatch:
-    """Texts as inputs of the decoder, and the search that they are meant for."""
+    """Texts as inputs of the decoder, and the searcher for them."""
 
     texts: tuple[str, ...]
     encoded: tuple[EncodedText, ...]
@@ -61,26 +55,26 @@ class TranslationBatch:
             for text in self.encoded
         ]
 
-    def pairs(self, choices: Choices) -> list[tuple[Tokens, Tokens]]:
-        """Return source and best translation of each segment, as an alignment needs them."""
-        best = [hypothesis.tokens for ways in choices for hypothesis in ways[0]]
+    def best_pairs(self, choices: Choices) -> list[tuple[Tokens, Tokens]]:
+        """Return source and best translation of each segment, to be aligned."""
+        best = [hypothesis.tokens for ranked in choices for hypothesis in ranked[0]]
         return [(item.source, tokens) for item, tokens in zip(self.inputs, best, strict=True)]
 
     def assemble(self, choices: Choices, weights: Sequence[Tensor] | None) -> list[Translation]:
-        """Return the translations; `weights` are the soft alignments of the pairs, if wanted."""
+        """Return the translations; `weights` are the soft alignments of the pairs, if requested."""
         blocks = None if weights is None else iter(weights)
         each = zip(self.texts, self.encoded, choices, strict=True)
-        return [self._assemble_one(text, encoded, ways, blocks) for text, encoded, ways in each]
+        return [self._assemble_one(text, encoded, ranked, blocks) for text, encoded, ranked in each]
 
     def _assemble_one(
         self,
         text: str,
         encoded: EncodedText,
-        ways: Sequence[Choice],
+        ranked: Sequence[Choice],
         weights: Iterator[Tensor] | None,
     ) -> Translation:
-        segmented, best = encoded.segmented, ways[0]
-        n_best = tuple(build_candidate(segmented, way, self.tokenizer) for way in ways)
+        segmented, best = encoded.segmented, ranked[0]
+        n_best = tuple(build_candidate(segmented, one, self.tokenizer) for one in ranked)
         tokens = sum(len(segment.tokens) for segment in segmented.segments)
         alignment: Alignment | None = None
         if weights is not None:
@@ -99,39 +93,39 @@ class TranslationBatch:
 def best_combinations(
     found: Sequence[Sequence[Hypothesis]], n_best: int
 ) -> list[tuple[Hypothesis, ...]]:
-    """Return the best ways to take one hypothesis per segment, best first.
+    """Return the best combinations of one hypothesis per segment, best first.
 
-    Ways with fewer hypotheses that went in circles come first, then those with the higher sum of
-    scores, then those whose hypotheses come earlier in their own lists. Adding segments one by one,
-    only `n_best` ways need to be kept: a way that is not among the best of the segments so far
-    cannot become so later. A way is a chain, because a text may have thousands of segments.
+    Combinations with fewer loops come first, then those with the higher sum of scores, then those
+    whose hypotheses come earlier in their own lists. Segments are added one by one, and only
+    `n_best` combinations are kept: one that is not among the best of the first segments cannot
+    become so later. A combination is a linked list, because a text may have thousands of segments.
     """
-    ways: list[_Way] = [_Way(0, 0.0, None, None)]
+    combinations: list[_Combination] = [_Combination(0, 0.0, None, None)]
     for hypotheses in found:
         longer = [
-            _Way(way.looped + (not h.finished), way.score + h.score, h, way)
-            for way in ways
+            _Combination(one.looped + (not h.finished), one.score + h.score, h, one)
+            for one in combinations
             for h in hypotheses
         ]
-        ways = heapq.nsmallest(n_best, longer, key=lambda way: (way.looped, -way.score))
-    return [way.choices() for way in ways]
+        combinations = heapq.nsmallest(n_best, longer, key=lambda one: (one.looped, -one.score))
+    return [one.choices() for one in combinations]
 
 
-class _Way:
-    """One hypothesis per segment so far, as a chain from the last to the first."""
+class _Combination:
+    """One hypothesis per segment so far, linked from the last to the first."""
 
     def __init__(
-        self, looped: int, score: float, chosen: Hypothesis | None, before: _Way | None
+        self, looped: int, score: float, chosen: Hypothesis | None, before: _Combination | None
     ) -> None:
         self.looped, self.score, self.chosen, self.before = looped, score, chosen, before
 
     def choices(self) -> tuple[Hypothesis, ...]:
         """Return the chosen hypotheses, from the first segment to the last."""
         found: list[Hypothesis] = []
-        way: _Way | None = self
-        while way is not None and way.chosen is not None:
-            found.append(way.chosen)
-            way = way.before
+        one: _Combination | None = self
+        while one is not None and one.chosen is not None:
+            found.append(one.chosen)
+            one = one.before
         return tuple(reversed(found))
 
 
@@ -166,5 +160,5 @@ def find_flags(segmented: SegmentedText, chosen: Sequence[Hypothesis]) -> Flags:
 
 
 def _has_forced_span(segment: Segment, hypothesis: Hypothesis) -> bool:
-    wanted = tuple(token for token in segment.tokens if token in ALL_PLACEHOLDERS)
-    return bool(segment.protected.spans) and bool(forced_tokens(hypothesis, wanted))
+    required = tuple(token for token in segment.tokens if token in ALL_PLACEHOLDERS)
+    return bool(segment.protected.spans) and bool(find_forced_tokens(hypothesis, required))

@@ -1,14 +1,13 @@
-"""How far to trust a translation: the probability that it is acceptable, without a reference.
+"""Confidence: the probability that a translation is acceptable, estimated without a reference.
 
 ::
 
     MODEL/confidence.json     {"weights": […], "acceptable": 50.0, "auc": 0.87, "curve": […], …}
 
-A translation is called acceptable if its chrF with a reference is 50 or more: a stand-in for the
-judgement of a person, who is not there to ask. Logistic regression learns it on dev pairs, from
-what the search knows anyway: how probable the tokens were, and how long the translation is beside
-its source. What the file says of its quality was measured on pairs that each fit had not seen
-(five folds).
+A translation is called acceptable if its chrF with a reference is 50 or more, which stands in for
+the judgement of a person. Logistic regression learns it on dev pairs, from what the search knows
+anyway: the probability of the tokens, and the length of the translation relative to its source. The
+quality that the file states was measured on pairs that each fit had not seen (five folds).
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _Floats = npt.NDArray[np.float64]
 
 
 class Bin(NamedTuple):
-    """Translations of similar confidence: what was said of them, and what was true."""
+    """Translations of similar confidence: its mean, and the share that is acceptable."""
 
     confidence: float
     acceptable: float
@@ -60,7 +59,7 @@ class Bin(NamedTuple):
 
 
 class Calibration(Config):
-    """Logistic regression on features, and how well it told good from bad on unseen pairs."""
+    """Logistic regression on features, and how well it separates good from bad on unseen pairs."""
 
     means: _Numbers
     scales: _Scales
@@ -76,15 +75,15 @@ class Calibration(Config):
     )
 
     def confidence(self, candidate: Candidate, source_tokens: int) -> float | None:
-        """Return the probability that a translation is acceptable; None for a blank one."""
+        """Return the probability that a translation is acceptable; None if it is blank."""
         if not candidate.log_probs:
             return None
-        values = features(candidate, source_tokens)
+        values = compute_features(candidate, source_tokens)
         each = zip(values, self.means, self.scales, self.weights, strict=True)
         return _sigmoid(self.bias + math.fsum((v - m) / s * w for v, m, s, w in each))
 
 
-def features(candidate: Candidate, source_tokens: int) -> tuple[float, ...]:
+def compute_features(candidate: Candidate, source_tokens: int) -> tuple[float, ...]:
     """Return the numbers that FEATURES names, for a source of this many tokens."""
     log_probs = [max(_LOWEST, value) for value in candidate.log_probs]
     count = len(log_probs)
@@ -114,7 +113,7 @@ def calibrate(rows: Sequence[tuple[float, ...]], acceptable: Sequence[bool]) -> 
     held_out = np.empty(len(rows))
     for fold in range(_FOLDS):
         seen = folds != fold
-        held_out[~seen] = _predicted(given[~seen], *_fit(given[seen], labels[seen]))
+        held_out[~seen] = _predict(given[~seen], *_fit(given[seen], labels[seen]))
     means, scales, weights, bias = _fit(given, labels)
     return Calibration(
         means=tuple(means.tolist()),
@@ -144,7 +143,7 @@ def area_under_curve(confidences: Sequence[float] | _Floats, good: npt.ArrayLike
 def calibration_curve(
     confidences: Sequence[float] | _Floats, good: npt.ArrayLike
 ) -> tuple[Bin, ...]:
-    """Return what was said and what was true of each tenth, from the least sure to the surest."""
+    """Return a bin for each tenth, from the least confident to the most."""
     values, is_good = np.asarray(confidences, dtype=np.float64), np.asarray(good, dtype=bool)
     order = np.argsort(values, kind="stable")
     return tuple(
@@ -171,7 +170,7 @@ def _fit(rows: _Floats, labels: _Floats) -> tuple[_Floats, _Floats, _Floats, flo
     return means, scales, found[:-1], float(found[-1])
 
 
-def _predicted(
+def _predict(
     rows: _Floats, means: _Floats, scales: _Floats, weights: _Floats, bias: float
 ) -> _Floats:
     return 1 / (1 + np.exp(-np.clip((rows - means) / scales @ weights + bias, -30, 30)))
@@ -181,8 +180,8 @@ def _sigmoid(value: float) -> float:
     return 1 / (1 + math.exp(-min(30.0, max(-30.0, value))))
 
 
-def keep_calibration(folder: Path, calibration: Calibration) -> None:
-    """Write a calibration into a model directory, replacing an older one at once."""
+def save_calibration(folder: Path, calibration: Calibration) -> None:
+    """Write a calibration into a model directory, atomically replacing an older one."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a model directory: a calibration is kept inside one")
     with new_file(folder / CONFIDENCE) as file:
@@ -190,7 +189,7 @@ def keep_calibration(folder: Path, calibration: Calibration) -> None:
 
 
 def read_calibration(folder: Path) -> Calibration | None:
-    """Return the calibration that a model directory keeps; None where it keeps none."""
+    """Return the calibration of a model directory; None if it has none."""
     path = folder / CONFIDENCE
     if not path.is_file():
         return None

@@ -23,9 +23,10 @@ from translucid.config import ModelConfig
 from translucid.errors import DataError, InputError
 from translucid.text.normalization import NormalizingTokenizer
 from translucid.text.tokenizer import FIRST_PIECE, FIRST_TAG, Tokenizer, load_tokenizer
-from translucid.translator.alignment_heads import ALIGNMENT, read_alignment_heads
+from translucid.translator.alignment import ALIGNMENT, read_alignment_heads
 from translucid.translator.confidence import read_calibration
 from translucid.translator.member import Member
+from translucid.translator.request import describe_directions
 from translucid.translator.source_language import LANGUAGES, read_source_languages
 from translucid.translator.translator import Translator
 
@@ -33,29 +34,31 @@ from translucid.translator.translator import Translator
 def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translator:
     """Return the translator of a model directory, or of several together as an ensemble.
 
-    A path is a model directory, the folder of a run, of which the best model is taken, or the name
-    of a built-in model, such as fr-en. The models of an ensemble must have the same vocabulary;
-    what they hold for probable is averaged.
+    A path is a model directory, the folder of a run, whose best model is taken, or the name of a
+    built-in model, such as fr-en. The models of an ensemble must have the same vocabulary; their
+    probabilities are averaged.
     """
-    place = _device(device)
-    folders = [model_directory(Path(given)) for given in (path, *others)]
+    torch_device = _find_device(device)
+    folders = [find_model_directory(Path(given)) for given in (path, *others)]
     tokenizer = load_tokenizer(folders[0] / TOKENIZER)
     members: list[Member] = []
     generations: list[GenerationConfig] = []
     for folder in folders:
-        generations.append(_checked(folder, read_generation(folder)))
-        model = load_model(folder).to(place)
+        generation = read_generation(folder)
+        _check_tags(folder, generation)
+        generations.append(generation)
+        model = load_model(folder).to(torch_device)
         _check_vocabulary(folder, folders[0], tokenizer)
         _check_size(folder, model.config, tokenizer)
         heads = read_alignment_heads(folder, model.config)
         members.append(Member(model, heads))
-    _check_written(members, folders)
-    generation = _common(generations, folders)
+    _check_target_vocabularies(members, folders)
+    generation = _merge_generation(generations, folders)
     sources = list(dict.fromkeys(source for source, _ in generation.directions))
     known = (read_source_languages(folder, sources, tokenizer.vocab_size) for folder in folders)
     return Translator(
-        name=" + ".join(_name(folder) for folder in folders),
-        tokenizer=_normalizing(tokenizer, generation),
+        name=" + ".join(_describe_model(folder) for folder in folders),
+        tokenizer=_normalize_like_training(tokenizer, generation),
         members=tuple(members),
         generation=generation,
         source_languages=next((languages for languages in known if languages), None),
@@ -64,8 +67,8 @@ def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translat
     )
 
 
-def _normalizing(tokenizer: Tokenizer, generation: GenerationConfig) -> Tokenizer:
-    """Return a tokenizer that normalises texts as those were that the network was trained on."""
+def _normalize_like_training(tokenizer: Tokenizer, generation: GenerationConfig) -> Tokenizer:
+    """Return a tokenizer that normalises texts like the training text."""
     if not (generation.lowercase or generation.plain_typography):
         return tokenizer
     return NormalizingTokenizer(
@@ -75,8 +78,8 @@ def _normalizing(tokenizer: Tokenizer, generation: GenerationConfig) -> Tokenize
     )
 
 
-def model_directory(path: Path) -> Path:
-    """Return the model directory that a path means: itself, the best of a run, a built-in one."""
+def find_model_directory(path: Path) -> Path:
+    """Return the model directory that a path names: itself, the best of a run, a built-in one."""
     known = built_in(str(path))
     if not path.is_dir():
         if known is not None:
@@ -97,10 +100,10 @@ def model_directory(path: Path) -> Path:
 
 
 def fingerprint(models: Sequence[Path]) -> str:
-    """Return a hash of all files of models that decide what they write."""
+    """Return a hash of all files of models that influence their translations."""
     digest = hashlib.sha256()
     for model in models:
-        folder = model_directory(model)
+        folder = find_model_directory(model)
         extra = [LANGUAGES] if (folder / LANGUAGES).is_file() else []
         for name in (CONFIG, GENERATION, WEIGHTS, TOKENIZER, ALIGNMENT, *extra):
             digest.update(f"{name}\n".encode())
@@ -110,8 +113,8 @@ def fingerprint(models: Sequence[Path]) -> str:
     return digest.hexdigest()
 
 
-def _device(name: str) -> torch.device:
-    """Return where to compute; refuse what PyTorch does not know or does not find here."""
+def _find_device(name: str) -> torch.device:
+    """Return a device of PyTorch; refuse one that it does not know or find here."""
     try:
         device = torch.device(name)
         torch.empty(0, device=device)
@@ -123,8 +126,8 @@ def _device(name: str) -> torch.device:
     return device
 
 
-def _checked(folder: Path, generation: GenerationConfig) -> GenerationConfig:
-    """Refuse tags of languages that are none, or not one a target."""
+def _check_tags(folder: Path, generation: GenerationConfig) -> None:
+    """Refuse language tags that are not tag tokens, or not one per target language."""
     targets = {target for _, target in generation.directions}
     tags = generation.tags
     if tags and (
@@ -136,11 +139,10 @@ def _checked(folder: Path, generation: GenerationConfig) -> GenerationConfig:
             f"from {FIRST_TAG} to {FIRST_PIECE - 1}",
             remedy="The model directory is damaged: copy or train it again.",
         )
-    return generation
 
 
-def _name(folder: Path) -> str:
-    """Return what to call a model: its folder, and the run's too where that says more."""
+def _describe_model(folder: Path) -> str:
+    """Return the name of a model: its folder, with the run's for a model in a run."""
     folder = folder.resolve()
     if folder.name in MODEL_FOLDERS:
         return f"{folder.parent.name}/{folder.name}"
@@ -148,7 +150,7 @@ def _name(folder: Path) -> str:
 
 
 def _check_vocabulary(folder: Path, first: Path, tokenizer: Tokenizer) -> None:
-    """Refuse a model whose tokens mean something else than those of the first."""
+    """Refuse a model whose vocabulary differs from that of the first."""
     found = load_tokenizer(folder / TOKENIZER) if folder != first else tokenizer
     if found.fingerprint != tokenizer.fingerprint:
         raise InputError(
@@ -160,7 +162,7 @@ def _check_vocabulary(folder: Path, first: Path, tokenizer: Tokenizer) -> None:
 
 
 def _check_size(folder: Path, config: ModelConfig, tokenizer: Tokenizer) -> None:
-    """Refuse a tokenizer that cannot read what the network reads, or write what it writes."""
+    """Refuse a tokenizer that does not fit the vocabulary sizes of the network."""
     sizes = (config.source_vocab_size, config.target_vocab_size)
     try:
         fits = sizes[0] == tokenizer.vocab_size and tokenizer.within(sizes[1])
@@ -175,19 +177,21 @@ def _check_size(folder: Path, config: ModelConfig, tokenizer: Tokenizer) -> None
         )
 
 
-def _check_written(members: Sequence[Member], folders: Sequence[Path]) -> None:
-    """Refuse networks that write different pieces: there would be no mean of what they hold."""
+def _check_target_vocabularies(members: Sequence[Member], folders: Sequence[Path]) -> None:
+    """Refuse networks with different target vocabularies: their probabilities have no mean."""
     written = [member.model.config.target_vocab_size for member in members]
     if len(set(written)) > 1:
         each = ", ".join(f"{folder}: {n}" for folder, n in zip(folders, written, strict=True))
         raise InputError(
-            f"these models cannot translate together, for they write different numbers of pieces "
-            f"({each}): prepare the data of all with --target-pieces-only, or of none"
+            "these models cannot translate together, because they write different numbers of "
+            f"pieces ({each}): prepare the data of all with --target-pieces-only, or of none"
         )
 
 
-def _common(generations: Sequence[GenerationConfig], folders: Sequence[Path]) -> GenerationConfig:
-    """Return the search of the first model, and the directions that all of them have."""
+def _merge_generation(
+    generations: Sequence[GenerationConfig], folders: Sequence[Path]
+) -> GenerationConfig:
+    """Return the settings of the first model, with the directions that all models share."""
     shared = [
         direction
         for direction in generations[0].directions
@@ -197,7 +201,7 @@ def _common(generations: Sequence[GenerationConfig], folders: Sequence[Path]) ->
     cases = {(generation.lowercase, generation.plain_typography) for generation in generations}
     if not shared or any(other != tags[0] for other in tags) or len(cases) > 1:
         each = "\n".join(
-            f"  {folder}: {directions_in_words(generation.directions)}, tags {generation.tags}, "
+            f"  {folder}: {describe_directions(generation.directions)}, tags {generation.tags}, "
             f"{'lower case only' if generation.lowercase else 'both cases'}, "
             f"{'plain' if generation.plain_typography else 'any'} typography"
             for folder, generation in zip(folders, generations, strict=True)
@@ -207,8 +211,3 @@ def _common(generations: Sequence[GenerationConfig], folders: Sequence[Path]) ->
             f"tags of languages, and text normalised alike\n{each}"
         )
     return generations[0].replace(directions=shared)
-
-
-def directions_in_words(directions: Sequence[tuple[str, str]]) -> str:
-    """Return directions as people write them: fr→en, en→fr."""
-    return ", ".join(f"{source}→{target}" for source, target in directions) or "none"

@@ -1,4 +1,4 @@
-"""What is wanted of a translation: one request for Python, the command line and HTTP.
+"""The options of a translation: one request for Python, the command line and HTTP.
 
 :class:`TranslationRequest` is plain data. :class:`RequestEncoder` turns a text and a request into
 tokens for the search: segments, forced prefix, terminology.
@@ -16,14 +16,13 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from translucid.config import Config, Rule
-from translucid.decoding.job import Tokens
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Tokens
 from translucid.errors import ConfigError, InputError, nearest
 from translucid.text.normalization import nfc
 from translucid.text.sentences import is_unspaced
 from translucid.text.spans import span_finder, whole_word
 from translucid.text.tokenizer import EOS, FIRST_PIECE, UNK, Tokenizer
-from translucid.translator.searching import DecoderInput
 from translucid.translator.segmentation import SegmentedText, Segmenter
 
 
@@ -36,14 +35,14 @@ def _refuse_text(value: Any) -> Any:
 Words = Annotated[tuple[str, ...], BeforeValidator(_refuse_text)]
 
 
-def _one_line_phrases(values: Mapping[str, Any]) -> str | None:
+def _check_keep(values: Mapping[str, Any]) -> str | None:
     for phrase in values["keep"]:
         if not phrase.strip() or "\n" in phrase:
             return f"keep has {phrase!r}: give words or phrases of one line"
     return None
 
 
-def _kept_or_translated(values: Mapping[str, Any]) -> str | None:
+def _check_keep_against_terms(values: Mapping[str, Any]) -> str | None:
     for phrase in values["keep"]:
         for source, written in values["terms"].items():
             if phrase.strip() and re.search(whole_word(nfc(phrase).strip()), nfc(source)):
@@ -54,7 +53,7 @@ def _kept_or_translated(values: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _terms_need_a_beam(values: Mapping[str, Any]) -> str | None:
+def _check_terms_method(values: Mapping[str, Any]) -> str | None:
     search = values["search"]
     if not values["terms"] or search is None or search.method == "beam":
         return None
@@ -62,12 +61,12 @@ def _terms_need_a_beam(values: Mapping[str, Any]) -> str | None:
 
 
 class TranslationRequest(Config):
-    """What is wanted of the translations, beside the texts."""
+    """How texts are to be translated."""
 
     rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(("keep",), _one_line_phrases),
-        Rule(("keep", "terms"), _kept_or_translated),
-        Rule(("terms", "search"), _terms_need_a_beam),
+        Rule(("keep",), _check_keep),
+        Rule(("keep", "terms"), _check_keep_against_terms),
+        Rule(("terms", "search"), _check_terms_method),
     )
     renamed: ClassVar[Mapping[str, str]] = {"prefixes": "prefix"}
 
@@ -105,9 +104,10 @@ class TranslationRequest(Config):
     def build(
         cls, request: TranslationRequest | None, options: Mapping[str, Any], search: SearchConfig
     ) -> TranslationRequest:
-        """Return a request with options given by name: its own fields, or settings of the search.
+        """Return a request with options by name: fields of the request or settings of the search.
 
-        `search` are the model's own settings, which those options change; None is not given.
+        Settings change those of the request, or else `search`, the model's own. An option that is
+        None counts as not given.
         """
         options = {name: value for name, value in options.items() if value is not None}
         known = {*cls.model_fields, *cls.renamed}
@@ -131,7 +131,7 @@ class TranslationRequest(Config):
         values = {name: getattr(self, name) for name in type(self).model_fields}
         return type(self)(**{**values, **changes})
 
-    def prefixes_for(self, texts: Sequence[str]) -> Sequence[str]:
+    def expand_prefixes(self, texts: Sequence[str]) -> Sequence[str]:
         """Return one prefix per text."""
         if isinstance(self.prefix, str):
             return [self.prefix] * len(texts)
@@ -144,8 +144,20 @@ class TranslationRequest(Config):
 
 
 @dataclass(frozen=True)
+class DecoderInput:
+    """A segment to translate, and what its translation must begin with and contain.
+
+    `source` is what the network reads: the tag of a language if it has tags, tokens, end symbol.
+    """
+
+    source: Tokens
+    prefix: Tokens
+    terms: tuple[Tokens, ...]
+
+
+@dataclass(frozen=True)
 class EncodedText:
-    """A text in segments, and for each of them what the decoder gets."""
+    """A text in segments, and the decoder's input for each of them."""
 
     segmented: SegmentedText
     inputs: tuple[DecoderInput, ...]
@@ -155,18 +167,18 @@ class EncodedText:
 class RequestEncoder:
     """Turns the texts of one translation direction into inputs of the decoder.
 
-    `writer` is the tokenizer of the target side; every source begins with `tag`.
+    Every source begins with `tag`.
     """
 
     segmenter: Segmenter
-    writer: Tokenizer
+    target_tokenizer: Tokenizer
     tag: Tokens
     terms: Terminology
 
     def encode(self, text: str, prefix: str) -> EncodedText:
         """Return the decoder's inputs for a text whose translation begins with `prefix`."""
         segmented = self.segmenter.segment(text)
-        begin = _encode_prefix(_hide_spans(nfc(prefix), segmented), self.writer)
+        begin = _encode_prefix(_hide_spans(nfc(prefix), segmented), self.target_tokenizer)
         inputs = tuple(
             DecoderInput(
                 source=(*self.tag, *segment.tokens, EOS),
@@ -195,9 +207,9 @@ def _hide_spans(prefix: str, segmented: SegmentedText) -> str:
     return first.protected.hide_beginning(prefix)
 
 
-def _encode_prefix(text: str, writer: Tokenizer) -> Tokens:
+def _encode_prefix(text: str, tokenizer: Tokenizer) -> Tokens:
     text = nfc(text).strip()
-    tokens = tuple(writer.encode(text))
+    tokens = tuple(tokenizer.encode(text))
     if "\n" in text or UNK in tokens:
         raise InputError(
             f"the prefix {text!r} cannot begin a translation: it has several lines, or characters "
@@ -209,9 +221,9 @@ def _encode_prefix(text: str, writer: Tokenizer) -> Tokens:
 class Terminology:
     """Words of the source and the words that they must become.
 
-    A term is found where it stands as a whole word. One that is written in lower case is found in
-    any case, so that it may begin a sentence; one with capitals only as it is written. Where two
-    terms overlap, the longer one counts. A term that stands twice in the source must come twice.
+    A term matches whole words. A term in lower case matches any case, so that it may begin a
+    sentence; one with capitals matches only as it is written. If two terms overlap, the longer one
+    counts. A term that occurs twice in the source must occur twice in the translation.
     """
 
     def __init__(self, terms: Mapping[str, str], encode: Callable[[str], Sequence[int]]) -> None:
@@ -224,12 +236,12 @@ class Terminology:
         self._terms = [(term, _pattern(term)) for term in longest_first]
         self._any = re.compile("|".join(f"({pattern})" for _, pattern in self._terms) or r"(?!)")
 
-    def places(self, source: str) -> list[tuple[int, int]]:
-        """Return where terms stand in a source, [start, end)."""
+    def find_spans(self, source: str) -> list[tuple[int, int]]:
+        """Return the spans of terms in a source, [start, end)."""
         return [match.span() for match in self._any.finditer(source)]
 
     def find(self, source: str) -> tuple[Tokens, ...]:
-        """Return the token sequences that a translation of the source must have."""
+        """Return the token sequences that a translation of the source must contain."""
         found = (match.lastindex for match in self._any.finditer(source))
         return tuple(self._targets[self._terms[number - 1][0]] for number in found if number)
 
@@ -263,7 +275,7 @@ def _pattern(term: str) -> str:
 
 
 def _is_letter(character: str) -> bool:
-    """Tell whether a word may continue beside this character, in a script that has spaces."""
+    """Tell whether a word may continue beside this character, in a script with spaces."""
     return (character.isalnum() or character == "_") and not is_unspaced(character)
 
 
@@ -292,7 +304,7 @@ def find_forbidden_tokens(words: Sequence[str], tokenizer: Tokenizer) -> Tokens:
 
 @contextmanager
 def error_context(what: str, number: int) -> Iterator[None]:
-    """Say in error messages which text they are about; `number` counts from 0."""
+    """Prefix error messages with the number of their text, which counts from 0 here."""
     try:
         yield
     except InputError as error:
@@ -328,3 +340,8 @@ def check_batch_size(batch_size: int) -> None:
     """Refuse empty batches."""
     if batch_size < 1:
         raise InputError(f"batch_size = {batch_size}: a batch has at least 1 sentence")
+
+
+def describe_directions(directions: Sequence[tuple[str, str]]) -> str:
+    """Return directions as people write them: fr→en, en→fr."""
+    return ", ".join(f"{source}→{target}" for source, target in directions) or "none"

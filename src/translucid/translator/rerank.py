@@ -1,9 +1,9 @@
 """Noisy-channel reranking: a model of the other direction helps to choose among hypotheses.
 
-A network often likes a translation that leaves something out. A network of the other direction does
-not, because it cannot predict the source from it. So the hypotheses of a beam are ranked anew with
-the probability of the source given each of them (Yee, Dauphin and Auli, "Simple and Effective Noisy
-Channel Modeling for Neural Machine Translation", 2019)::
+A network often prefers a translation that leaves something out. A network of the other direction
+does not, because it cannot predict the source from it. So the hypotheses of a beam are reranked
+with the probability of the source given each of them (Yee, Dauphin and Auli, "Simple and
+Effective Noisy Channel Modeling for Neural Machine Translation", 2019)::
 
     source ── search ──▶ hypothesis 1 ─┐
                          hypothesis 2 ─┼─ log P(source | hypothesis) ─▶ new order
@@ -23,27 +23,28 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from translucid.decoding.penalties import score_of
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Hypothesis
+from translucid.decoding.penalties import normalize_score
 from translucid.errors import InputError
 from translucid.events import Emit, Notice, Progress
 from translucid.text.normalization import nfc
 from translucid.text.tokenizer import EOS
-from translucid.translator.scoring import Pair, most_tokens
+from translucid.translator.request import describe_directions
+from translucid.translator.scoring import Pair, max_scored_tokens
 
 if TYPE_CHECKING:
     from translucid.translator.translator import Translator
 
 WEIGHT = 0.2
 HIGHEST = 10.0
-_METHODS = ("beam", "diverse")  # that follow hypotheses side by side
+_METHODS = ("beam", "diverse")  # that follow several hypotheses
 _SEGMENTS_PER_EVENT = 256
 
 
 @dataclass(frozen=True)
 class RankedSegment:
-    """A segment of a text in its language, and the hypotheses that the search found for it."""
+    """A segment, its language, and the hypotheses that the search found for it."""
 
     source: str
     language: str
@@ -53,7 +54,7 @@ class RankedSegment:
 
 @dataclass(frozen=True)
 class Reranker:
-    """A translator of the other direction, and how much it counts beside the search."""
+    """A translator of the other direction, and the weight of its scores."""
 
     model: Translator
     weight: float = WEIGHT
@@ -68,7 +69,7 @@ class Reranker:
     def check(self, source: str, target: str, *, lowercase: bool) -> None:
         """Refuse a model that does not translate the other way, or needs capitals."""
         if (target, source) not in self.model.directions:
-            known = ", ".join(f"{one}→{other}" for one, other in self.model.directions)
+            known = describe_directions(self.model.directions)
             raise InputError(
                 f"{self.model.name} translates {known}: to rerank translations from "
                 f"{source} into {target}, it must translate {target}→{source}"
@@ -84,7 +85,7 @@ class Reranker:
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of each segment with their new scores.
 
-        Where one is too long for the model, those of its segment keep the scores of the search.
+        If one is too long for the model, all of its segment keep the scores of the search.
         """
         skipped = 0
         found: list[list[Hypothesis]] = []
@@ -109,7 +110,7 @@ class Reranker:
         """Return the hypotheses of one segment, given log P of the source's tokens for each."""
         if not log_probs:
             return list(segment.hypotheses)
-        channel = [score_of(math.fsum(one), len(one), settings) for one in log_probs]
+        channel = [normalize_score(math.fsum(one), len(one), settings) for one in log_probs]
         pairs = zip(segment.hypotheses, channel, strict=True)
         return [replace(one, score=one.score + self.weight * back) for one, back in pairs]
 
@@ -117,14 +118,14 @@ class Reranker:
         """Return each hypothesis as source and the source as target; nothing if one is too long."""
         encode = self.model.tokenizer.encode
         tag = self.model.tag(segment.language)
-        source = tuple(self.model.writer.encode(segment.source))
+        source = tuple(self.model.target_tokenizer.encode(segment.source))
         pairs = [Pair((*tag, *encode(nfc(text).strip()), EOS), source) for text in segment.texts]
-        longest = most_tokens(self.model.members)
+        longest = max_scored_tokens(self.model.members)
         return pairs if all(pair.length <= longest for pair in pairs) else []
 
 
 def return_whole_beam(settings: SearchConfig) -> SearchConfig:
-    """Return a search that returns all hypotheses of its beam; refuse one that has only one."""
+    """Return settings that return all hypotheses of the beam; refuse a search for a single one."""
     if settings.method not in _METHODS or settings.beam < 2:
         method = f"beam of {settings.beam}" if settings.method in _METHODS else settings.method
         raise InputError(

@@ -1,4 +1,4 @@
-"""How probable given translations are: log P of every token, the whole target read at once.
+"""The probability of given translations: log P of every token, the whole target in one pass.
 
 Shapes: B batch, S source, T target, P positions of a batch that hold a token, D d_model, V
 vocabulary.
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from translucid.decoding.ensemble import log_mean
-from translucid.decoding.job import Tokens
+from translucid.decoding.hypothesis import Tokens
+from translucid.decoding.stepper import log_mean
 from translucid.errors import InputError
 from translucid.text.normalization import nfc
 from translucid.text.tokenizer import BOS, EOS, PAD, Tokenizer, Tokenizers
-from translucid.translator.member import Member, padded
-from translucid.translator.translation import Scored
+from translucid.translator.member import Member, pad
+from translucid.translator.translation import ScoredTranslation
 
 MAX_SCORED_TOKENS = 4096  # attention needs memory by the square of the length
-_POSITIONS_AT_A_TIME = 1024  # as logits of a whole vocabulary
+_POSITIONS_PER_CHUNK = 1024  # as logits of a whole vocabulary
 
 
 @dataclass(frozen=True)
@@ -34,57 +34,57 @@ class Pair:
 
     @property
     def length(self) -> int:
-        """Tokens of the longer side, its symbols counted."""
+        """Tokens of the longer side, symbols counted."""
         return max(len(self.source), len(self.target) + 1)
 
 
-def pairs_of(
+def build_pairs(
     members: Sequence[Member],
     tokenizers: Tokenizers,
     tags: Sequence[Tokens],
     texts: Sequence[tuple[str, str]],
 ) -> list[list[Pair]]:
-    """Return the lines of each source and target, to be scored one by one; each has its tag."""
+    """Return the lines of each source and target as pairs, to be scored one by one."""
     each = [
-        _pairs(number, *pair, tokenizers, tag)
+        _build_line_pairs(number, *pair, tokenizers, tag)
         for number, (pair, tag) in enumerate(zip(texts, tags, strict=True), start=1)
     ]
-    longest = most_tokens(members)
+    longest = max_scored_tokens(members)
     for number, pairs in enumerate(each, start=1):
         for pair in pairs:
             _check_length(number, pair, longest)
     return each
 
 
-def scored(
+def build_scores(
     each: Sequence[Sequence[Pair]], log_probs: Sequence[list[float]], tokenizer: Tokenizer
-) -> list[Scored]:
-    """Return how probable each target is, given log P of the tokens of all lines, in order."""
+) -> list[ScoredTranslation]:
+    """Return the score of each target, given log P of the tokens of all lines, in order."""
     found = iter(log_probs)
-    return [_scored(pairs, [next(found) for _ in pairs], tokenizer) for pairs in each]
+    return [_build_score(pairs, [next(found) for _ in pairs], tokenizer) for pairs in each]
 
 
-def most_tokens(members: Sequence[Member]) -> int:
-    """Return how long a line of either side may be to be scored, its symbols counted."""
+def max_scored_tokens(members: Sequence[Member]) -> int:
+    """Return the most tokens of a line that can be scored, symbols counted."""
     return min(MAX_SCORED_TOKENS, *(member.positions for member in members))
 
 
-def fits(
+def can_score(
     members: Sequence[Member], tokenizers: Tokenizers, tag: Tokens, source: str, target: str
 ) -> bool:
     """Tell whether no line of a text and its translation is too long to be scored."""
-    longest = most_tokens(members)
-    return all(p.length <= longest for p in _pairs(1, source, target, tokenizers, tag))
+    longest = max_scored_tokens(members)
+    return all(p.length <= longest for p in _build_line_pairs(1, source, target, tokenizers, tag))
 
 
-def _pairs(
+def _build_line_pairs(
     number: int, source: str, target: str, tokenizers: Tokenizers, tag: Tokens
 ) -> list[Pair]:
-    """Return the lines of a text with their translations; blank ones that are blank too have none.
+    """Return the lines of a text with their translations, without lines that are blank in both.
 
-    A translator translates line by line, and puts white space back; so it is not scored.
+    White space around a line is copied by the translator, so it is not scored.
     """
-    tokenizer, writer = tokenizers
+    source_tokenizer, target_tokenizer = tokenizers
     lines = [nfc(text).split("\n") for text in (source, target)]
     if len(lines[0]) != len(lines[1]):
         raise InputError(
@@ -93,7 +93,7 @@ def _pairs(
         )
     stripped = [(s.strip(), t.strip()) for s, t in zip(*lines, strict=True)]
     return [
-        Pair((*tag, *tokenizer.encode(s), EOS), tuple(writer.encode(t)))
+        Pair((*tag, *source_tokenizer.encode(s), EOS), tuple(target_tokenizer.encode(t)))
         for s, t in stripped
         if s or t
     ]
@@ -107,12 +107,12 @@ def _check_length(number: int, pair: Pair, longest: int) -> None:
         )
 
 
-def _scored(
+def _build_score(
     pairs: Sequence[Pair], log_probs: Sequence[list[float]], tokenizer: Tokenizer
-) -> Scored:
+) -> ScoredTranslation:
     flat = tuple(value for values in log_probs for value in values)
     total = math.fsum(flat)
-    return Scored(
+    return ScoredTranslation(
         log_prob=total,
         log_probs=flat,
         tokens=tuple(tokenizer.piece(token) for pair in pairs for token in pair.target),
@@ -123,13 +123,13 @@ def _scored(
 @torch.inference_mode()
 def score_pairs(members: Sequence[Member], pairs: Sequence[Pair]) -> list[list[float]]:
     """Return log P of every token of each target, and last that of its end."""
-    labels_BT = padded([(*pair.target, EOS) for pair in pairs], torch.device("cpu"))
+    labels_BT = pad([(*pair.target, EOS) for pair in pairs], torch.device("cpu"))
     places_BT = labels_BT != PAD
     labels_P = labels_BT[places_BT]
     states = [_states(member, pairs)[places_BT.to(member.device)] for member in members]
     found = []
-    for begin in range(0, labels_P.numel(), _POSITIONS_AT_A_TIME):
-        chunk = slice(begin, begin + _POSITIONS_AT_A_TIME)
+    for begin in range(0, labels_P.numel(), _POSITIONS_PER_CHUNK):
+        chunk = slice(begin, begin + _POSITIONS_PER_CHUNK)
         each_PV = [
             member.model.output_projection(states_PD[chunk]).log_softmax(dim=-1).cpu()
             for member, states_PD in zip(members, states, strict=True)
@@ -140,8 +140,8 @@ def score_pairs(members: Sequence[Member], pairs: Sequence[Pair]) -> list[list[f
 
 
 def _states(member: Member, pairs: Sequence[Pair]) -> Tensor:
-    """Return the decoder's states_BTD, from which each token of the targets is predicted."""
-    source_BS = padded([pair.source for pair in pairs], member.device)
-    target_BT = padded([(BOS, *pair.target) for pair in pairs], member.device)
+    """Return the decoder's states_BTD, from which the tokens of the targets are predicted."""
+    source_BS = pad([pair.source for pair in pairs], member.device)
+    target_BT = pad([(BOS, *pair.target) for pair in pairs], member.device)
     memory_BSD = member.model.encode(source_BS)
     return member.model.decoder_states(target_BT, memory_BSD, source_BS)

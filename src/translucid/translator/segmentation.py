@@ -1,4 +1,4 @@
-"""A text as segments that are translated one by one, and the way back.
+"""Divide a text into segments that are translated one by one, and join their translations.
 
 ::
 
@@ -7,7 +7,7 @@
                                              "\\n"
                                            before    segment            …, after
 
-Each line is translated by itself; blank lines and white space around lines are copied. A line that
+Each line is translated separately; blank lines and white space around lines are copied. A line that
 is too long is divided further.
 
 Spans that are not translated (`translucid.text.spans`) are placeholders in a segment if the model
@@ -15,7 +15,7 @@ knows them. Marks and pairs of tags around a whole line are copied like white sp
 
     <p>Open {file} 😀</p>   →   "<p>"  "Open ⟨word0⟩"  " 😀</p>"
 
-A model that knows no placeholders translates the words between the spans, segment by segment.
+A model without placeholders translates the words between the spans, segment by segment.
 """
 
 from __future__ import annotations
@@ -44,13 +44,15 @@ if TYPE_CHECKING:
 
 Encode: TypeAlias = Callable[[str], Sequence[int]]
 
+MAX_SOURCE_TOKENS = 256  # a longer line is divided; trained networks have hardly seen longer ones
+
 
 @dataclass(frozen=True)
 class Segment:
-    """What is translated at once.
+    """A part of a text that is translated at once.
 
-    `before` is copied in front of its translation; `start` is where it begins in the text.
-    `inside_word`: it was cut off the segment before it in the middle of a word.
+    `before` is copied in front of its translation; `start` is its position in the text.
+    `inside_word`: it was cut off from the segment before it in the middle of a word.
     """
 
     before: str
@@ -69,8 +71,8 @@ class Segment:
 class SegmentedText:
     """A text in segments; `after` is copied behind the translation of the last one.
 
-    `split`: a line was too long, and is in several segments. `between_spans`: a line is in several
-    segments because the model knows no placeholders.
+    `split`: a line was too long and was divided. `between_spans`: a line was divided because the
+    model has no placeholders.
     """
 
     text: str
@@ -87,7 +89,7 @@ class SegmentedText:
         ]
 
     def join(self, translations: Sequence[str]) -> str:
-        """Return the translations of all segments with what stands between them."""
+        """Return the translations of all segments, joined with what is between them."""
         return "".join([*interleave(self.segments, translations), self.after])
 
 
@@ -105,39 +107,39 @@ class Segmenter:
     terms: Terminology | None = None
 
     def find_spans(self, line: str) -> tuple[str, list[Span]]:
-        """Return a line in composed form (NFC) but for its spans, and these."""
+        """Return a line in composed form (NFC), except for its spans, and the spans."""
         composed = nfc(line)
         spans = self.finder.find(composed)
-        taken = [] if self.terms is None else self.terms.places(composed)
+        taken = [] if self.terms is None else self.terms.find_spans(composed)
         if taken:
             spans = [s for s in spans if all(s.end <= a or b <= s.start for a, b in taken)]
         if not spans or composed == line:
             return composed, spans
-        return _as_written(line, composed, spans)
+        return _restore_spans(line, composed, spans)
 
     def segment(self, text: str) -> SegmentedText:
         """Normalise a text and divide it into segments."""
-        segmentation = _Segmentation(self)
+        builder = _SegmentBuilder(self)
         lines: list[str] = []
         start = 0
         for number, given in enumerate(text.split("\n")):
             line, spans = self.find_spans(given)
-            segmentation.gap += "\n" if number else ""
-            segmentation.add_line(line, spans, start)
+            builder.gap += "\n" if number else ""
+            builder.add_line(line, spans, start)
             lines.append(line)
             start += len(line) + 1
         return SegmentedText(
             text="\n".join(lines),
-            segments=tuple(segmentation.segments),
-            after=segmentation.gap,
-            split=segmentation.split,
-            between_spans=segmentation.between_spans,
+            segments=tuple(builder.segments),
+            after=builder.gap,
+            split=builder.split,
+            between_spans=builder.between_spans,
         )
 
     def read_whole(self, line: str) -> tuple[Segment, str]:
-        """Return a line as one segment however long it is, and what is copied behind it.
+        """Return a line as one segment, however long, and what is copied behind it.
 
-        Where spans alone would divide it, it is read as it is, without placeholders.
+        If spans alone would divide it, it is read as it is, without placeholders.
         """
         segmented = replace(self, longest=sys.maxsize).segment(line)
         if self.placeholders and len(segmented.segments) == 1:
@@ -145,9 +147,9 @@ class Segmenter:
         return Segment("", 0, Protected(line), tuple(self.encode(line)), inside_word=False), ""
 
     def hide_pair(self, source: str, translation: str) -> tuple[str, str]:
-        """Return texts of as many lines as the network reads and writes them, if it can.
+        """Return a text and its translation with placeholders for spans.
 
-        A translation that lacks a span of its source is left alone, and so is the source.
+        A line whose translation lacks a span of its source is left alone on both sides.
         """
         lines = [nfc(text).split("\n") for text in (source, translation)]
         if len(lines[0]) != len(lines[1]):
@@ -162,8 +164,8 @@ class Segmenter:
         return (source, translation) if written is None else (segment.text, written)
 
 
-def _as_written(line: str, composed: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
-    """Return the composed line with its spans as they are written in the line, and these."""
+def _restore_spans(line: str, composed: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
+    """Return the composed line with its spans as written in the original line, and the spans."""
     clusters = re.findall(r".[\u0300-\u036f]*", line, re.DOTALL)
     lengths = [len(nfc(cluster)) for cluster in clusters]
     if sum(lengths) != len(composed):  # composed across clusters, as Hangul is
@@ -186,8 +188,8 @@ def _as_written(line: str, composed: str, spans: Sequence[Span]) -> tuple[str, l
     return "".join([*pieces, composed[place:]]), found
 
 
-class _Segmentation:
-    """The segments of a text so far, and in `gap` what stands behind the last one."""
+class _SegmentBuilder:
+    """The segments of a text so far, and in `gap` what follows the last one."""
 
     def __init__(self, segmenter: Segmenter) -> None:
         self._segmenter = segmenter
@@ -196,8 +198,12 @@ class _Segmentation:
         self.split = self.between_spans = False
 
     def add_line(self, line: str, spans: Sequence[Span], start: int) -> None:
-        """Add a line with its spans, which begins at this place of the text."""
-        beside = _around(line, spans) if self._segmenter.placeholders else range(len(spans))
+        """Add a line with its spans; `start` is its position in the text."""
+        beside = (
+            _find_surrounding_spans(line, spans)
+            if self._segmenter.placeholders
+            else range(len(spans))
+        )
         known = len(self.segments)
         place = first = 0
         for number in beside:
@@ -219,7 +225,7 @@ class _Segmentation:
         ending = ""
         fragment = literal and not self._segmenter.placeholders
         if fragment:
-            begin, end = _words_within(masked)
+            begin, end = _find_words(masked)
             self.gap, ending = self.gap + masked[:begin], masked[end:]
             masked, place = masked[begin:end], place + begin
         pieces = self._pieces(masked)
@@ -231,9 +237,9 @@ class _Segmentation:
             text = piece.strip()
             lead = len(piece) - len(piece.lstrip())
             before = self.gap + piece[:lead]
-            inside = number > 0 and not before and _inside_word(pieces[number - 1], piece)
+            inside = number > 0 and not before and _is_inside_word(pieces[number - 1], piece)
             protected = protect(text, here)
-            assert protected is not None  # pieces are made so that it can be
+            assert protected is not None  # pieces are cut so that each can be protected
             protected = replace(protected, fragment=fragment)
             tokens = tuple(self._segmenter.encode(protected.text))
             self.segments.append(Segment(before, place + lead, protected, tokens, inside))
@@ -245,21 +251,21 @@ class _Segmentation:
         """Return pieces that can be read at once; joined they are the text."""
         if self._fits(masked):
             return [masked]
-        return _without_blank(split_to_fit(masked, self._fits))
+        return _merge_blank(split_to_fit(masked, self._fits))
 
     def _fits(self, masked: str) -> bool:
         few = can_protect(masked)
         return few and len(self._segmenter.encode(masked.strip())) <= self._segmenter.longest
 
 
-def _words_within(text: str) -> tuple[int, int]:
-    """Return where the words of a text begin and end, marks and white space around them apart."""
+def _find_words(text: str) -> tuple[int, int]:
+    """Return the start and end of the words in a text, without marks around them."""
     match = re.search(r"\w.*[\w'’]|\w", text, re.DOTALL)
     return (0, len(text)) if match is None else match.span()
 
 
-def _around(line: str, spans: Sequence[Span]) -> list[int]:
-    """Return the numbers of the spans that stand around a line: marks, and tags in pairs."""
+def _find_surrounding_spans(line: str, spans: Sequence[Span]) -> list[int]:
+    """Return the numbers of the spans around a whole line: marks, and tags in pairs."""
     around: list[int] = []
     first, last = 0, len(spans)
     begin, end = 0, len(line)
@@ -280,8 +286,8 @@ def _around(line: str, spans: Sequence[Span]) -> list[int]:
     return sorted(around)
 
 
-def _without_blank(pieces: Sequence[str]) -> list[str]:
-    """Give pieces of nothing but white space to the piece before them, or behind the first."""
+def _merge_blank(pieces: Sequence[str]) -> list[str]:
+    """Join blank pieces to the piece before them, or to the first one that is not blank."""
     kept: list[str] = []
     pending = ""
     for piece in pieces:
@@ -295,13 +301,13 @@ def _without_blank(pieces: Sequence[str]) -> list[str]:
     return kept
 
 
-def _inside_word(before: str, after: str) -> bool:
-    """Tell whether a cut without white space went through what spaces would have held apart."""
+def _is_inside_word(before: str, after: str) -> bool:
+    """Tell whether a cut without white space divided a word."""
     return not (is_unspaced(before[-1]) or is_unspaced(after[0]))
 
 
 def interleave(segments: Iterable[Segment], translations: Iterable[str]) -> list[str]:
-    """Return in turn what stands before the translation of each segment, and the translation."""
+    """Return, in turn, what comes before the translation of each segment, and the translation."""
     pieces: list[str] = []
     last = ""  # the last translation that is not empty
     for segment, text in zip(segments, translations, strict=False):
@@ -311,10 +317,10 @@ def interleave(segments: Iterable[Segment], translations: Iterable[str]) -> list
 
 
 def gap_before(segment: Segment, left: str, right: str) -> str:
-    """Return what stands before the translation of a segment, `right`, after that of the last.
+    """Return what separates the translation of a segment, `right`, from the one before, `left`.
 
-    That is what stands between the segments, unless one language has spaces between words and the
-    other has none: then what the language of the translation needs.
+    That is what separates the segments in the source, unless one language has spaces between words
+    and the other has none: then what the language of the translation needs.
     """
     if not left or not right:
         return segment.before

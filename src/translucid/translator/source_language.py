@@ -1,13 +1,13 @@
-"""Which of a model's source languages a text is in, so that nobody has to say it.
+"""Detect which of a model's source languages a text is in.
 
 ::
 
     MODEL/languages.safetensors     {"en": log P(token | English), "fr": log P(token | French)}
 
-Only models that read several languages have that file. Under each language, tokens are counted in
-the training set, every unseen one as half a token; a text is in the language under which its
-tokens, taken as independent, are likeliest (naive Bayes). Between the languages of one model that
-is nearly always enough, and a text of tokens that are as frequent in all is in the first.
+Only models with several source languages have that file. The tokens of each language are counted in
+the training set, an unseen one as half a token; a text is in the language under which its tokens,
+taken as independent, are likeliest (naive Bayes). That is nearly always enough to tell the few
+languages of one model apart. If all are equally likely, it is the first.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ class SourceLanguages:
     log_probs: Mapping[str, Tensor]
 
     @classmethod
-    def of_counts(cls, counts: Mapping[str, Tensor]) -> SourceLanguages:
-        """Return the languages whose training texts have these counts of tokens."""
+    def from_counts(cls, counts: Mapping[str, Tensor]) -> SourceLanguages:
+        """Estimate the probabilities from the token counts of the training texts."""
         smoothed = {language: count.double() + _UNSEEN for language, count in counts.items()}
         return cls(
             {language: (each / each.sum()).log().float() for language, each in smoothed.items()}
         )
 
-    def language_of(self, tokens: Sequence[int], among: Sequence[str]) -> str:
+    def detect(self, tokens: Sequence[int], among: Sequence[str]) -> str:
         """Return the likeliest of some languages; of equals, the first."""
         seen = torch.tensor([token for token in tokens if token >= FIRST_PIECE], dtype=torch.long)
         return max(among, key=lambda language: float(self.log_probs[language][seen].sum()))
 
 
-def keep_source_languages(folder: Path, languages: SourceLanguages) -> None:
-    """Write the languages into a model directory, replacing older ones at once."""
+def save_source_languages(folder: Path, languages: SourceLanguages) -> None:
+    """Write the languages into a model directory, atomically replacing older ones."""
     if not folder.is_dir():
-        raise InputError(f"{folder} is no model directory: languages are kept inside one")
+        raise InputError(f"{folder} is not a model directory: languages are kept inside one")
     halves = {language: each.half() for language, each in languages.log_probs.items()}
     with new_file(folder / LANGUAGES) as file:
         file.write(save(halves))
@@ -61,7 +61,7 @@ def keep_source_languages(folder: Path, languages: SourceLanguages) -> None:
 def read_source_languages(
     folder: Path, wanted: Sequence[str], vocab_size: int
 ) -> SourceLanguages | None:
-    """Return the languages that a model directory keeps; None where it keeps none."""
+    """Return the languages of a model directory; None if it has no such file."""
     path = folder / LANGUAGES
     if not path.is_file():
         return None

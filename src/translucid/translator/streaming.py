@@ -1,16 +1,15 @@
-"""A translation as it grows: what is certain already, and what is the best guess behind it.
+"""A translation as it grows: what is certain already, and the best guess of what follows.
 
-A search follows several hypotheses. What all that may still win have in common never changes any
-more, so it can be shown at once::
+A search follows several hypotheses. The common beginning of all that may still win never changes,
+so it can be shown at once::
 
     under way      The black cat is as │ leep          stable  "The black cat is as"
                    The black cat is as │ tonished      tail    "leep"
 
-That is every hypothesis under way, and the best that has ended. The text of tokens that are certain
-is not certain to its last character: a character of several bytes may have come in part, and is
-held back.
+Those are every hypothesis under way, and the best that has ended. A character of several bytes may
+be incomplete in the tokens that are certain; then it is held back.
 
-The search runs in a thread of its own, and tells between its steps what there is.
+The search runs in a separate thread and reports between its steps.
 """
 
 from __future__ import annotations
@@ -25,25 +24,25 @@ from typing import TypeVar
 
 from torch import Tensor
 
-from translucid.decoding.job import Tokens
-from translucid.decoding.stepper import Hypothesis, Stepper
+from translucid.decoding.hypothesis import Hypothesis, Tokens
+from translucid.decoding.stepper import Stepper
 from translucid.decoding.tree import Recorder, Status
 from translucid.text.tokenizer import EOS
-from translucid.translator.request import EncodedText
-from translucid.translator.searching import DecoderInput, Searcher
+from translucid.translator.request import DecoderInput, EncodedText
+from translucid.translator.search import Searcher
 from translucid.translator.segmentation import Segment, gap_before, interleave
-from translucid.translator.translation import LiveBeam, Partial
+from translucid.translator.translation import LiveHypothesis, PartialTranslation
 
-Told = TypeVar("Told")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 _RECORDED_LIVE = ("beam", "diverse")  # the other methods have rows that do not compete
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Tokens that will not change any more, and the best hypothesis, which begins with them.
+    """Tokens that will not change, and the best hypothesis, which begins with them.
 
-    `beams` are the hypotheses under way with their scores, best first, where they compete.
+    `beams` are the hypotheses under way with their scores, best first, if they compete.
     """
 
     stable: Tokens
@@ -70,7 +69,7 @@ class LiveTree(Recorder):
     def add(
         self, source: int, parent: int, token: int, log_prob: float, score: float, status: Status
     ) -> int:
-        """Note a candidate; the first one of a new step takes the place of those before."""
+        """Add a candidate; the first one of a new step replaces those of the step before."""
         number = super().add(source, parent, token, log_prob, score, status)
         path = (*self._paths[parent], token)
         if self._live and len(path) > len(next(iter(self._live.values()))):
@@ -83,12 +82,12 @@ class LiveTree(Recorder):
         return number
 
     def cut(self, source: int, number: int, score: float) -> None:
-        """Note that a candidate was ended by the loop guard."""
+        """Mark a candidate as ended by the loop guard."""
         super().cut(source, number, score)
         self._end(False, score, self._live.pop(number))
 
     def _end(self, finished: bool, score: float, tokens: Tokens) -> None:
-        """Keep what has ended if it ranks above what had ended before."""
+        """Keep a finished hypothesis if it ranks above the best one so far."""
         if self._ended is None or (finished, score) > self._ended[:2]:
             self._ended = (finished, score, tokens)
 
@@ -102,23 +101,23 @@ class LiveTree(Recorder):
         return tuple((tokens, self._scores[number]) for number, tokens in self._live.items())
 
 
-class ToldStepper:
-    """A stepper that says before each step what the search has written so far."""
+class ObservedStepper:
+    """A stepper that reports before each step what the search has written so far."""
 
     def __init__(
-        self, stepper: Stepper, tree: LiveTree | None, tell: Callable[[Snapshot], None]
+        self, stepper: Stepper, tree: LiveTree | None, report: Callable[[Snapshot], None]
     ) -> None:
-        self._stepper, self._tree, self._tell = stepper, tree, tell
+        self._stepper, self._tree, self._report = stepper, tree, report
         self._rows: list[Tokens] | None = None  # what each row has written, the end symbols too
 
     def step(self, last_ids_N: Tensor) -> Tensor:
-        """Tell what there is, then take a step."""
+        """Report a snapshot, then take a step."""
         if self._rows is None:  # the start symbol
             self._rows = [()] * last_ids_N.numel()
         else:
             newest = last_ids_N.tolist()
             self._rows = [(*row, token) for row, token in zip(self._rows, newest, strict=True)]
-            self._tell(_snapshot(self._contenders(), self._tree))
+            self._report(_snapshot(self._contenders(), self._tree))
         return self._stepper.step(last_ids_N)
 
     def reorder(self, rows_N: Tensor) -> None:
@@ -129,7 +128,7 @@ class ToldStepper:
 
     @property
     def attention_NS(self) -> Tensor:  # noqa: N802
-        """Where the newest step looked, if the stepper within shows it."""
+        """What the newest step attended to, if the inner stepper shows it."""
         attention_NS: Tensor = getattr(self._stepper, "attention_NS")  # noqa: B009
         return attention_NS
 
@@ -165,26 +164,28 @@ class GrowingText:
         self._done = ""
 
     def add(self, tokens: Tokens) -> None:
-        """Continue with the next segment: the translation of this one is certain."""
+        """Add the final translation of the current segment, and continue with the next."""
         segment = self._segments[len(self._texts)]
         self._texts.append(segment.protected.restore(self._decode(tokens)))
         self._done = "".join(interleave(self._segments, self._texts))
 
-    def partial(self, snapshot: Snapshot) -> Partial:
-        """Return the text so far, given what there is of the current segment."""
+    def partial(self, snapshot: Snapshot) -> PartialTranslation:
+        """Return the text so far, given a snapshot of the current segment."""
         stable, best = map(self._whole_characters, (snapshot.stable, snapshot.best))
         gap = self._gap(best)
         beams = tuple(self._beam(tokens, score) for tokens, score in snapshot.beams)
         if not stable:
-            return Partial(self._done, gap + best, False, None, beams)
-        return Partial(self._done + gap + stable, best[len(stable) :], False, None, beams)
+            return PartialTranslation(self._done, gap + best, False, None, beams)
+        return PartialTranslation(
+            self._done + gap + stable, best[len(stable) :], False, None, beams
+        )
 
-    def _beam(self, tokens: Tokens, score: float) -> LiveBeam:
+    def _beam(self, tokens: Tokens, score: float) -> LiveHypothesis:
         text = self._whole_characters(tokens)
-        return LiveBeam(self._done + self._gap(text) + text, score)
+        return LiveHypothesis(self._done + self._gap(text) + text, score)
 
     def _gap(self, text: str) -> str:
-        """Return what stands before the current segment.
+        """Return what comes before the current segment.
 
         It may depend on the first character of the segment's translation.
         """
@@ -192,72 +193,74 @@ class GrowingText:
         return gap_before(segment, "".join(self._texts), text) if text else ""
 
     def _whole_characters(self, tokens: Tokens) -> str:
-        """Return the text of tokens without a character of which some bytes may be missing."""
+        """Return the text of tokens without a last character that may lack some bytes."""
         return self._decode(tokens).rstrip("\ufffd")
 
 
-def grow(
+def stream_segments(
     searcher: Searcher,
     encoded: EncodedText,
     decode: Callable[[Tokens], str],
-    tell: Callable[[Partial], None],
+    report: Callable[[PartialTranslation], None],
 ) -> list[list[Hypothesis]]:
-    """Search for the segments of a text in turn; tell the text as it grows, return hypotheses."""
+    """Search for the segments of a text in turn; report the text as it grows, return hypotheses."""
     growing = GrowingText(encoded.segmented.segments, decode)
     found: list[list[Hypothesis]] = []
-    last: Partial | None = None
+    last: PartialTranslation | None = None
 
-    def tell_news(snapshot: Snapshot) -> None:
+    def report_change(snapshot: Snapshot) -> None:
         nonlocal last
         before, last = last, growing.partial(snapshot)
         if last != before:
-            tell(last)
+            report(last)
 
     for segment, item in zip(encoded.segmented.segments, encoded.inputs, strict=True):
         # With spans, a second search may follow: nothing is certain before the end.
         silent = bool(segment.protected.spans)
         found += (
-            searcher.find([item], None) if silent else _search_telling(searcher, item, tell_news)
+            searcher.search([item], None)
+            if silent
+            else _search_with_reports(searcher, item, report_change)
         )
         growing.add(found[-1][0].tokens)
     return found
 
 
-def _search_telling(
-    searcher: Searcher, item: DecoderInput, tell: Callable[[Snapshot], None]
+def _search_with_reports(
+    searcher: Searcher, item: DecoderInput, report: Callable[[Snapshot], None]
 ) -> list[list[Hypothesis]]:
-    """Search for one segment, and tell what there is before each step."""
+    """Search for one segment, and report a snapshot before each step."""
     tree = LiveTree() if searcher.settings.method in _RECORDED_LIVE else None
-    return searcher.find([item], tree, lambda stepper: ToldStepper(stepper, tree, tell))
+    return searcher.search([item], tree, lambda stepper: ObservedStepper(stepper, tree, report))
 
 
-class _Abandoned(Exception):  # noqa: N818 - nothing is wrong: nobody listens any more
+class _Cancelled(Exception):  # noqa: N818 - not an error: the consumer has gone
     pass
 
 
-def in_background(
-    work: Callable[[Callable[[Told], None]], Result],
-) -> Generator[Told, None, Result]:
-    """Do some work in another thread; yield what it tells, return its result.
+def run_in_background(
+    work: Callable[[Callable[[Item], None]], Result],
+) -> Generator[Item, None, Result]:
+    """Run `work` in another thread; yield what it reports, return its result.
 
-    When the generator is closed early, the work ends where it next tells something.
+    When the generator is closed early, the work ends at its next report.
     """
-    told: queue.SimpleQueue[tuple[Told] | None] = queue.SimpleQueue()
+    reports: queue.SimpleQueue[tuple[Item] | None] = queue.SimpleQueue()
     closed = threading.Event()
 
-    def tell(item: Told) -> None:
+    def report(item: Item) -> None:
         if closed.is_set():
-            raise _Abandoned
-        told.put((item,))
+            raise _Cancelled
+        reports.put((item,))
 
     def end(_: Future[Result]) -> None:
-        told.put(None)
+        reports.put(None)
 
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="stream") as pool:
-        future = pool.submit(work, tell)
+        future = pool.submit(work, report)
         future.add_done_callback(end)
         try:
-            while (item := told.get()) is not None:
+            while (item := reports.get()) is not None:
                 yield item[0]
             return future.result()
         finally:

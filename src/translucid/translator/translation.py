@@ -1,19 +1,19 @@
-"""What a translator returns: the text, and everything one may want to know of it."""
+"""What a translator returns: the text, and everything one may want to know about it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from translucid.decoding.stepper import Ending
+from translucid.decoding.hypothesis import Ending
 
-DOUBTFUL = 0.5  # the confidence below which a translation needs a second look
+DOUBTFUL = 0.5  # a translation of lower confidence needs a second look
 
 
 @dataclass(frozen=True)
 class Block:
-    """The alignment of a part that was translated by itself.
+    """The alignment of one segment.
 
-    It begins at these tokens of the whole; `weights[t][s]` counts from there.
+    It begins at these tokens of the whole text; `weights[t][s]` counts from there.
     """
 
     source_start: int
@@ -23,14 +23,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Alignment:
-    """Which source tokens each target token looked at.
+    """Which source tokens each target token attended to.
 
-    `source_tokens` are what the network read: the tag of the target language, if it has tags, and
-    the end symbol `</s>` are among them, for it looks at those too. Parts that were translated by
-    themselves could not look at each other: `blocks` has one per segment.
+    `source_tokens` are what the network read, including the tag of the target language, if it has
+    tags, and the end symbol `</s>`. Segments could not attend to each other: `blocks` has one per
+    segment.
 
-    `links` is hard and of words as spaces divide them: pairs (source word, target word) from 0,
-    for each target word its best source word. Where a script has no spaces, a token is a word.
+    `links` is a hard alignment of words: pairs (source word, target word) from 0, for each target
+    word its best source word. In a script without spaces, a token is a word.
     """
 
     source_tokens: tuple[str, ...]
@@ -42,7 +42,7 @@ class Alignment:
     def weights(self) -> tuple[tuple[float, ...], ...]:
         """How much each target token t attended to each source token s, [t][s]; a row sums to 1.
 
-        Made anew at each call; for a text in very many parts the blocks take far less room.
+        Computed at each call; for a text of very many segments the blocks take far less memory.
         """
         width = len(self.source_tokens)
         return tuple(
@@ -56,22 +56,21 @@ class Alignment:
 class Flags:
     """What a reader of the translation should be warned of."""
 
-    truncated: bool = False  # the limit of length ended it where it would have gone on
+    truncated: bool = False  # the limit of length ended it where it would have continued
     unknown: bool = False  # the source has characters that the vocabulary cannot spell
-    looped: bool = False  # it went in circles, and was ended
-    split: bool = False  # a line was too long, and was translated in several parts
-    between_spans: bool = False  # the model knows no placeholders: what is between was translated
-    forced_spans: bool = False  # a span stands where the model would not have put it
+    looped: bool = False  # it went in circles and was ended
+    split: bool = False  # a line was too long and was translated in several segments
+    between_spans: bool = False  # without placeholders, only the text between spans is translated
+    forced_spans: bool = False  # a span is where the model would not have put it
 
 
 @dataclass(frozen=True)
 class Candidate:
     """One translation of a text.
 
-    `log_probs` holds log P of each token, and last that of the end symbol, which only what went in
-    circles has not; `log_prob` is their sum, `score` what the search ranked by, and what a reader
-    added to it (see `translator.rerank`). For a text translated in several parts, tokens are
-    joined and scores are summed.
+    `log_probs` has log P of each token and, unless it went in circles, of the end symbol;
+    `log_prob` is their sum, `score` what it was ranked by, after reranking if any. For a text of
+    several segments, tokens are concatenated and scores are summed.
     """
 
     text: str
@@ -84,12 +83,11 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Translation:
-    """The translation of one text; `n_best` has as many candidates as were asked for, best first.
+    """The translation of one text; `n_best` has the requested number of candidates, best first.
 
-    A blank text has the blank translation, no tokens and score 0, and no other candidates.
-    `source_tokens` is how many tokens the network read, symbols not counted; `confidence` the
-    probability that the best translation is acceptable, where the model knows (see
-    `translator.confidence`).
+    A blank text has one candidate: blank, no tokens, score 0. `source_tokens` is the number of
+    tokens that the network read, without symbols; `confidence` the probability that the best
+    translation is acceptable, if the model is calibrated (see `translator.confidence`).
     """
 
     source: str
@@ -131,32 +129,32 @@ class Translation:
 
 
 @dataclass(frozen=True)
-class LiveBeam:
-    """A hypothesis that a search follows at the moment: the text so far, and its score."""
+class LiveHypothesis:
+    """A hypothesis under way in a search: the text so far, and its score."""
 
     text: str
     score: float
 
 
 @dataclass(frozen=True)
-class Partial:
+class PartialTranslation:
     """A translation under way.
 
-    `stable` never changes any more, it only grows; `tail` is what the search holds for best behind
-    it. The last one is `done`: nothing is left in its tail, and it has the whole `translation`.
-    `beams` are the hypotheses under way where several compete, best first.
+    `stable` only grows and never changes; `tail` is the best guess of what follows. The last one is
+    `done`: its tail is empty, and it has the whole `translation`. `beams` are the hypotheses under
+    way, best first, if several compete.
     """
 
     stable: str
     tail: str
     done: bool
     translation: Translation | None
-    beams: tuple[LiveBeam, ...] = ()
+    beams: tuple[LiveHypothesis, ...] = ()
 
 
 @dataclass(frozen=True)
-class Scored:
-    """How probable a network holds a given translation: log P of each token and of its end."""
+class ScoredTranslation:
+    """The probability of a given translation: log P of each token and of its end."""
 
     log_prob: float
     log_probs: tuple[float, ...]

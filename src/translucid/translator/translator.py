@@ -12,9 +12,8 @@ from typing import Any, overload
 import torch
 
 from translucid.checkpoint.model_directory import GenerationConfig
-from translucid.decoding.job import Tokens
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Hypothesis, Tokens
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
 from translucid.text.normalization import lowercase, nfc
@@ -23,7 +22,6 @@ from translucid.text.spans import span_finder
 from translucid.text.tokenizer import Tokenizer, Tokenizers
 from translucid.translator.alignment import soft_alignments
 from translucid.translator.assembly import TranslationBatch
-from translucid.translator.batches import in_batches
 from translucid.translator.confidence import Calibration
 from translucid.translator.member import Member
 from translucid.translator.request import (
@@ -37,15 +35,19 @@ from translucid.translator.request import (
     find_forbidden_tokens,
 )
 from translucid.translator.rerank import RankedSegment, Reranker, return_whole_beam
-from translucid.translator.scoring import Pair, fits, pairs_of, score_pairs, scored
-from translucid.translator.searching import Searcher, never_written, placeholders_of
-from translucid.translator.segmentation import Segment, Segmenter
+from translucid.translator.scoring import Pair, build_pairs, build_scores, can_score, score_pairs
+from translucid.translator.search import (
+    Searcher,
+    find_unwritable_tokens,
+    map_in_batches,
+    placeholder_tokens,
+)
+from translucid.translator.segmentation import MAX_SOURCE_TOKENS, Segment, Segmenter
 from translucid.translator.source_language import SourceLanguages
-from translucid.translator.streaming import grow, in_background
-from translucid.translator.translation import Partial, Scored, Translation
+from translucid.translator.streaming import run_in_background, stream_segments
+from translucid.translator.translation import PartialTranslation, ScoredTranslation, Translation
 
-CHARACTERS_TO_KNOW = 4000  # of texts, from which their language is known
-MAX_SOURCE_TOKENS = 256  # a longer line is divided; trained networks have hardly seen longer ones
+DETECTION_CHARACTERS = 4000  # of texts, from which their language is detected
 
 
 class Translator:
@@ -75,8 +77,8 @@ class Translator:
         self.folders = folders  # model directories it was loaded from
 
     @cached_property
-    def writer(self) -> Tokenizer:
-        """The tokenizer of translations: it has the pieces that the network can write, no others.
+    def target_tokenizer(self) -> Tokenizer:
+        """The tokenizer of translations: only the pieces that the network can write.
 
         Those are all, unless its data was prepared with --target-pieces-only.
         """
@@ -89,12 +91,12 @@ class Translator:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """All languages of its directions, in the order of the alphabet."""
+        """All languages of its directions, in alphabetical order."""
         return tuple(sorted({language for pair in self.directions for language in pair}))
 
     @property
     def default_search(self) -> SearchConfig:
-        """How it searches unless told otherwise, as the model directory says."""
+        """The settings of the search in the model directory."""
         return SearchConfig(
             method="beam",
             beam=self.generation.beam,
@@ -110,7 +112,7 @@ class Translator:
         *,
         rerank: Reranker | None = None,
         batch_size: int = 64,
-        emit: Emit = silent,
+        on_event: Emit = silent,
         **options: Any,
     ) -> Translation: ...
 
@@ -122,7 +124,7 @@ class Translator:
         *,
         rerank: Reranker | None = None,
         batch_size: int = 64,
-        emit: Emit = silent,
+        on_event: Emit = silent,
         **options: Any,
     ) -> list[Translation]: ...
 
@@ -133,7 +135,7 @@ class Translator:
         *,
         rerank: Reranker | None = None,
         batch_size: int = 64,
-        emit: Emit = silent,
+        on_event: Emit = silent,
         **options: Any,
     ) -> Translation | list[Translation]:
         """Translate a text, or a list of texts, whose translations come in the same order.
@@ -149,46 +151,50 @@ class Translator:
         >>> translator.translate(["…", "…"], beam=5, n_best=3, alignment=True)  # doctest: +SKIP
         """
         check_batch_size(batch_size)
-        request = self.complete(request, **options)
+        request = self.build_request(request, **options)
         if isinstance(texts, str):
             return self.translate([texts], request, rerank=rerank, batch_size=batch_size)[0]
         batch = self.encode(texts, request)
         if rerank is None:
-            found = self._search(batch, batch_size, emit)
+            found = self._search(batch, batch_size, on_event)
         else:
-            found = self._search_and_rerank(batch, request.target, rerank, batch_size, emit)
+            found = self._search_and_rerank(batch, request.target, rerank, batch_size, on_event)
         choices = batch.choose(found)
-        weights = self._weights(batch.pairs(choices), batch_size) if request.alignment else None
+        weights = (
+            self._soft_alignments(batch.best_pairs(choices), batch_size)
+            if request.alignment
+            else None
+        )
         return batch.assemble(choices, weights)
 
-    def complete(
+    def build_request(
         self, request: TranslationRequest | None = None, **options: Any
     ) -> TranslationRequest:
-        """Return a request with these options, see `translate`, on top of the model's settings."""
+        """Return a request with the options of `translate`, on top of the model's settings."""
         return TranslationRequest.build(request, options, self.default_search)
 
     def encode(self, texts: Iterable[str], request: TranslationRequest) -> TranslationBatch:
-        """Return what `translate` would search for, for callers that search by themselves.
+        """Return what `translate` would search for, for callers that run the search themselves.
 
-        A prefix or terms that do not fit into a translation are refused.
+        Refuse a prefix or terms that do not fit into a translation.
         """
         given = check_texts("texts", texts)
-        prefixes = request.prefixes_for(given)
+        prefixes = request.expand_prefixes(given)
         words = [self._normalize_case(word) for word in request.forbidden]
-        never = find_forbidden_tokens(words, self.writer)
+        forbidden = find_forbidden_tokens(words, self.target_tokenizer)
         directions = []
         for number, text in enumerate(given):
             with error_context("text", number):
                 directions.append(self._probable_direction(request.target, text))
         if request.target is not None:  # so that a bad request is refused without texts too
-            self._encoder(None, request.target, request)
-        encoders = {way: self._encoder(*way, request) for way in set(directions)}
+            self._build_encoder(None, request.target, request)
+        encoders = {way: self._build_encoder(*way, request) for way in set(directions)}
         encoded = []
         for number, (text, prefix) in enumerate(zip(given, prefixes, strict=True)):
             with error_context("text", number):
                 encoded.append(encoders[directions[number]].encode(text, prefix))
-        self._refuse_forbidden_terms(request.terms, set(never))
-        searcher = self.searcher(request.search).without(never)
+        self._refuse_forbidden_terms(request.terms, set(forbidden))
+        searcher = self.searcher(request.search).forbid(forbidden)
         for number, one in enumerate(encoded):
             for item in one.inputs:
                 searcher.check_room(number, item)
@@ -196,9 +202,9 @@ class Translator:
             tuple(given), tuple(encoded), searcher, self.tokenizer, self.calibration
         )
 
-    def _refuse_forbidden_terms(self, terms: dict[str, str], never: set[int]) -> None:
+    def _refuse_forbidden_terms(self, terms: dict[str, str], forbidden: set[int]) -> None:
         for source, written in terms.items():
-            if never.intersection(self.writer.encode(nfc(written).strip())):
+            if forbidden.intersection(self.target_tokenizer.encode(nfc(written).strip())):
                 raise InputError(
                     f"the term {source!r} must become {written!r}, and a word of that is "
                     "forbidden: leave one of the two out"
@@ -206,28 +212,32 @@ class Translator:
 
     def stream(
         self, text: str, request: TranslationRequest | None = None, **options: Any
-    ) -> Iterator[Partial]:
-        """Translate a text and yield what there is while it grows; the last one is complete.
+    ) -> Iterator[PartialTranslation]:
+        """Translate a text and yield it while it grows; the last one is complete.
 
-        What is `stable` in one is never taken back. The last translation is that of `translate`,
-        and so are the options.
+        What is `stable` in one is never taken back. The options and the last translation are those
+        of `translate`.
         """
-        request = self.complete(request, **options)
+        request = self.build_request(request, **options)
         batch = self.encode([text], request)
-        return in_background(lambda tell: tell(self.follow(batch, tell, request.alignment)))
+        return run_in_background(
+            lambda report: report(self.stream_batch(batch, report, request.alignment))
+        )
 
-    def follow(
-        self, batch: TranslationBatch, tell: Callable[[Partial], None], alignment: bool
-    ) -> Partial:
-        """Search for the only text of a batch; tell what there is meanwhile, return the last.
+    def stream_batch(
+        self, batch: TranslationBatch, report: Callable[[PartialTranslation], None], alignment: bool
+    ) -> PartialTranslation:
+        """Translate the only text of a batch; report it while it grows, return the last one.
 
-        It ends early where `tell` raises.
+        It ends early if `report` raises.
         """
         (encoded,) = batch.encoded
-        choices = batch.choose(grow(batch.searcher, encoded, self.tokenizer.decode, tell))
-        weights = self._weights(batch.pairs(choices), 1) if alignment else None
+        choices = batch.choose(
+            stream_segments(batch.searcher, encoded, self.tokenizer.decode, report)
+        )
+        weights = self._soft_alignments(batch.best_pairs(choices), 1) if alignment else None
         (translation,) = batch.assemble(choices, weights)
-        return Partial(translation.text, "", True, translation)
+        return PartialTranslation(translation.text, "", True, translation)
 
     def score(
         self,
@@ -236,47 +246,47 @@ class Translator:
         *,
         target: str | None = None,
         batch_size: int = 64,
-    ) -> list[Scored]:
-        """Return how probable given translations are, log P of each token and of the end.
+    ) -> list[ScoredTranslation]:
+        """Return the probability of given translations: log P of each token and of the end.
 
         Texts of several lines are scored line by line, as they are translated.
         """
         check_batch_size(batch_size)
-        pairs = self.pairs(sources, targets, target=target)
+        pairs = self.build_pairs(sources, targets, target=target)
         flat = [pair for one in pairs for pair in one]
-        return scored(pairs, self.log_probs(flat, batch_size), self.tokenizer)
+        return build_scores(pairs, self.log_probs(flat, batch_size), self.tokenizer)
 
     def log_probs(self, pairs: Sequence[Pair], batch_size: int) -> list[list[float]]:
         """Return log P of every token of each target, and last that of its end."""
-        return in_batches(
+        return map_in_batches(
             [pair.length for pair in pairs],
             batch_size,
             lambda numbers: score_pairs(self.members, [pairs[number] for number in numbers]),
         )
 
-    def pairs(
+    def build_pairs(
         self, sources: Iterable[str], targets: Iterable[str], *, target: str | None = None
     ) -> list[list[Pair]]:
-        """Return the lines that `score` would score, for callers that score by themselves."""
+        """Return the lines that `score` would score, for callers that score them themselves."""
         texts = list(zip(*check_pairs(sources, targets), strict=True))
         tags, hidden = [], []
         for number, (source, translation) in enumerate(texts):
             with error_context("pair", number):
                 tags.append(self.tag(target, [source]))
-                hidden.append(self._hidden(target, source, translation))
-        return pairs_of(self.members, self._tokenizers, tags, hidden)
+                hidden.append(self._hide_spans(target, source, translation))
+        return build_pairs(self.members, self._tokenizers, tags, hidden)
 
     def can_score(self, source: str, translation: str, *, target: str | None = None) -> bool:
         """Tell whether a pair is short enough for `score`, which refuses longer ones."""
         tag = self.tag(target, [source])
-        hidden = self._hidden(target, source, translation)
-        return fits(self.members, self._tokenizers, tag, *hidden)
+        hidden = self._hide_spans(target, source, translation)
+        return can_score(self.members, self._tokenizers, tag, *hidden)
 
     def read_whole(self, target: str | None, line: str) -> tuple[Segment, str]:
-        """Return a line as the one segment that the network reads, and what is copied behind it."""
+        """Return a line as a single segment, and what is copied behind it."""
         return self.segmenter(*self._probable_direction(target, line)).read_whole(line)
 
-    def _hidden(self, target: str | None, source: str, translation: str) -> tuple[str, str]:
+    def _hide_spans(self, target: str | None, source: str, translation: str) -> tuple[str, str]:
         """Return a text and its translation as the network reads and writes them."""
         if not self.tokenizer.has_placeholders:
             return source, translation
@@ -285,25 +295,25 @@ class Translator:
 
     @property
     def _tokenizers(self) -> Tokenizers:
-        return self.tokenizer, self.writer
+        return self.tokenizer, self.target_tokenizer
 
     def tag(self, target: str | None, texts: Sequence[str] = ()) -> Tokens:
-        """Return what a source begins with to be translated into a language."""
+        """Return the tag that a source begins with, () for a model without tags."""
         language = self.target_language(target, texts)
         return (self.generation.tags[language],) if self.generation.tags else ()
 
-    def _encoder(
+    def _build_encoder(
         self, source: str | None, target: str, request: TranslationRequest
     ) -> RequestEncoder:
-        """Return how texts are encoded for a direction."""
+        """Return the encoder of one direction."""
         terms = {self._normalize_case(word): written for word, written in request.terms.items()}
-        terminology = Terminology(terms, self.writer.encode)
+        terminology = Terminology(terms, self.target_tokenizer.encode)
         keep = tuple(nfc(phrase).strip() for phrase in request.keep)
         segmenter = replace(self.segmenter(source, target, keep), terms=terminology)
-        return RequestEncoder(segmenter, self.writer, self.tag(target), terminology)
+        return RequestEncoder(segmenter, self.target_tokenizer, self.tag(target), terminology)
 
     def segmenter(self, source: str | None, target: str, keep: tuple[str, ...] = ()) -> Segmenter:
-        """Return how texts of one language are divided to be translated into another."""
+        """Return the segmenter of one direction."""
         positions = min(member.positions for member in self.members)
         longest = min(MAX_SOURCE_TOKENS, positions - len(self.tag(target)) - 1)
         finder = span_finder(keep, source, target)
@@ -312,13 +322,13 @@ class Translator:
         )
 
     def _normalize_case(self, word: str) -> str:
-        """Return a word as it stands in the texts that the network knows."""
+        """Return a word in lower case if the network knows nothing else."""
         return lowercase(word) if self.generation.lowercase else word
 
     def target_language(self, target: str | None, texts: Sequence[str] = ()) -> str:
         """Return the language to translate into.
 
-        It may be left out where there is one, or where the language that the texts are in decides.
+        `target` may be None if there is one, or if the language of the texts decides.
         """
         targets = list(dict.fromkeys(language for _, language in self.directions))
         if target is None:
@@ -339,44 +349,44 @@ class Translator:
         return target
 
     def _source_language(self, texts: Sequence[str]) -> str | None:
-        """Return the source language that texts together are in, if the model can tell."""
-        return self._language_of(
+        """Return the common source language of texts, if the model can tell."""
+        return self._detect_language(
             texts, list(dict.fromkeys(source for source, _ in self.directions))
         )
 
-    def _language_of(self, texts: Sequence[str], sources: Sequence[str]) -> str | None:
-        """Return which of these source languages texts together are in, if the model can tell."""
+    def _detect_language(self, texts: Sequence[str], sources: Sequence[str]) -> str | None:
+        """Return which of these source languages texts are in, if the model can tell."""
         if self.source_languages is None or not texts:
             return None
         letters = itertools.chain.from_iterable(f"{text} " for text in texts)
-        beginning = nfc("".join(itertools.islice(letters, CHARACTERS_TO_KNOW)))
+        beginning = nfc("".join(itertools.islice(letters, DETECTION_CHARACTERS)))
         prose = remove_spans(beginning, span_finder().find(beginning))
         tokens = self.tokenizer.encode(prose)
-        return self.source_languages.language_of(tokens, sources)
+        return self.source_languages.detect(tokens, sources)
 
     def searcher(self, settings: SearchConfig | None) -> Searcher:
-        """Return what searches with these settings, or with the model's own."""
+        """Return a searcher with these settings, or with the model's own."""
         return Searcher(
             members=self.members,
             settings=settings or self.default_search,
-            forbidden=self._never_written,
-            placeholders=placeholders_of(self.writer),
+            forbidden=self._unwritable_tokens,
+            placeholders=placeholder_tokens(self.target_tokenizer),
             decode=self.tokenizer.decode,
         )
 
     @cached_property
-    def _never_written(self) -> Tokens:
-        return never_written(self.writer)
+    def _unwritable_tokens(self) -> Tokens:
+        return find_unwritable_tokens(self.target_tokenizer)
 
     def _search(
         self, batch: TranslationBatch, batch_size: int, emit: Emit
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of each segment."""
         inputs = batch.inputs
-        return in_batches(
+        return map_in_batches(
             [len(item.source) for item in inputs],
             batch_size,
-            lambda numbers: batch.searcher.find([inputs[number] for number in numbers], None),
+            lambda numbers: batch.searcher.search([inputs[number] for number in numbers], None),
             lambda done: emit(Progress("translate", done, len(inputs), "sentences")),
         )
 
@@ -416,13 +426,13 @@ class Translator:
         return reranker.rescore(segments, settings, batch_size, emit)
 
     def _probable_direction(self, target: str | None, text: str) -> tuple[str | None, str]:
-        """Return the language that a text is in, None if unknown, and the one to translate into."""
+        """Return the language of a text, None if unknown, and the one to translate into."""
         into = self.target_language(target, [text])
         sources = [source for source, other in self.directions if other == into]
-        return sources[0] if len(sources) == 1 else self._language_of([text], sources), into
+        return sources[0] if len(sources) == 1 else self._detect_language([text], sources), into
 
     def _direction(self, target: str | None, text: str) -> tuple[str, str]:
-        """Return the language that a text is in, and the one that it is translated into."""
+        """Return the language of a text, and the one to translate into."""
         source, into = self._probable_direction(target, text)
         if source is None:
             sources = [source for source, other in self.directions if other == into]
@@ -433,11 +443,11 @@ class Translator:
             )
         return source, into
 
-    def _weights(
+    def _soft_alignments(
         self, pairs: Sequence[tuple[Tokens, Tokens]], batch_size: int
     ) -> list[torch.Tensor]:
         """Return the soft alignment of each segment with its translation."""
-        return in_batches(
+        return map_in_batches(
             [len(source) + len(target) for source, target in pairs],
             batch_size,
             lambda numbers: soft_alignments(

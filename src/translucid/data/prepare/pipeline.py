@@ -74,7 +74,7 @@ def prepare(
     force: bool = False,
     workers: int | None = None,
     chunk_pairs: int | None = None,
-    emit: Emit = silent,
+    on_event: Emit = silent,
     **settings: Any,
 ) -> Prepared:
     """Clean, split, tokenize and store corpora in a folder that training can read.
@@ -118,7 +118,7 @@ def prepare(
         workers=workers or Machine().cores(),
         chunk_pairs=chunk_pairs or CHUNK_PAIRS,
         force=force,
-        emit=emit,
+        emit=on_event,
     )
 
 

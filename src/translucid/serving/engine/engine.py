@@ -29,9 +29,14 @@ from translucid.serving.engine.batching import Batcher, BatchLimits
 from translucid.serving.engine.cancellation import Ticket, cancellable_by, check_cancelled
 from translucid.serving.engine.tasks import align_tasks, score_tasks, search_tasks
 from translucid.serving.served_models import ServedModel
-from translucid.translator import Partial, Scored, Translation, TranslationRequest
+from translucid.translator import (
+    PartialTranslation,
+    ScoredTranslation,
+    Translation,
+    TranslationRequest,
+)
 from translucid.translator.assembly import TranslationBatch
-from translucid.translator.scoring import scored
+from translucid.translator.scoring import build_scores
 
 Result = TypeVar("Result")
 
@@ -79,7 +84,7 @@ class Engine:
     ) -> list[Translation]:
         """Translate texts, together with those of other clients; see `Translator.translate`."""
         async with self._admit("translate", self._batcher.refuse) as ticket:
-            request = served.translator.complete(request, **options)
+            request = served.translator.build_request(request, **options)
             read = partial(served.translator.encode, texts, request)
             at_once = _is_short(texts) and not (request.forbidden or request.keep or request.terms)
             batch: TranslationBatch = await self._read(ticket, read, at_once)
@@ -89,7 +94,7 @@ class Engine:
             choices = batch.choose(found)
             weights = None
             if request.alignment:
-                tasks = align_tasks(served.translator.members, batch.pairs(choices))
+                tasks = align_tasks(served.translator.members, batch.best_pairs(choices))
                 weights = await self._batcher.run(ticket, tasks)
             write = partial(batch.assemble, choices, weights)
             return await self._read(ticket, write, _is_short(texts) and not request.alignment)
@@ -101,17 +106,17 @@ class Engine:
         targets: Sequence[str],
         *,
         target: str | None = None,
-    ) -> list[Scored]:
+    ) -> list[ScoredTranslation]:
         """Score given translations, together with those of other clients."""
         translator = served.translator
-        read = partial(translator.pairs, sources, targets, target=target)
+        read = partial(translator.build_pairs, sources, targets, target=target)
         async with self._admit("score", self._batcher.refuse) as ticket:
             pairs = await self._read(ticket, read, _is_short([*sources, *targets]))
             flat = [pair for one in pairs for pair in one]
             self._check_count(len(flat))
             self._batcher.refuse()
             found = await self._batcher.run(ticket, score_tasks(translator.members, flat))
-            return scored(pairs, found, translator.tokenizer)
+            return build_scores(pairs, found, translator.tokenizer)
 
     async def stream(
         self,
@@ -119,19 +124,19 @@ class Engine:
         text: str,
         request: TranslationRequest | None = None,
         **options: Any,
-    ) -> AsyncGenerator[Partial, None]:
+    ) -> AsyncGenerator[PartialTranslation, None]:
         """Translate a text and yield partial translations; the last one is complete.
 
         Errors in the request are raised before the first item. Where partials arrive faster than
         they are taken, the newest replaces those before it.
         """
-        latest: LatestItem[Partial] = LatestItem()
+        latest: LatestItem[PartialTranslation] = LatestItem()
 
-        def work() -> Partial:
-            wanted = served.translator.complete(request, **options)
+        def work() -> PartialTranslation:
+            wanted = served.translator.build_request(request, **options)
             batch = served.translator.encode([text], wanted)
             self._check(batch)
-            return served.translator.follow(batch, latest.put, wanted.alignment)
+            return served.translator.stream_batch(batch, latest.put, wanted.alignment)
 
         with self._admission.admit("stream", self._streams.refuse) as ticket:
             async for item in self._follow(ticket, latest, work):
@@ -184,8 +189,11 @@ class Engine:
                 yield ticket
 
     async def _follow(
-        self, ticket: Ticket, latest: LatestItem[Partial], work: Callable[[], Partial]
-    ) -> AsyncGenerator[Partial, None]:
+        self,
+        ticket: Ticket,
+        latest: LatestItem[PartialTranslation],
+        work: Callable[[], PartialTranslation],
+    ) -> AsyncGenerator[PartialTranslation, None]:
         """Yield what a thread reports, and last what it returns."""
         deadline = self._deadline()
         working = asyncio.ensure_future(self._streams.run(ticket, work))

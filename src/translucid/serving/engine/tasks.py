@@ -9,15 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from translucid.decoding.job import Tokens
-from translucid.decoding.settings import SearchConfig
-from translucid.decoding.stepper import Hypothesis
+from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import Hypothesis, Tokens
 from translucid.serving.engine.admission import Kind
 from translucid.serving.engine.cancellation import CancellableStepper
 from translucid.translator.alignment import soft_alignments
 from translucid.translator.member import Member
+from translucid.translator.request import DecoderInput
 from translucid.translator.scoring import Pair, score_pairs
-from translucid.translator.searching import DecoderInput, Searcher
+from translucid.translator.search import Searcher
 
 Report: TypeAlias = Callable[[int, Any], None]
 """Called with the index of an input in its batch, and its result."""
@@ -69,7 +69,7 @@ class SearchWork:
 
     def run(self, inputs: Sequence[DecoderInput], report: Report) -> list[list[Hypothesis]]:
         """Return the hypotheses of each sentence; stop early when cancelled."""
-        return self.searcher.find(inputs, None, CancellableStepper, report)
+        return self.searcher.search(inputs, None, CancellableStepper, report)
 
     def written(self, result: list[Hypothesis]) -> int:
         """Return the tokens of all hypotheses."""
@@ -118,7 +118,7 @@ def search_tasks(searcher: Searcher, requests: Sequence[DecoderInput]) -> list[T
     """Return the tasks of a search for some sentences."""
     each = {terms: SearchWork(searcher, terms) for terms in (False, True)}
     width = copies(searcher.settings)
-    limits = searcher.job(requests).limits_B.tolist() if requests else []
+    limits = searcher.build_request(requests).limits_B.tolist() if requests else []
     return [
         Task(
             work=each[bool(request.terms)],

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
 
-from translucid.decoding.settings import SearchConfig
+from translucid.decoding.config import SearchConfig
 from translucid.interpret.ablation import disable_heads
 from translucid.interpret.explain import encode_prefix, explain
 from translucid.interpret.network import AttentionHead
@@ -186,7 +186,7 @@ def _render_page(stored: StoredTrace, address: str) -> bytes:
         target=target,
         without=stored.without,
         address=address,
-        emit=lambda _: check_cancelled(),
+        on_event=lambda _: check_cancelled(),
     )
     return page.html.encode()
 
@@ -206,7 +206,7 @@ def _make_trace(
         given=body.given,
         prefix=body.prefix,
         max_bytes=max_bytes,
-        emit=lambda _: check_cancelled(),
+        on_event=lambda _: check_cancelled(),
     )
     key = new_id()
     summary = trace_json(trace, key=key if body.keep else None, target=target, without=heads)
@@ -220,7 +220,7 @@ def _disable_heads(served: ServedModel, heads: tuple[AttentionHead, ...]) -> Tra
 def _read_lenses(stored: StoredTrace) -> dict[str, Any]:
     """Read a trace through both lenses, by the network that made it."""
     translator = _disable_heads(stored.served, stored.without)
-    return lens_json(translator, stored.trace, emit=lambda _: check_cancelled())
+    return lens_json(translator, stored.trace, on_event=lambda _: check_cancelled())
 
 
 def cache_headers(tag: str) -> dict[str, str]:

@@ -30,7 +30,7 @@ from translucid.serving.schemas import (
 )
 from translucid.serving.served_models import ServedModel
 from translucid.serving.state import ServerState
-from translucid.translator import Alignment, Partial, Translation, TranslationRequest
+from translucid.translator import Alignment, PartialTranslation, Translation, TranslationRequest
 
 EVENT_STREAM = "text/event-stream"
 _SSE: dict[int | str, dict[str, Any]] = {
@@ -144,8 +144,8 @@ async def _events(
     state: ServerState,
     served: ServedModel,
     target: str,
-    first: Partial,
-    partials: AsyncGenerator[Partial, None],
+    first: PartialTranslation,
+    partials: AsyncGenerator[PartialTranslation, None],
     request_id: str,
 ) -> AsyncGenerator[ServerEvent, None]:
     """Yield the events of a stream, errors included, because status 200 was already sent."""
@@ -162,7 +162,9 @@ async def _events(
         await partials.aclose()
 
 
-def _event(state: ServerState, served: ServedModel, target: str, partial: Partial) -> ServerEvent:
+def _event(
+    state: ServerState, served: ServedModel, target: str, partial: PartialTranslation
+) -> ServerEvent:
     if partial.translation is None:
         return ServerEvent("partial", partial_json(partial))
     state.log_texts([partial.translation.source], [partial.translation.text])
@@ -214,7 +216,7 @@ def _alignment_json(alignment: Alignment) -> dict[str, Any]:
     }
 
 
-def partial_json(partial: Partial) -> dict[str, Any]:
+def partial_json(partial: PartialTranslation) -> dict[str, Any]:
     """Return a partial translation of a stream as JSON."""
     return {"stable": partial.stable, "tail": partial.tail, "beams": partial.beams}
 

@@ -1,4 +1,4 @@
-"""How to search: one settings object for every kind of search, and the rules between settings.
+"""How to search: one configuration for every method, and the rules between its settings.
 
 Python, the command line and HTTP all change a search through :meth:`SearchConfig.override`, so a
 setting that the method does not use is refused in the same way everywhere.
@@ -15,7 +15,7 @@ from translucid.config import Config, Count, Rule
 from translucid.errors import ConfigError, nearest
 
 Method = Literal["greedy", "beam", "diverse", "sampling", "mbr"]
-Whole = Annotated[int, Field(ge=0)]
+NonNegative = Annotated[int, Field(ge=0)]
 
 METHODS: tuple[Method, ...] = get_args(Method)
 MBR_SAMPLES = 32  # unless given: with fewer, choosing among samples means little
@@ -69,7 +69,7 @@ def _length_fault(values: Mapping[str, Any]) -> str | None:
 
 
 class SearchConfig(Config):
-    """How a translation is searched for (section 6.1 of the paper, and what has come since)."""
+    """Settings of a search (section 6.1 of the paper, and later methods)."""
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(("method", "n_best", "beam", "samples"), _n_best_fault),
@@ -89,11 +89,15 @@ class SearchConfig(Config):
     coverage_penalty: Annotated[float, Field(ge=0, le=10)] = Field(
         default=0.0, description="weight β of the penalty for source tokens hardly attended to"
     )
-    min_length: Whole = Field(default=0, description="fewest tokens, the end symbol not counted")
+    min_length: NonNegative = Field(
+        default=0, description="fewest tokens, the end symbol not counted"
+    )
     max_length: Count | None = Field(
         default=None, description="most tokens, the end symbol not counted; else extra_length"
     )
-    extra_length: Whole = Field(default=50, description="most tokens beyond the source's length")
+    extra_length: NonNegative = Field(
+        default=50, description="most tokens beyond the source's length"
+    )
     temperature: Annotated[float, Field(ge=0, le=100)] = Field(
         default=1.0, description="sampling: divides the logits; below 1 is safer, 0 is greedy"
     )
@@ -107,22 +111,22 @@ class SearchConfig(Config):
         default=0.0, description="sampling: only tokens with this share of the best's probability"
     )
     samples: Count = Field(default=1, description="sampling and mbr: samples per source")
-    seed: Whole = Field(default=0, description="sampling and mbr: seed of the random numbers")
+    seed: NonNegative = Field(default=0, description="sampling and mbr: seed of the random numbers")
     groups: Count = Field(default=1, description="diverse: number of groups of the beam")
     diversity: Annotated[float, Field(ge=0, le=1_000)] = Field(
         default=0.5, description="diverse: penalty for a token that another group has just taken"
     )
-    no_repeat_ngram: Whole = Field(
+    no_repeat_ngram: NonNegative = Field(
         default=0, description="write no n-gram of this length twice; 0: no limit"
     )
     loop_guard: bool = Field(default=True, description="end a translation that repeats itself")
 
     def override(self, given: Mapping[str, Any]) -> SearchConfig:
-        """Return this search with some settings given by a user in place of its own.
+        """Return a copy with the settings that a user gave.
 
-        Settings that the method does not use are refused. Those that follow from the method, and
-        were not given, are completed: as many samples as `n_best` asks for (at least 32 with
-        ``mbr``), one group per hypothesis of a diverse beam.
+        Settings that the method does not use are refused. Settings that follow from the method are
+        filled in unless given: as many samples as `n_best` (at least 32 with ``mbr``), one group
+        per hypothesis of a diverse beam.
         """
         method = given.get("method", self.method)
         if method not in METHODS:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import torch
 
-from translucid.decoding.job import Job
+from translucid.decoding.request import SearchRequest
 from translucid.errors import InputError
 
 BEGIN, END = 2, 3
 
 
-def job(**changes: Any) -> Job:
+def request(**changes: Any) -> SearchRequest:
     sound: dict[str, Any] = {
         "limits_B": torch.tensor([5, 4]),
         "begin": BEGIN,
@@ -22,16 +22,16 @@ def job(**changes: Any) -> Job:
         "terms": ((), ((9, 9),)),
         "forbidden": (0, 1),
     }
-    return Job(**{**sound, **changes})
+    return SearchRequest(**{**sound, **changes})
 
 
 def test_a_sound_job_knows_its_sources() -> None:
-    assert job().sources == 2
-    assert job(prefixes=((0, 1), ())).prefixes == ((0, 1), ())  # a prefix may be anything
+    assert request().sources == 2
+    assert request(prefixes=((0, 1), ())).prefixes == ((0, 1), ())  # a prefix may be anything
 
 
 def test_a_plain_job_asks_for_nothing_but_lengths() -> None:
-    plain = Job.plain(torch.tensor([3, 4, 5]), begin=BEGIN, end=END)
+    plain = SearchRequest.plain(torch.tensor([3, 4, 5]), begin=BEGIN, end=END)
     assert plain.prefixes == plain.terms == ((), (), ())
     assert plain.forbidden == ()
 
@@ -55,10 +55,10 @@ def test_a_plain_job_asks_for_nothing_but_lengths() -> None:
 )
 def test_what_cannot_be_done_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        job(**changes)
+        request(**changes)
 
 
 def test_all_faults_are_told_at_once() -> None:
     with pytest.raises(InputError) as caught:
-        job(limits_B=torch.tensor([1, 4]), forbidden=(END,), terms=(((),), ()))
+        request(limits_B=torch.tensor([1, 4]), forbidden=(END,), terms=(((),), ()))
     assert str(caught.value).count("\n  - ") == 3
