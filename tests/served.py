@@ -88,12 +88,12 @@ def serving(
     models: ServedModels | None = None,
 ) -> Iterator[Running]:
     """Run a server while the block lasts."""
-    from translucid.cli.serve import runs_of
+    from translucid.serving.runs import Runs
 
     app = create_app(
         models or both_models(),
         ServingConfig(workers=1, **(settings or {})),
-        runs_of([]),
+        Runs([]),
         access or Access(hosts=allowed_hosts("127.0.0.1", [])),
         page,
     )

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from translucid.evaluation.compare import compare
     from translucid.evaluation.evaluate import evaluate
     from translucid.interpret import Trace, explain
+    from translucid.serving import serve
+    from translucid.training.study import study
     from translucid.training.train import train
     from translucid.translator import Reranker, TranslationRequest, Translator, load
 
@@ -40,6 +42,8 @@ __all__ = [
     "explain",
     "load",
     "prepare",
+    "serve",
+    "study",
     "train",
 ]
 
@@ -53,6 +57,8 @@ _LAZY = {
     "explain": "translucid.interpret",
     "load": "translucid.translator",
     "prepare": "translucid.data.prepare",
+    "serve": "translucid.serving",
+    "study": "translucid.training.study",
     "train": "translucid.training.train",
 }
 

@@ -25,10 +25,10 @@ ARROWS: dict[str, set[str]] = {
     "decoding": set(),
     "data": {"text"},
     "checkpoint": {"model", "text"},
-    "training": {"text", "data", "model", "checkpoint", "decoding", "translator"},
+    "training": {"text", "data", "model", "checkpoint", "decoding", "translator", "interpret"},
     "translator": {"checkpoint", "decoding", "model", "text"},
     "evaluation": {"translator", "data", "decoding", "text"},
-    "interpret": {"translator", "decoding", "model", "text"},
+    "interpret": {"translator", "decoding", "checkpoint", "model", "text"},
     "export": {"translator", "checkpoint", "model"},
     "serving": {"translator", "interpret", "decoding", "checkpoint", "text"},
     "cli": {

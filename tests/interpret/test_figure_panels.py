@@ -15,7 +15,7 @@ from translucid.errors import InputError
 from translucid.interpret.explain import explain
 from translucid.interpret.figures.attention_steps import filled_in, numbers
 from translucid.interpret.figures.beam_tree import ended, ending_of, sum_in_words
-from translucid.interpret.figures.charts import Course, run_curve, thinned
+from translucid.interpret.figures.charts import LearningCurves, draw_learning_curves, thin
 from translucid.interpret.figures.colours import LEVELS, READABLE, contrast
 from translucid.interpret.figures.drawing import Drawing, shortened, token_labels
 from translucid.interpret.figures.matrix import head_grid, head_matrix
@@ -235,13 +235,13 @@ def test_relative_positions_show_their_bias_and_none_says_so() -> None:
 
 def test_the_course_of_a_run() -> None:
     training = [(step, 6 / (1 + step / 100)) for step in range(1, 3001)]
-    course = Course("run", training, [(1000, 1.4), (2000, 1.1), (3000, 1.2)], [(1, 0.001)])
-    picture = check(run_curve(course))
+    curves = LearningCurves("run", training, [(1000, 1.4), (2000, 1.1), (3000, 1.2)], [(1, 0.001)])
+    picture = check(draw_learning_curves(curves))
     assert "1.100 at step 2,000" in {word.content for word in picture.words}
-    assert len(thinned(training)) <= 240
-    assert thinned(training)[-1][0] == 3000
-    with pytest.raises(InputError, match="nothing was trained"):
-        run_curve(Course("run", [], [], []))
+    assert len(thin(training)) <= 240
+    assert thin(training)[-1][0] == 3000
+    empty = draw_learning_curves(LearningCurves("run", [], [], []))
+    assert empty.description == "nothing was trained."
 
 
 @pytest.mark.parametrize(

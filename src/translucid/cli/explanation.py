@@ -14,8 +14,9 @@ from translucid.errors import InputError
 from translucid.events import Progress
 
 if TYPE_CHECKING:
+    from translucid.checkpoint.run_directory import RunDirectory
     from translucid.decoding.settings import SearchConfig
-    from translucid.interpret.figures.charts import Course
+    from translucid.interpret.figures.charts import LearningCurves
     from translucid.interpret.figures.drawing import Drawing
     from translucid.interpret.figures.panels import Choice, Material
     from translucid.interpret.film import Frame
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from translucid.interpret.trace import Trace
     from translucid.translator import Translator
 
-MAX_EVENTS = 2000  # training steps of a run that a page has
 MAX_FRAMES = 24  # of a film strip; more checkpoints are sampled evenly
 
 
@@ -58,7 +58,9 @@ def build_material(
     how: Callable[[Translator], SearchConfig],
 ) -> Explained:
     """Return the trace, and with it what its pictures need."""
+    from translucid.checkpoint.run_directory import RunDirectory
     from translucid.interpret.figures.panels import Material
+    from translucid.interpret.page import SavedRun
 
     _check(options)
     if form.panel in ("film", "curve") and options.run is None:
@@ -81,8 +83,8 @@ def build_material(
     if options.run is None or not shows_run:
         return Explained(Material(trace, translator), target, None)
     frames = _build_frames(options, options.run, translator, search)
-    run = save_run(options.run, frames, translator)
-    return Explained(Material(trace, translator, read_course(options.run)), target, run)
+    run = SavedRun.read(RunDirectory(options.run), frames, translator.directions)
+    return Explained(Material(trace, translator), target, run)
 
 
 def _check(options: ExplainOptions) -> None:
@@ -140,88 +142,50 @@ def _build_frames(
     options: ExplainOptions, run: Path, translator: Translator, search: SearchConfig
 ) -> tuple[Frame, ...]:
     """Return one frame per checkpoint of a run, evenly chosen if there are many."""
+    from translucid.checkpoint.run_directory import RunDirectory
     from translucid.cli.display import show_progress, stderr_console
-    from translucid.interpret.film import frames_of
+    from translucid.interpret.film import load_checkpoint, record_frames
 
     assert options.text is not None
-    steps = choose_steps(run)
+    directory = RunDirectory(run)
+    steps = choose_steps(directory)
     with show_progress(stderr_console()) as emit:
         # Newest first, and each loaded only when needed: together they can be very large.
-        loaded = ((step, load_checkpoint(run, step, translator)) for step in reversed(steps))
+        loaded = ((step, load_checkpoint(directory, step, translator)) for step in reversed(steps))
         found: list[Frame] = []
-        for frame in frames_of(loaded, options.text, target=options.target, search=search):
+        for frame in record_frames(loaded, options.text, target=options.target, search=search):
             found.append(frame)
             emit(Progress("translate", len(found), len(steps), "checkpoints"))
     return tuple(reversed(found))
 
 
-def choose_steps(run: Path) -> list[int]:
+def choose_steps(run: RunDirectory) -> list[int]:
     """Return the steps of the checkpoints that a film strip shows, in order."""
-    from translucid.checkpoint.run_directory import RunDirectory
-    from translucid.interpret.film import evenly_chosen
+    from translucid.interpret.film import choose_evenly
 
-    directory = RunDirectory(run)
-    directory.read_record()
-    steps = evenly_chosen(directory.checkpoints.steps(), MAX_FRAMES)
+    run.read_record()
+    steps = choose_evenly(run.checkpoints.steps(), MAX_FRAMES)
     if not steps:
-        raise InputError(f"{run} has no checkpoints: training keeps training.keep_checkpoints")
+        raise InputError(f"{run.path} has no checkpoints: training keeps training.keep_checkpoints")
     return steps
 
 
-def load_checkpoint(run: Path, step: int, like: Translator) -> Translator:
-    """Return the network of a run after a step, with the tokenizer and heads of its model."""
-    from translucid.checkpoint.run_directory import RunDirectory
-    from translucid.interpret.network import replace_network
-
-    model = RunDirectory(run).load_network(step)
-    if model.config != like.members[0].model.config:
-        raise InputError(f"the model is not of the run {run}: they have different settings")
-    return replace_network(like, model, f"{like.name} after step {step}")
-
-
-def save_run(run: Path, frames: tuple[Frame, ...], translator: Translator) -> SavedRun:
-    """Return a run as the page shows it; very many steps are sampled evenly."""
-    from translucid.checkpoint.run_directory import RunDirectory
-    from translucid.interpret.film import evenly_chosen
-    from translucid.interpret.page import SavedRun
-
-    directory = RunDirectory(run)
-    record = directory.read_record()
-    lines = directory.metrics.path.read_text(encoding="utf-8").splitlines()
-    events = [json.loads(line, parse_constant=lambda _: None) for line in lines]
-    steps = [at for at, event in enumerate(events) if event.get("event") == "trained"]
-    kept = set(evenly_chosen(steps, MAX_EVENTS))
-    shown = [event for at, event in enumerate(events) if at in kept or at not in steps]
-    description = {
-        "name": directory.name,
-        "state": "finished",
-        "step": max((event.get("step", 0) for event in events), default=0),
-        "max_steps": record.training["max_steps"],
-        "directions": [list(pair) for pair in translator.directions],
-        "started": None,
-        "settings": {
-            "model": record.model.model_dump(),
-            "training": dict(record.training),
-        },
-    }
-    return SavedRun(description, shown, frames)
-
-
-def read_course(run: Path) -> Course:
+def read_curves(run: Path) -> LearningCurves:
     """Return the losses and the learning rate of a run."""
     from translucid.checkpoint.run_directory import RunDirectory
-    from translucid.interpret.figures.charts import Course
-    from translucid.training.model_card import build_curves
+    from translucid.interpret.figures.charts import LearningCurves
 
     directory = RunDirectory(run)
     directory.read_record()
-    curves = build_curves(directory.metrics.read())
-    return Course(directory.name, curves.training, curves.dev, curves.learning_rate)
+    events = list(directory.metrics.read())
+    if not events:
+        raise InputError(f"{run} has no metrics yet: nothing was trained")
+    return LearningCurves.from_events(directory.name, events)
 
 
 def write_curve(form: Form, options: ExplainOptions) -> None:
     """Write the learning curve of a run, which needs no translation."""
-    from translucid.interpret.figures.charts import run_curve
+    from translucid.interpret.figures.charts import draw_learning_curves
 
     if options.run is None:
         raise InputError("the panel curve needs the folder of a run: give it with --run RUN")
@@ -230,7 +194,7 @@ def write_curve(form: Form, options: ExplainOptions) -> None:
         raise InputError(
             f"{', '.join(wrong)}: the panel curve shows a run, not a translation; leave it out"
         )
-    write_drawing(form, run_curve(read_course(options.run)))
+    write_drawing(form, draw_learning_curves(read_curves(options.run)))
 
 
 FORMS = (".html", ".svg", ".png", ".pdf", ".json", ".safetensors")

@@ -19,6 +19,7 @@ import base64
 import gzip
 import hashlib
 import html
+import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,12 +33,13 @@ from pydantic_core import to_json
 from torch import Tensor
 
 from translucid.atomic import new_file
+from translucid.checkpoint.run_directory import RunDirectory
 from translucid.config import ModelConfig
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Emit, silent
 from translucid.interpret.explain import explain
-from translucid.interpret.film import Frame
+from translucid.interpret.film import Frame, choose_evenly
 from translucid.interpret.lens import decoder_lens, logit_lens
 from translucid.interpret.network import SIDES, AttentionHead
 from translucid.interpret.trace import FLOAT_BYTES, Trace
@@ -45,6 +47,7 @@ from translucid.interpret.trace_json import summary_names, summary_tensor, trace
 from translucid.translator import Translator
 
 STATIC = Path(__file__).parents[1] / "serving" / "static"
+MAX_EVENTS = 2000  # training steps of a run that a page has
 MAX_NUMBERS = 4_000_000  # bytes of tensors, before they are compressed and written as text
 
 # Groups of tensors by how their names end, the most important first. Attention is always there.
@@ -73,6 +76,28 @@ class SavedRun:
     description: Mapping[str, Any]
     events: Sequence[Mapping[str, Any]]
     frames: Sequence[Frame]
+
+    @classmethod
+    def read(
+        cls, run: RunDirectory, frames: Sequence[Frame], directions: Sequence[tuple[str, str]]
+    ) -> SavedRun:
+        """Read a run; very many training steps are sampled evenly."""
+        record = run.read_record()
+        lines = run.metrics.path.read_text(encoding="utf-8").splitlines()
+        events = [json.loads(line, parse_constant=lambda _: None) for line in lines]
+        steps = [at for at, event in enumerate(events) if event.get("event") == "trained"]
+        left_out = {*steps}.difference(choose_evenly(steps, MAX_EVENTS))
+        description = {
+            "name": run.name,
+            "state": "finished",
+            "step": max((event.get("step", 0) for event in events), default=0),
+            "max_steps": record.training["max_steps"],
+            "directions": [list(pair) for pair in directions],
+            "started": None,
+            "settings": {"model": record.model.model_dump(), "training": dict(record.training)},
+        }
+        shown = [event for at, event in enumerate(events) if at not in left_out]
+        return cls(description, shown, frames)
 
 
 def saved_page(

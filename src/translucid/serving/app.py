@@ -62,7 +62,7 @@ def create_app(
         access=access or Access(),
         runs=runs,
         traces=TraceStore(settings),
-        films=Films(runs.checkpoints, settings),
+        films=Films(settings),
         metrics=Metrics(),
     )
     app = FastAPI(

@@ -16,7 +16,7 @@ from translucid.errors import InputError, nearest
 from translucid.interpret.figures.arcs import arcs
 from translucid.interpret.figures.attention_steps import attention_steps
 from translucid.interpret.figures.beam_tree import beam_tree
-from translucid.interpret.figures.charts import Course, run_curve
+from translucid.interpret.figures.charts import LearningCurves, draw_learning_curves
 from translucid.interpret.figures.drawing import Drawing
 from translucid.interpret.figures.matrix import (
     alignment,
@@ -59,7 +59,7 @@ class Material:
 
     trace: Trace
     translator: Translator | None = None
-    course: Course | None = None
+    curves: LearningCurves | None = None
 
 
 @dataclass(frozen=True)
@@ -186,9 +186,9 @@ def _beam(material: Material, choice: Choice) -> Drawing:
 
 def _curve(material: Material, choice: Choice) -> Drawing:
     del choice
-    if material.course is None:
+    if material.curves is None:
         raise InputError("the panel curve needs the folder of a run: give it with --run RUN")
-    return run_curve(material.course)
+    return draw_learning_curves(material.curves)
 
 
 def _whole(draw_trace: Callable[[Trace], Drawing]) -> Callable[[Material, Choice], Drawing]:
