@@ -16,10 +16,9 @@ import httpx
 from fastapi import FastAPI
 
 from small_translators import write_random_model, write_taught_model
-from translucid.serving.app import create_app
+from translucid.serving.app import STATIC, create_app
 from translucid.serving.auth import Access, allowed_hosts
 from translucid.serving.config import ServingConfig
-from translucid.serving.page import STATIC
 from translucid.serving.served_models import ServedModel, ServedModels
 from translucid.serving.server import bind_socket, build_server
 from translucid.serving.state import ServerState

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
+from dark_palette import DARK
 from translucid.interpret.figures.colours import (
-    DARK,
     LEVELS,
     LIGHT,
     READABLE,

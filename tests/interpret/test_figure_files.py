@@ -9,8 +9,7 @@ import pytest
 from drawn_traces import short_trace
 
 from translucid.errors import InputError
-from translucid.interpret.figures.drawing import Drawing, text
-from translucid.interpret.figures.files import alone, pdf, png, rasterised
+from translucid.interpret.figures.drawing import Drawing, alone, pdf, png, rasterised, text
 from translucid.interpret.figures.panels import PANELS, Choice, Material, draw
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_engines import Gated
 
+from translucid.serving.engine.admission import Ticket
 from translucid.serving.engine.batching import (
     SENTENCES_PER_TURN,
     SIMILAR_RATIO,
@@ -19,7 +20,6 @@ from translucid.serving.engine.batching import (
     padding_ratio,
     select_batch,
 )
-from translucid.serving.engine.cancellation import Ticket
 from translucid.serving.engine.tasks import Task
 
 WORKS = [Gated("a"), Gated("b")]

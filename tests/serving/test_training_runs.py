@@ -23,7 +23,7 @@ from translucid.checkpoint import load_model, named_weights
 from translucid.checkpoint.run_directory import RunDirectory, RunRecord
 from translucid.errors import DataError, InputError
 from translucid.events import Trained, Validated
-from translucid.folder_lock import is_locked, locked
+from translucid.files import is_locked, locked
 from translucid.interpret.film import record_frames
 from translucid.serving.config import ServingConfig
 from translucid.serving.routes.runs import EventsAnswer, FilmAnswer, RunsAnswer
@@ -33,7 +33,7 @@ from translucid.training.config import TrainingConfig
 HOLD = """
 import sys
 from pathlib import Path
-from translucid.folder_lock import locked
+from translucid.files import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

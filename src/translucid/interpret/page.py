@@ -32,12 +32,12 @@ from typing import Any
 from pydantic_core import to_json
 from torch import Tensor
 
-from translucid.atomic import new_file
 from translucid.checkpoint.run_directory import RunDirectory
 from translucid.config import ModelConfig
 from translucid.decoding.settings import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Emit, silent
+from translucid.files import new_file
 from translucid.interpret.explain import explain
 from translucid.interpret.film import Frame, choose_evenly
 from translucid.interpret.lens import decoder_lens, logit_lens

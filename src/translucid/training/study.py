@@ -30,11 +30,11 @@ from statistics import fmean
 from typing import Any
 
 from translucid.anatomy import anatomy
-from translucid.atomic import new_file
 from translucid.checkpoint.run_directory import RunDirectory
 from translucid.data.shards import PreparedData, open_data
 from translucid.errors import ConfigError, DataError, InputError, nearest
 from translucid.events import Emit, Notice, Progress, Trained, TrainingEvent, Validated, silent
+from translucid.files import new_file
 from translucid.interpret.figures.charts import Dots, dot_chart
 from translucid.presets import find_preset
 from translucid.training.recipe import (

@@ -16,9 +16,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, Strict
 
-from translucid.atomic import new_file
 from translucid.config import Config, ModelConfig
 from translucid.errors import ConfigError, DataError, InputError
+from translucid.files import new_file
 from translucid.translator.attention import Head
 
 ALIGNMENT = "alignment.json"

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.functional import max_pool2d
 
 from translucid.errors import InputError
+from translucid.interpret.attribution import attention_rollout
 from translucid.interpret.figures.cells import (
     WEIGHTS,
     Scale,
@@ -34,7 +35,6 @@ from translucid.interpret.figures.drawing import (
     text_width,
     token_labels,
 )
-from translucid.interpret.rollout import attention_rollout
 from translucid.interpret.trace import Side, Trace, TraceToken
 
 ROOM = 620  # pixels for the columns of a matrix

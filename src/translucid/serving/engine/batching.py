@@ -38,8 +38,10 @@ from typing import Any, TypeAlias
 
 import torch
 
-from translucid.serving.engine.admission import BatchDone, EmitEngineEvent, Full
-from translucid.serving.engine.cancellation import (
+from translucid.serving.engine.admission import (
+    BatchDone,
+    EmitEngineEvent,
+    Full,
     Ticket,
     WorkCancelled,
     cancellable_by,

@@ -12,8 +12,7 @@ from typing import Any, Protocol, TypeAlias
 from translucid.decoding.job import Tokens
 from translucid.decoding.settings import SearchConfig
 from translucid.decoding.stepper import Hypothesis
-from translucid.serving.engine.admission import Kind
-from translucid.serving.engine.cancellation import CancellableStepper
+from translucid.serving.engine.admission import CancellableStepper, Kind
 from translucid.translator.alignment import soft_alignments
 from translucid.translator.member import Member
 from translucid.translator.scoring import Pair, score_pairs
