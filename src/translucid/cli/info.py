@@ -194,10 +194,11 @@ def list_settings(preset: Preset) -> list[Setting]:
     from translucid.training.recipe import build_recipe, preset_settings
 
     model, training = build_recipe([preset_settings(preset)], (PAPER_VOCABULARY, PAPER_VOCABULARY))
-    return [*_settings("model", model), *_settings("training", training)]
+    return [*describe_settings("model", model), *describe_settings("training", training)]
 
 
-def _settings(table: str, config: Config) -> list[Setting]:
+def describe_settings(table: str, config: Config) -> list[Setting]:
+    """Return all settings of a config, in the order of its fields."""
     from translucid.training.recipe import FROM_DATA
 
     return [
