@@ -66,6 +66,8 @@ def test_the_library_from_files_to_a_look_inside(tmp_path: Path) -> None:
     trace.save(tmp_path / "inside.json")
     assert json.loads((tmp_path / "inside.json").read_text(encoding="utf-8"))["source"]
     assert run.directory.path == tmp_path / "run"
+    mean = translucid.average(run, output=tmp_path / "mean", last=1)
+    assert translucid.load(mean).translate("Le chat dort.").text == model.translate(one.source).text
     with translucid.serve(model, runs=[run], port=0, max_texts=3, background=True) as server:
         assert httpx.get(f"{server.url}/health/live").json() == {"status": "alive"}
         answer = httpx.post(f"{server.url}/v1/translate", json={"texts": [one.source]})

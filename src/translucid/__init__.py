@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from translucid.evaluation.evaluate import evaluate
     from translucid.interpret import Trace, explain
     from translucid.serving import serve
+    from translucid.training.average import average
     from translucid.training.study import study
     from translucid.training.train import train
     from translucid.translator import Reranker, TranslationRequest, Translator, load
@@ -37,6 +38,7 @@ __all__ = [
     "TranslationRequest",
     "Translator",
     "__version__",
+    "average",
     "compare",
     "evaluate",
     "explain",
@@ -52,6 +54,7 @@ _LAZY = {
     "Trace": "translucid.interpret",
     "TranslationRequest": "translucid.translator",
     "Translator": "translucid.translator",
+    "average": "translucid.training.average",
     "compare": "translucid.evaluation.compare",
     "evaluate": "translucid.evaluation.evaluate",
     "explain": "translucid.interpret",

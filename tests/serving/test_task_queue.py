@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_engines import Gated
 
-from translucid.serving.engine.admission import Ticket
 from translucid.serving.engine.batching import (
     SENTENCES_PER_TURN,
     SIMILAR_RATIO,
@@ -20,7 +19,7 @@ from translucid.serving.engine.batching import (
     padding_ratio,
     select_batch,
 )
-from translucid.serving.engine.tasks import Task
+from translucid.serving.engine.tasks import Task, Ticket
 
 WORKS = [Gated("a"), Gated("b")]
 TASKS = st.builds(

@@ -3,7 +3,8 @@
 ::
 
     server            the process: socket, signals, limits on every connection
-    app, state        the application with the files of the page (static/); what its routes share
+    app, state        the application with the files of the page (static/); what its routes share,
+                      measurements for Prometheus
     config            every limit and timeout
     middleware, auth  what every request passes: log, metrics, host names, API keys, its body
     request_bodies    strict parsing of bodies
@@ -14,7 +15,6 @@
     reference         the OpenAPI document, and the page at /docs that is made of it
     served_models     the models, and which one a request means
     traces, runs      stored traces; training runs and the films of their checkpoints
-    metrics           measurements for Prometheus
     engine/           micro-batches, streams and jobs, for many clients at once
 """
 

@@ -29,9 +29,8 @@ from translucid import __version__
 from translucid.serving import libretranslate, reference
 from translucid.serving.auth import Access, HostCheck, KeyCheck
 from translucid.serving.config import ServingConfig
-from translucid.serving.engine.admission import Full, TimedOut
 from translucid.serving.engine.engine import Engine
-from translucid.serving.metrics import Metrics
+from translucid.serving.engine.tasks import Full, TimedOut
 from translucid.serving.middleware import AccessLog, DrainCheck, RequestReader, SecurityHeaders
 from translucid.serving.problems import (
     REQUEST_ERRORS,
@@ -47,7 +46,7 @@ from translucid.serving.routes import runs as run_routes
 from translucid.serving.routes import trace, translate
 from translucid.serving.runs import Films, Runs
 from translucid.serving.served_models import ServedModel, ServedModels
-from translucid.serving.state import ServerState
+from translucid.serving.state import Metrics, ServerState
 from translucid.serving.traces import TraceStore
 from translucid.translator import TranslationRequest
 

@@ -17,7 +17,7 @@ from translucid.errors import DataError, InputError, nearest
 from translucid.interpret.film import Frame, choose_evenly, load_checkpoint, record_frames
 from translucid.interpret.network import AttentionHead
 from translucid.serving.config import ServingConfig
-from translucid.serving.engine.admission import check_cancelled
+from translucid.serving.engine.tasks import check_cancelled
 from translucid.serving.problems import Problem
 from translucid.serving.traces import BoundedStore
 from translucid.translator import Translator, load

@@ -13,6 +13,7 @@ parallel_micro_batches one micro-batch per thread on a CPU
 distributed            processes under torchrun; `process_group` has DDP and FSDP2
 divergence             what is refused, and what is saved when the loss explodes
 model_card             the model directories of a run, and their card
+average                one model of several checkpoints of a run
 study                  one network trained again and again, with one thing changed each time
 ====================== ===========================================================================
 """
