@@ -12,7 +12,7 @@
     translucid.evaluate(translator, sources=french, references=english).bleu
 
 Importing this package is cheap: it loads neither PyTorch nor any optional package, until one of
-these is asked for. The network of "Attention Is All You Need" is in :mod:`translucid.model`.
+these is used. The network of "Attention Is All You Need" is in :mod:`translucid.model`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load the translator, and PyTorch with it, when it is first asked for."""
+    """Import a function or class when it is first used."""
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -337,7 +337,7 @@ class Form:
 
 def parse_form(output: Path | None, panel: str | None) -> Form:
     """Return what is to be written, or raise InputError that says what can be."""
-    from translucid.interpret.figures.panels import check_drawn, panel_of
+    from translucid.interpret.figures.panels import check_drawn, find_panel
 
     if output is None:
         raise InputError(f"no file to write: give one with -o FILE, ending in {' '.join(FORMS)}")
@@ -347,7 +347,7 @@ def parse_form(output: Path | None, panel: str | None) -> Form:
     if not output.resolve().parent.is_dir():
         raise InputError(f"-o {output}: there is no folder {output.parent}")
     if panel is not None:
-        panel_of(panel)
+        find_panel(panel)
         if suffix not in PICTURES:
             raise InputError(
                 f"--panel {panel}: a {suffix} file holds the whole trace; leave --panel out, or "
@@ -437,10 +437,10 @@ def write_page(form: Form, explained: Explained, choice: Choice) -> None:
 
 def write_drawing(form: Form, drawing: Drawing) -> None:
     """Write one picture as SVG, PNG, PDF, or alone in an HTML file."""
-    from translucid.interpret.figures.drawing import alone, pdf, png
+    from translucid.interpret.figures.drawing import html_file, pdf, png
 
     makers: dict[str, Callable[[Drawing], bytes]] = {
-        ".html": alone,
+        ".html": html_file,
         ".svg": lambda drawing: drawing.svg.encode(),
         ".png": png,
         ".pdf": pdf,

@@ -117,7 +117,7 @@ def saved_page(
     `target` is the language of the translation. `address` is the part of the page's address after
     `#`, where it opens. `emit` gets every step of the lenses and the other search.
     """
-    tensors, left_out = _chosen_tensors(trace, () if run is None else run.frames)
+    tensors, left_out = _choose_tensors(trace, () if run is None else run.frames)
     body = trace_json(trace, key=None, target=target, without=without)
     known = {name: list(tensor.shape) for name, tensor in tensors.items()}
     content: dict[str, Any] = {
@@ -150,7 +150,7 @@ def write_page(path: Path, trace: Trace) -> None:
 
 
 def notebook(trace: Trace) -> str:
-    """Return the page in a frame of its own, so that a notebook keeps its style."""
+    """Return the page in its own frame, so that a notebook keeps its style."""
     inside = html.escape(saved_page(trace).html, quote=True)
     return (
         f'<iframe srcdoc="{inside}" sandbox="allow-scripts" title="Inside one translation" '
@@ -233,7 +233,7 @@ def _run_json(run: SavedRun) -> dict[str, Any]:
     }
 
 
-def _chosen_tensors(
+def _choose_tensors(
     trace: Trace, frames: Sequence[Frame]
 ) -> tuple[dict[str, Tensor], tuple[str, ...]]:
     """Return the tensors of the page in the order of its file, and the groups left out."""

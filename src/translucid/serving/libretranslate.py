@@ -88,7 +88,7 @@ class LibreTranslateBody(LibreBody):
 
 
 class LibreDetectBody(LibreBody):
-    """A text whose language is asked for."""
+    """A text whose language is to be detected."""
 
     q: Text = Field(description="text", examples=["Le chat dort."])
     api_key: Annotated[str, Field(max_length=1000)] | None = Field(None, description="API key")
@@ -102,7 +102,7 @@ class DetectedFields(Answer):
 
 
 class LibreTranslation(Answer):
-    """Translations; lists where `q` was a list. What was not asked for is left out."""
+    """Translations; lists where `q` was a list. What was not requested is left out."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=False)
 
@@ -188,7 +188,7 @@ def _add_translation(routes: APIRouter, state: ServerState) -> None:
 
 
 def _check(state: ServerState, body: LibreTranslateBody) -> None:
-    """Refuse languages that no model has, and more alternatives than may be asked for."""
+    """Refuse languages that no model has, and more alternatives than are allowed."""
     sources = {source for source, _ in state.models.directions}
     targets = {target for _, target in state.models.directions}
     faults = []

@@ -331,7 +331,7 @@ class TranslationFields(Answer):
     )
     flags: FlagFields
     n_best: list[CandidateFields] = Field(description="the n best translations, best first")
-    alignment: AlignmentFields | None = Field(description="null unless it was asked for")
+    alignment: AlignmentFields | None = Field(description="null unless requested")
 
 
 class TranslateAnswer(Answer):

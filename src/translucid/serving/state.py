@@ -104,7 +104,7 @@ _BYTES = (256, 1024, 4096, 16384, 65536, 262144, 1048576, 16777216)
 
 
 class Metrics:
-    """Counters and histograms of one server, in a registry of its own."""
+    """Counters and histograms of one server, in their own registry."""
 
     content_type = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -119,7 +119,7 @@ class Metrics:
         self._request_seconds = self._histogram("http_request_seconds", whole, _SECONDS, "path")
         self._request_bytes = self._histogram("http_request_bytes", "Bytes of bodies", _BYTES)
         self._response_bytes = self._histogram("http_response_bytes", "Bytes of answers", _BYTES)
-        asked = "From acceptance to end of what the engine was asked for, waiting included"
+        asked = "Time from the acceptance of a request to its end, waiting included"
         self._jobs = self._histogram("job_seconds", asked, _SECONDS, "request", "outcome")
         self._batch_rows = self._histogram(
             "batch_sentences", "Sentences computed together", _ROWS, "kind"

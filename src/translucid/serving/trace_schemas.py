@@ -1,4 +1,4 @@
-"""What is asked for and answered by /v1/trace and its parts, and by /v1/next."""
+"""Bodies and answers of /v1/trace and its parts, and of /v1/next."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class TraceAnswer(Answer):
     translation: str
     source_tokens: list[TraceToken] = Field(description="what the encoder read")
     target_tokens: list[TraceToken] = Field(description="what the decoder read, from <s> on")
-    prefix_length: int = Field(description="so many first steps were forced")
+    prefix_length: int = Field(description="number of first steps that were forced")
     steps: list[Step] = Field(description="what was written after each of `target_tokens`")
     tree: SearchTree | None = Field(description="null where nothing was searched for")
     flags: Flags
@@ -150,7 +150,8 @@ class LensAnswer(Answer):
     """What the network would have said if it had stopped early."""
 
     logit: list[list[LensCell]] = Field(
-        description="logit lens: a row a decoder layer, a cell a step; the last row is the network"
+        description="logit lens: one row per decoder layer, one cell per step; the last row is the "
+        "network"
     )
     decoder: list[EncoderReading] = Field(
         description="decoder lens: what the decoder does reading each encoder layer"

@@ -72,7 +72,7 @@ def value_axis(area: Area, said: Callable[[float], str] = "{:g}".format) -> list
 
 
 def curve(area: Area, values: Sequence[float], kind: str) -> str:
-    """Draw a line through values, one a place."""
+    """Draw a line through values, one per place."""
     points = " ".join(
         f"{number(area.x(place))},{number(area.y(value))}" for place, value in enumerate(values)
     )
@@ -86,7 +86,7 @@ def bounds(values: Sequence[float], most: int = 5) -> tuple[float, float]:
 
 
 def apart(places: Sequence[float], least: float) -> list[float]:
-    """Return places moved so that neighbours are at least so far apart, in their order."""
+    """Return places moved so that neighbours are at least this far apart, in their order."""
     order = sorted(range(len(places)), key=places.__getitem__)
     moved = list(places)
     for before, after in itertools.pairwise(order):

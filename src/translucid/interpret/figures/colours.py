@@ -143,10 +143,10 @@ LIGHT = Palette(
 )
 
 
-def level_of(value: float, low: float, high: float) -> int:
+def ramp_level(value: float, low: float, high: float) -> int:
     """Return the level of a ramp for a value; what lies beyond the ends gets the end's level.
 
-    >>> level_of(0.5, 0, 1)
+    >>> ramp_level(0.5, 0, 1)
     24
     """
     if not high > low or math.isnan(value):

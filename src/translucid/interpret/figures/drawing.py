@@ -110,11 +110,11 @@ def heading(title: str, width: float, notes: Sequence[str] = ()) -> tuple[list[s
     """Write the title of a picture and notes below it, broken to the width; return the next y."""
     parts, y = [], MARGIN + HEAD - 3.0
     room = min(width, WIDEST) - 2 * MARGIN
-    for words in wrapped(title, room, HEAD):
+    for words in wrap_text(title, room, HEAD):
         parts.append(text(MARGIN, y, words, "head"))
         y += HEAD + 4
     for note in notes:
-        for words in wrapped(note, room):
+        for words in wrap_text(note, room):
             parts.append(text(MARGIN, y, words, "muted"))
             y += 17
     return parts, y + 4
@@ -173,10 +173,10 @@ def _width(character: str) -> int:
     return _WIDTHS.get(base, _PLAIN)
 
 
-def shortened(text: str, width: float, size: float = SIZE) -> str:
+def shorten(text: str, width: float, size: float = SIZE) -> str:
     """Return the text, or as much of it as fits into a width with an ellipsis.
 
-    >>> shortened("internationalisation", 60)
+    >>> shorten("internationalisation", 60)
     'interna…'
     """
     if text_width(text, size) <= width:
@@ -186,7 +186,7 @@ def shortened(text: str, width: float, size: float = SIZE) -> str:
     return f"{text}…"
 
 
-def wrapped(text: str, width: float, size: float = SIZE) -> list[str]:
+def wrap_text(text: str, width: float, size: float = SIZE) -> list[str]:
     """Return the lines of a text that is broken at spaces to fit into a width.
 
     A word that is wider than a line, such as a sentence of a script without spaces, is broken too.
@@ -313,7 +313,7 @@ def pdf(drawing: Drawing) -> bytes:
     return content
 
 
-def alone(drawing: Drawing) -> bytes:
+def html_file(drawing: Drawing) -> bytes:
     """Return an HTML file with nothing but the picture."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n'

@@ -41,7 +41,7 @@ class RunFields(Answer):
         description="source and target languages of its models; empty before there is one"
     )
     started: str = Field(description="when it began or last went on, ISO 8601")
-    settings: dict[str, Any] = Field(description="model and training, as it was asked for")
+    settings: dict[str, Any] = Field(description="model and training, as given")
 
 
 class RunsAnswer(Answer):
