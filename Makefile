@@ -5,7 +5,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 PAGE := src/translucid/serving/static
 
-.PHONY: demo test check page page-types page-check chromium install clean
+.PHONY: demo test check page page-types settings page-check chromium install clean
 .DELETE_ON_ERROR:
 
 install: $(INSTALLED)
@@ -43,6 +43,10 @@ page: web/node_modules
 # Write the types of the page from the server's OpenAPI document: after a change of the HTTP API.
 page-types: $(INSTALLED)
 	$(BIN)/python tools/page_types.py
+
+# Write docs/settings.md from the config classes: after a change of a setting.
+settings: $(INSTALLED)
+	$(BIN)/python tools/settings_page.py
 
 # Types, lint and unit tests of the page, and that the committed files are what its source gives.
 page-check:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from translucid.atomic import new_file
+from translucid.files import new_file
 from translucid.interpret.figures.charts import Area, apart, bounds, ticks, value_axis
 from translucid.interpret.figures.drawing import MARGIN, Drawing, heading, path, text
 

@@ -13,7 +13,6 @@ from peers import Peer, logits
 from torch import Tensor
 from torch.nn import functional as F
 
-from translucid.atomic import new_file
 from translucid.config import ModelConfig
 from translucid.data.augmentation import Sampling
 from translucid.data.batches import START, Batches, load_examples
@@ -23,6 +22,7 @@ from translucid.data.shards import PreparedData
 from translucid.decoding.greedy import greedy_search
 from translucid.decoding.request import SearchRequest
 from translucid.events import Sample
+from translucid.files import new_file
 from translucid.text.tokenizer import BOS, EOS, PAD, load_tokenizer
 from translucid.training.config import TrainingConfig
 from translucid.training.optimizer import WeightAverage, build_optimizer, set_learning_rate

@@ -52,7 +52,6 @@ from lanes import ended_by_signal, lanes, side_by_side
 from peer_run import PeerRun
 from peers import Marian, Peer, PlainTransformer
 
-from translucid.atomic import new_file
 from translucid.checkpoint.run_directory import RunDirectory
 from translucid.cli.main import SPINS
 from translucid.cli.recipe_file import DataTable
@@ -60,7 +59,7 @@ from translucid.config import ModelConfig
 from translucid.data.fetch import find_known_corpus, prepare_arguments
 from translucid.data.shards import open_data
 from translucid.events import Trained, Validated
-from translucid.folder_lock import locked
+from translucid.files import locked, new_file
 from translucid.machine import Machine
 from translucid.presets import find_preset
 from translucid.training.recipe import (

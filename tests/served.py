@@ -16,10 +16,9 @@ import httpx
 from fastapi import FastAPI
 
 from small_translators import write_random_model, write_taught_model
-from translucid.serving.app import create_app
+from translucid.serving.app import STATIC, create_app
 from translucid.serving.auth import Access, allowed_hosts
 from translucid.serving.config import ServingConfig
-from translucid.serving.page import STATIC
 from translucid.serving.served_models import ServedModel, ServedModels
 from translucid.serving.server import bind_socket, build_server
 from translucid.serving.state import ServerState
@@ -88,12 +87,12 @@ def serving(
     models: ServedModels | None = None,
 ) -> Iterator[Running]:
     """Run a server while the block lasts."""
-    from translucid.cli.serve import runs_of
+    from translucid.serving.runs import Runs
 
     app = create_app(
         models or both_models(),
         ServingConfig(workers=1, **(settings or {})),
-        runs_of([]),
+        Runs([]),
         access or Access(hosts=allowed_hosts("127.0.0.1", [])),
         page,
     )

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from translucid.errors import BusyError
-from translucid.folder_lock import LOCK, locked
+from translucid.files import LOCK, locked
 
 HOLD = """
 import sys
 from pathlib import Path
-from translucid.folder_lock import locked
+from translucid.files import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -60,7 +60,7 @@ def test_a_file_that_its_owner_removed_in_between_is_not_taken_for_the_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between opening and locking, the owner before us may remove the file and a third come."""
-    import translucid.folder_lock as module
+    import translucid.files as module
 
     lock_for_real = module._try_lock
     calls = []

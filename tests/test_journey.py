@@ -1,13 +1,19 @@
-"""The whole way in Python, as the README shows it: prepare, train, translate, evaluate, explain."""
+"""The whole way in Python, as the README shows it: prepare, train, translate, explain, serve …"""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import httpx
+import pytest
+
 import translucid
 from translucid.data.prepare import Prepared
+from translucid.training.recipe import Settings
+from translucid.training.study import Row, Study
 from translucid.training.train import TrainedRun
+from word_data import word_data, word_pairs
 
 
 def train_small(folder: Path) -> tuple[Prepared, TrainedRun, list[object]]:
@@ -60,3 +66,34 @@ def test_the_library_from_files_to_a_look_inside(tmp_path: Path) -> None:
     trace.save(tmp_path / "inside.json")
     assert json.loads((tmp_path / "inside.json").read_text(encoding="utf-8"))["source"]
     assert run.directory.path == tmp_path / "run"
+    mean = translucid.average(run, output=tmp_path / "mean", last=1)
+    assert translucid.load(mean).translate("Le chat dort.").text == model.translate(one.source).text
+    with translucid.serve(model, runs=[run], port=0, max_texts=3, background=True) as server:
+        assert httpx.get(f"{server.url}/health/live").json() == {"status": "alive"}
+        answer = httpx.post(f"{server.url}/v1/translate", json={"texts": [one.source]})
+        assert answer.json()["translations"][0]["source"] == one.source
+        assert [shown["name"] for shown in httpx.get(f"{server.url}/v1/runs").json()["runs"]]
+    assert server.exit_code == 0
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(server.url)
+
+
+SMALL = Settings(
+    model={"d_model": 16, "d_ff": 16, "encoder_layers": 1, "decoder_layers": 1, "heads": 2},
+    training={"batch_tokens": 60, "warmup_steps": 2},
+)
+
+
+def test_a_study_from_python(tmp_path: Path) -> None:
+    splits = {"train": word_pairs(60, seed=1), "dev": word_pairs(8, seed=2)}
+    data = word_data(tmp_path / "data", splits)
+    rows = (Row("base", "", Settings()), Row("1 head", "A", Settings({"heads": 1})))
+    heads = Study("how many heads?", SMALL, rows)
+    found = translucid.study(heads, data, output=tmp_path / "study", max_steps=3)
+    assert found.is_complete
+    assert [(row.name, row.seed, row.step) for row in found.rows] == [
+        ("base", 1, 3),
+        ("1 head", 1, 3),
+    ]
+    assert found.table == (tmp_path / "study" / "table.md").read_text(encoding="utf-8")
+    assert translucid.study(heads, data, output=tmp_path / "study", max_steps=3) == found

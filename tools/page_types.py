@@ -65,7 +65,7 @@ def main() -> None:
     from translucid.serving.runs import Runs
     from translucid.serving.served_models import ServedModels
 
-    app = create_app(ServedModels.load([(None, DEFAULT)]), ServingConfig(), Runs())
+    app = create_app(ServedModels.load([DEFAULT]), ServingConfig(), Runs())
     document = page_document(app.openapi())
     DOCUMENT.write_text(document, encoding="utf-8")
     packages = [word for package in PACKAGES for word in ("--package", package)]

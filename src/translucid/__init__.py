@@ -12,7 +12,7 @@
     translucid.evaluate(translator, sources=french, references=english).bleu
 
 Importing this package is cheap: it loads neither PyTorch nor any optional package, until one of
-these is asked for. The network of "Attention Is All You Need" is in :mod:`translucid.model`.
+these is used. The network of "Attention Is All You Need" is in :mod:`translucid.model`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from translucid.evaluation.compare import compare
     from translucid.evaluation.evaluate import evaluate
     from translucid.interpret import Trace, explain
+    from translucid.serving import serve
+    from translucid.training.average import average
+    from translucid.training.study import study
     from translucid.training.train import train
     from translucid.translator import Reranker, TranslationRequest, Translator, load
 
@@ -35,11 +38,14 @@ __all__ = [
     "TranslationRequest",
     "Translator",
     "__version__",
+    "average",
     "compare",
     "evaluate",
     "explain",
     "load",
     "prepare",
+    "serve",
+    "study",
     "train",
 ]
 
@@ -48,17 +54,20 @@ _LAZY = {
     "Trace": "translucid.interpret",
     "TranslationRequest": "translucid.translator",
     "Translator": "translucid.translator",
+    "average": "translucid.training.average",
     "compare": "translucid.evaluation.compare",
     "evaluate": "translucid.evaluation.evaluate",
     "explain": "translucid.interpret",
     "load": "translucid.translator",
     "prepare": "translucid.data.prepare",
+    "serve": "translucid.serving",
+    "study": "translucid.training.study",
     "train": "translucid.training.train",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Load the translator, and PyTorch with it, when it is first asked for."""
+    """Import a function or class when it is first used."""
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -193,7 +193,7 @@ class ModelConfig(Config):
 
     source_vocab_size: Count = Field(description="number of tokens on the source side")
     target_vocab_size: Count = Field(
-        description="number of tokens on the target side; of one vocabulary, so many of the first"
+        description="number of tokens on the target side: of one shared vocabulary, the first ones"
     )
     encoder_layers: Count = Field(6, description="N of the encoder (section 3.1)")
     decoder_layers: Count = Field(6, description="N of the decoder (section 3.1)")

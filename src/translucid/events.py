@@ -72,7 +72,7 @@ class Resumed:
 class Trained:
     """What one or a few optimiser steps did, the last of them being `step`.
 
-    `loss` is what is minimised, label smoothing included, a token; `perplexity` comes from the
+    `loss` is what is minimised, label smoothing included, per token; `perplexity` comes from the
     unsmoothed loss. `tokens` are the target tokens of these steps, `seconds` the time they took.
     `gradient_norm` is that of the last step, before clipping.
     """

@@ -92,7 +92,7 @@ class Machine:
             )
 
 
-# Of glibc's malloc.h: what is asked for, and the word for it.
+# Parameters of glibc's malloc.h, and their values.
 _KEPT = {
     -4: 0,  # M_MMAP_MAX: no block is a mapping of its own, which goes back when it is freed
     -1: -1,  # M_TRIM_THRESHOLD: the end of the heap does not go back either
@@ -109,7 +109,7 @@ def keep_freed_memory() -> bool:
     thousands of times.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
-    if mallopt is None:  # another C library, which has ways of its own
+    if mallopt is None:  # another C library, which works differently
         return False
     done = [mallopt(name, value) for name, value in _KEPT.items()]
     return all(done)

@@ -33,11 +33,11 @@ def commands() -> list[str]:
 def endpoints() -> tuple[list[str], list[str]]:
     """Every endpoint, ``POST /v1/translate``, and the names of all that is sent and answered."""
     from served import both_models
-    from translucid.cli.serve import runs_of
     from translucid.serving.app import create_app
     from translucid.serving.config import ServingConfig
+    from translucid.serving.runs import Runs
 
-    app = create_app(both_models(), ServingConfig(), runs_of([]))
+    app = create_app(both_models(), ServingConfig(), Runs([]))
     document: dict[str, Any] = app.openapi()
     roads = [
         f"{method.upper()} {path}"

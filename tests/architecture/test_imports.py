@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "translucid"
 
 # The foundation, which every area may import; a name in it may import those before it.
 FOUNDATION = [
-    *("errors", "machine", "atomic", "folder_lock", "registry", "config"),
+    *("errors", "machine", "files", "registry", "config"),
     *("presets", "anatomy", "events", "built_in"),
 ]
 # Which area may import which, beside itself and the foundation.
@@ -25,10 +25,10 @@ ARROWS: dict[str, set[str]] = {
     "decoding": set(),
     "data": {"text"},
     "checkpoint": {"model", "text"},
-    "training": {"text", "data", "model", "checkpoint", "decoding", "translator"},
+    "training": {"text", "data", "model", "checkpoint", "decoding", "translator", "interpret"},
     "translator": {"checkpoint", "decoding", "model", "text"},
     "evaluation": {"translator", "data", "decoding", "text"},
-    "interpret": {"translator", "decoding", "model", "text"},
+    "interpret": {"translator", "decoding", "checkpoint", "model", "text"},
     "export": {"translator", "checkpoint", "model"},
     "serving": {"translator", "interpret", "decoding", "checkpoint", "text"},
     "cli": {

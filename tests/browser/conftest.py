@@ -32,7 +32,7 @@ from served_page import (
 )
 
 from translucid.checkpoint.run_directory import RunDirectory
-from translucid.folder_lock import locked
+from translucid.files import locked
 
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 

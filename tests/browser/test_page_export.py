@@ -12,7 +12,8 @@ import pytest
 from playwright.sync_api import Page
 from served_page import SENTENCE, Explorer
 
-from translucid.interpret.figures.colours import DARK, LIGHT, Palette
+from dark_palette import DARK
+from translucid.interpret.figures.colours import LIGHT, Palette
 
 ONE_HEAD = 1  # the second figure of the attention panel
 SVG = "{http://www.w3.org/2000/svg}"

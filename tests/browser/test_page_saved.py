@@ -14,10 +14,10 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from served_page import PANELS, PATIENCE, SENTENCE, Explorer, Server, write_run
 
 from saved_pages import saved_content, saved_tensors
-from translucid.cli.explanation import load_checkpoint, save_run
+from translucid.checkpoint.run_directory import RunDirectory
 from translucid.interpret.explain import explain
-from translucid.interpret.film import frames_of
-from translucid.interpret.page import notebook, saved_page
+from translucid.interpret.film import load_checkpoint, record_frames
+from translucid.interpret.page import SavedRun, notebook, saved_page
 from translucid.translator import load
 
 EVIL = '<img src=x onerror="document.title=1"> </script><script>document.title=2</script> <!--'
@@ -79,11 +79,12 @@ def saved(folder: Path, run: Path) -> Path:
     """A page with a run in it, as `translucid explain --run` writes it."""
     translator = load(run)
     trace = explain(translator, SENTENCE)
-    steps = ((step, load_checkpoint(run, step, translator)) for step in (300, 200, 100))
-    frames = tuple(frames_of(steps, SENTENCE, target=None))[::-1]
-    page = saved_page(
-        trace, translator=translator, target="en", run=save_run(run, frames, translator)
+    steps = (
+        (step, load_checkpoint(RunDirectory(run), step, translator)) for step in (300, 200, 100)
     )
+    frames = tuple(record_frames(steps, SENTENCE, target=None))[::-1]
+    shown = SavedRun.read(RunDirectory(run), frames, translator.directions)
+    page = saved_page(trace, translator=translator, target="en", run=shown)
     (folder / "inside.html").write_text(page.html, encoding="utf-8")
     return folder / "inside.html"
 

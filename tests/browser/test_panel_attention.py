@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 from served_page import Explorer, Server
 
+from translucid.interpret.attribution import stack_rollout, two_sided_rollout
 from translucid.interpret.head_roles import classify_keys
-from translucid.interpret.rollout import stack_rollout, two_sided_rollout
 
 STEMS = {
     "encoder": "encoder.{}.self_attention",

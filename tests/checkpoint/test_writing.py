@@ -14,9 +14,9 @@ import pytest
 import safetensors.torch
 import torch
 
-from translucid.atomic import new_folder, settle
 from translucid.checkpoint.writing import explain_full_disk, tensors_size, write_file, write_tensors
 from translucid.errors import TranslucidError
+from translucid.files import new_folder, settle
 
 
 def replace_and_die(folder: Path, renames: int) -> None:

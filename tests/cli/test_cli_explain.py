@@ -21,13 +21,12 @@ from saved_pages import saved_content, saved_tensors
 from small_translators import write_random_model, write_taught_model
 from translucid.checkpoint import load_model, named_weights
 from translucid.checkpoint.run_directory import RunDirectory, RunRecord
-from translucid.cli import explanation
 from translucid.cli.explain import explain
-from translucid.cli.explanation import load_checkpoint
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Trained, Validated
+from translucid.interpret import film as films
 from translucid.interpret.figures.panels import PANELS, Choice, check_choice
-from translucid.interpret.film import evenly_chosen
+from translucid.interpret.film import choose_evenly, load_checkpoint
 from translucid.interpret.trace import Trace
 from translucid.training.config import TrainingConfig
 from translucid.translator import Translator, load
@@ -192,14 +191,14 @@ def test_a_film_never_holds_the_networks_of_all_checkpoints(
     networks: list[weakref.ref[Translator]] = []
     alive: list[int] = []
 
-    def loading(run: Path, step: int, like: Translator) -> Translator:
+    def loading(run: RunDirectory, step: int, like: Translator) -> Translator:
         gc.collect()
         alive.append(sum(network() is not None for network in networks))
         found = load_checkpoint(run, step, like)
         networks.append(weakref.ref(found))
         return found
 
-    monkeypatch.setattr(explanation, "load_checkpoint", loading)
+    monkeypatch.setattr(films, "load_checkpoint", loading)
     film = made(tmp_path / "film.html", SENTENCE, "--run", folder, "--panel", "film").decode()
     shown = [frame["step"] for frame in saved_content(film)["run"]["frames"]]
     assert shown == [100, 200, 300, 400]
@@ -208,11 +207,11 @@ def test_a_film_never_holds_the_networks_of_all_checkpoints(
 
 def test_frames_of_many_checkpoints_are_chosen_evenly() -> None:
     steps = list(range(100, 10_100, 100))
-    chosen = evenly_chosen(steps, 24)
+    chosen = choose_evenly(steps, 24)
     assert len(set(chosen)) == 24
     assert (chosen[0], chosen[-1]) == (100, 10_000)
-    assert evenly_chosen([1, 2, 3], 24) == [1, 2, 3]
-    assert evenly_chosen([1, 2, 3], 1) == [3]
+    assert choose_evenly([1, 2, 3], 24) == [1, 2, 3]
+    assert choose_evenly([1, 2, 3], 1) == [3]
 
 
 def test_the_panels_are_listed() -> None:

@@ -95,7 +95,7 @@ def test_the_tables_say_what_was_read_removed_and_written(prepare, tmp_path: Pat
         "pieces (char)",
         "in batches of 4,096 tokens",
         "MB in data",
-        "pairs a second",
+        "pairs per second",
         "data/report.json",
         "encoding: 31 of 31 pairs (100 %)",
     ):
@@ -264,7 +264,7 @@ def test_the_same_again_is_told_and_fine(prepare, tmp_path: Path) -> None:
     done = prepare(*train, *LANGUAGES, "-o", "data")
     assert done.code == 0
     assert "data is prepared already, from the same files in the same way." in done.err
-    assert "pairs a second" not in done.err
+    assert "pairs per second" not in done.err
     done = prepare(*train, *LANGUAGES, "-o", "data", "--both")
     assert (done.code, "both (there False, now True)" in done.err) == (2, True)
     assert prepare(*train, *LANGUAGES, "-o", "data", "--both", "--force").code == 0

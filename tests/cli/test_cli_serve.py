@@ -23,12 +23,14 @@ from typer.testing import CliRunner
 from small_translators import write_random_model
 from translucid import errors
 from translucid.cli.main import app
-from translucid.cli.serve import build_settings, check_origins, runs_of
+from translucid.cli.serve import build_settings
 from translucid.errors import ConfigError, InputError, MissingPackageError
 from translucid.serving.app import create_app
+from translucid.serving.auth import check_origins
 from translucid.serving.config import ServingConfig
+from translucid.serving.runs import Runs
 from translucid.serving.served_models import ServedModels
-from translucid.serving.server import bind_socket, run, server_url
+from translucid.serving.server import Server, bind_socket, server_url
 
 LIMIT = 120.0
 
@@ -151,10 +153,11 @@ def test_exit_codes(model: Path, number: int, code: int) -> None:
         if line.startswith("Serving"):
             os.kill(os.getpid(), number)
 
-    application = create_app(ServedModels.load([(None, model)]), ServingConfig(), runs_of([]))
+    application = create_app(ServedModels.load([model]), ServingConfig(), Runs([]))
     before = signal.getsignal(number)
-    with bind_socket("127.0.0.1", 0) as bound:
-        assert run(application, bound, tell) == code
+    server = Server(application, bind_socket("127.0.0.1", 0), tell)
+    server.run()
+    assert server.exit_code == code
     assert told[0].startswith("Serving nonsense (fr→en) at http://127.0.0.1:")
     assert told[1].startswith("Shutting down (requests still being answered: 0)")
     assert signal.getsignal(number) is before

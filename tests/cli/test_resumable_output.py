@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from translucid.cli.resumable_output import resumable_output, unfinished_folder
 from translucid.errors import BusyError, DataError, InputError, TranslucidError
-from translucid.folder_lock import locked
+from translucid.files import locked
 
 WORK = {"input": "a book", "beam": "4"}
 RESULTS = [b"one\n", b"two\nthree\n", b"", b"four\n"]

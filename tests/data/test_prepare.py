@@ -587,7 +587,7 @@ def test_a_file_that_cannot_be_read_is_bad_data(tmp_path: Path) -> None:
 
 
 def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
-    from translucid.folder_lock import locked
+    from translucid.files import locked
 
     (tmp_path / "data").mkdir()
     with locked(tmp_path / "data"), pytest.raises(BusyError, match="another process"):

@@ -12,8 +12,8 @@ from parsed_svg import outside, overlapping, read
 
 from translucid.decoding.config import SearchConfig
 from translucid.interpret.explain import explain
-from translucid.interpret.figures.attention_steps import filled_in, numbers
-from translucid.interpret.figures.charts import Course, run_curve
+from translucid.interpret.figures.attention_steps import fill_in_formula, numbers
+from translucid.interpret.figures.charts import LearningCurves, draw_learning_curves
 from translucid.interpret.figures.drawing import Drawing
 from translucid.interpret.figures.panels import PANELS, Choice, Material, draw
 from translucid.interpret.figures.positions import position_curves
@@ -81,15 +81,17 @@ def test_the_six_steps_say_how_positions_act() -> None:
 
 def test_a_formula_of_few_products_has_no_more_of_them() -> None:
     found = numbers(short_trace(), "encoder", 0, 0, 0)
-    assert "+ … = " in filled_in(found)[0]
+    assert "+ … = " in fill_in_formula(found)[0]
     few = replace(found, q=found.q[:2], k=[key[:2] for key in found.k])
-    assert "…" not in filled_in(few)[0]
-    assert "(the 2 largest of 2 products)" in filled_in(few)[0]
+    assert "…" not in fill_in_formula(few)[0]
+    assert "(the 2 largest of 2 products)" in fill_in_formula(few)[0]
 
 
 def test_a_run_that_diverged_is_drawn_without_what_is_no_number() -> None:
     dev = [(1000, math.nan), (2000, 1.5), (3000, math.inf)]
-    drawing = run_curve(Course("run", [(1, 6.0), (3000, math.nan)], dev, [(1, 0.001)]))
+    drawing = draw_learning_curves(
+        LearningCurves("run", [(1, 6.0), (3000, math.nan)], dev, [(1, 0.001)])
+    )
     check(drawing)
     assert "1.500 at step 2,000" in words_of(drawing)
     assert "nan" not in drawing.body

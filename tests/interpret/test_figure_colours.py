@@ -6,16 +6,16 @@ import itertools
 
 import pytest
 
+from dark_palette import DARK
 from translucid.interpret.figures.colours import (
-    DARK,
     LEVELS,
     LIGHT,
     READABLE,
     Oklch,
     Palette,
     contrast,
-    level_of,
     luminance,
+    ramp_level,
     readable_on,
     style_sheet,
 )
@@ -86,12 +86,12 @@ def test_known_contrasts() -> None:
 
 
 def test_levels() -> None:
-    assert level_of(0, 0, 1) == 0
-    assert level_of(1, 0, 1) == LEVELS
-    assert level_of(7, 0, 1) == LEVELS
-    assert level_of(-7, 0, 1) == 0
-    assert level_of(float("nan"), 0, 1) == 0
-    assert level_of(0.5, 0.5, 0.5) == 0
+    assert ramp_level(0, 0, 1) == 0
+    assert ramp_level(1, 0, 1) == LEVELS
+    assert ramp_level(7, 0, 1) == LEVELS
+    assert ramp_level(-7, 0, 1) == 0
+    assert ramp_level(float("nan"), 0, 1) == 0
+    assert ramp_level(0.5, 0.5, 0.5) == 0
 
 
 def test_a_style_sheet_has_only_what_is_used() -> None:

@@ -22,10 +22,10 @@ from translucid.interpret.figures.drawing import (
     heading,
     piece_label,
     piece_labels,
-    shortened,
+    shorten,
     text,
     text_width,
-    wrapped,
+    wrap_text,
 )
 
 
@@ -89,9 +89,9 @@ def test_text_is_measured_shortened_and_broken() -> None:
     assert text_width("é") == text_width("e")
     assert text_width("中", 10) == 10
     for width in (20, 50, 90):
-        assert text_width(shortened("internationalisation", width)) <= width
-    assert shortened("word", 100) == "word"
-    lines = wrapped("one two three four five", 60)
+        assert text_width(shorten("internationalisation", width)) <= width
+    assert shorten("word", 100) == "word"
+    lines = wrap_text("one two three four five", 60)
     assert " ".join(lines) == "one two three four five"
     assert all(text_width(line) <= 60 for line in lines)
     assert len(lines) > 1
@@ -99,10 +99,10 @@ def test_text_is_measured_shortened_and_broken() -> None:
 
 def test_a_text_without_spaces_is_broken_and_not_cut() -> None:
     text = "我们明天去看看那只黑色的猫" * 3
-    lines = wrapped(f"short {text} end", 90)
+    lines = wrap_text(f"short {text} end", 90)
     assert "".join(lines).replace(" ", "") == f"short{text}end"
     assert all(text_width(line) <= 90 for line in lines)
-    assert wrapped("中文", 1) == ["中", "文"]
+    assert wrap_text("中文", 1) == ["中", "文"]
 
 
 def test_characters_that_xml_cannot_hold_are_replaced() -> None:

@@ -9,8 +9,7 @@ import pytest
 from drawn_traces import short_trace
 
 from translucid.errors import InputError
-from translucid.interpret.figures.drawing import Drawing, text
-from translucid.interpret.figures.files import alone, pdf, png, rasterised
+from translucid.interpret.figures.drawing import Drawing, html_file, pdf, png, rasterised, text
 from translucid.interpret.figures.panels import PANELS, Choice, Material, draw
 
 
@@ -61,7 +60,7 @@ def test_every_drawn_panel_can_be_a_pdf(name: str) -> None:
 
 def test_a_picture_alone_in_an_html_file() -> None:
     drawing = Drawing(60, 30, "a < b", "d", text(5, 20, "word"))
-    content = alone(drawing).decode()
+    content = html_file(drawing).decode()
     assert content.startswith("<!DOCTYPE html>")
     assert "<title>a &lt; b</title>" in content
     assert drawing.svg.strip() in content

@@ -13,11 +13,11 @@ from translucid.decoding.config import SearchConfig
 from translucid.decoding.penalties import length_penalty
 from translucid.errors import InputError
 from translucid.interpret.explain import explain
-from translucid.interpret.figures.attention_steps import filled_in, numbers
-from translucid.interpret.figures.beam_tree import ended, ending_of, sum_in_words
-from translucid.interpret.figures.charts import Course, run_curve, thinned
+from translucid.interpret.figures.attention_steps import fill_in_formula, numbers
+from translucid.interpret.figures.beam_tree import describe_ending, describe_sum, ended
+from translucid.interpret.figures.charts import LearningCurves, draw_learning_curves, thin
 from translucid.interpret.figures.colours import LEVELS, READABLE, contrast
-from translucid.interpret.figures.drawing import Drawing, shortened, token_labels
+from translucid.interpret.figures.drawing import Drawing, shorten, token_labels
 from translucid.interpret.figures.matrix import head_grid, head_matrix
 from translucid.interpret.figures.panels import PANELS, Choice, Material, draw, page_address
 from translucid.interpret.figures.positions import position_curves, position_heat
@@ -81,7 +81,7 @@ def test_one_head_is_legible_and_names_every_token(name: str, length: str) -> No
     tokens = (
         shown.trace.source_tokens if name in ("encoder", "cross") else shown.trace.target_tokens
     )
-    assert {shortened(label, 110) for label in token_labels(tokens)} <= written
+    assert {shorten(label, 110) for label in token_labels(tokens)} <= written
 
 
 def squares(picture: Picture) -> dict[tuple[int, int], int]:
@@ -160,7 +160,7 @@ def test_the_six_steps_are_the_formula() -> None:
         assert found.raw == pytest.approx(raw, abs=1e-4)
         assert found.weights == pytest.approx(weights, abs=1e-5)
         assert found.output == pytest.approx(output, abs=1e-5)
-        lines = filled_in(found)
+        lines = fill_in_formula(found)
         assert f"= {weights[found.best]:.3f}" in lines[2]
         assert f"v({found.keys[found.best]})" in lines[3]
         first, second = lines[2].partition("Σ = ")[2].split(" = ")[0].split(" / ")
@@ -198,15 +198,15 @@ def test_the_beam_tree_has_every_candidate_and_right_sums(search: SearchConfig) 
     dropped = sum(node.status == "dropped" for node in tree.nodes)
     assert drawing.svg.count('class="gone" x=') == dropped - left_out
     for index in ended(tree):
-        found = ending_of(trace, tree, index)
+        found = describe_ending(trace, tree, index)
         penalty = length_penalty(found.length, search)
         assert found.score == pytest.approx(found.log_prob / penalty + found.coverage)
         if not search.coverage_penalty and search.method != "diverse":
             assert found.coverage == pytest.approx(0, abs=1e-5)
-    first = ending_of(trace, tree, ended(tree)[0])
+    first = describe_ending(trace, tree, ended(tree)[0])
     assert first.log_prob == pytest.approx(trace.log_prob, abs=1e-4)
     assert first.score == pytest.approx(trace.score, abs=1e-4)
-    assert sum_in_words(first, trace) in {word.content for word in picture.words}
+    assert describe_sum(first, trace) in {word.content for word in picture.words}
 
 
 def test_a_given_translation_has_no_tree() -> None:
@@ -235,13 +235,13 @@ def test_relative_positions_show_their_bias_and_none_says_so() -> None:
 
 def test_the_course_of_a_run() -> None:
     training = [(step, 6 / (1 + step / 100)) for step in range(1, 3001)]
-    course = Course("run", training, [(1000, 1.4), (2000, 1.1), (3000, 1.2)], [(1, 0.001)])
-    picture = check(run_curve(course))
+    curves = LearningCurves("run", training, [(1000, 1.4), (2000, 1.1), (3000, 1.2)], [(1, 0.001)])
+    picture = check(draw_learning_curves(curves))
     assert "1.100 at step 2,000" in {word.content for word in picture.words}
-    assert len(thinned(training)) <= 240
-    assert thinned(training)[-1][0] == 3000
-    with pytest.raises(InputError, match="nothing was trained"):
-        run_curve(Course("run", [], [], []))
+    assert len(thin(training)) <= 240
+    assert thin(training)[-1][0] == 3000
+    empty = draw_learning_curves(LearningCurves("run", [], [], []))
+    assert empty.description == "nothing was trained."
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from torch import Tensor
 
 from small_translators import sentences, write_taught_model
 from translucid.interpret.explain import explain
-from translucid.interpret.hallucination import (
+from translucid.interpret.trace import Trace
+from translucid.interpret.trace_json import (
     detect_hallucination,
     repeated_share,
     source_shares,
     unseen_share,
 )
-from translucid.interpret.trace import Trace
 from translucid.translator import Translator, load
 from translucid.translator.translation import Flags
 

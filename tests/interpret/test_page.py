@@ -17,7 +17,7 @@ from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.interpret import page as page_module
 from translucid.interpret.explain import explain
-from translucid.interpret.film import frames_of
+from translucid.interpret.film import record_frames
 from translucid.interpret.lens import logit_lens
 from translucid.interpret.network import AttentionHead
 from translucid.interpret.page import STATIC, SavedRun, notebook, saved_page
@@ -194,7 +194,7 @@ def test_a_text_cannot_break_out_of_the_page(evil: str) -> None:
 
 def test_a_run_brings_its_course_and_the_heads_of_every_frame() -> None:
     newest_first = [(200, taught()), (100, taught())]
-    frames = tuple(frames_of(newest_first, "chat noir dort", target=None))[::-1]
+    frames = tuple(record_frames(newest_first, "chat noir dort", target=None))[::-1]
     run = SavedRun({"name": "lesson"}, [{"event": "trained", "step": 100}], frames)
     html = saved_page(short_trace(), run=run).html
     content, tensors = saved_content(html), saved_tensors(html)

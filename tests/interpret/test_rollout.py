@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from small_translators import write_random_model
-from translucid.interpret.explain import explain
-from translucid.interpret.rollout import (
+from translucid.interpret.attribution import (
     attention_rollout,
     decoder_rollout,
     stack_rollout,
     two_sided_rollout,
 )
+from translucid.interpret.explain import explain
 from translucid.interpret.trace import Side, Trace
 from translucid.translator import load
 

@@ -17,7 +17,7 @@ from small_traces import given_trace, random_translator, taught_trace, taught_tr
 from translucid.decoding.config import SearchConfig
 from translucid.errors import DataError
 from translucid.interpret import explain
-from translucid.interpret.figures.beam_tree import beam_tree, pieces_of
+from translucid.interpret.figures.beam_tree import beam_tree, decode_pieces
 from translucid.interpret.trace import VERSION, Trace
 from translucid.interpret.trace_file import KEY, file_bytes, file_parts
 
@@ -119,8 +119,8 @@ def test_a_file_of_version_1_is_read_with_the_pieces_that_it_has(tmp_path: Path)
     assert set(alone.pieces) < set(newest.pieces)
     assert newest.tree is not None
     grown = {node.token for node in newest.tree.nodes}
-    assert grown - pieces_of(alone, None).keys()
-    assert grown <= pieces_of(alone, random_translator()).keys()
+    assert grown - decode_pieces(alone, None).keys()
+    assert grown <= decode_pieces(alone, random_translator()).keys()
     assert beam_tree(alone, random_translator()).body == beam_tree(newest).body
     with_model = Trace.load(tmp_path / "old.safetensors", random_translator())
     assert with_model.to_json() == newest.to_json()

@@ -13,10 +13,10 @@ from torch import Tensor
 from small_traces import random_translator, taught_trace, taught_translator
 from translucid.errors import InputError
 from translucid.interpret import Trace, explain
+from translucid.interpret.attribution import attention_rollout
 from translucid.interpret.head_roles import HeadStatistics
 from translucid.interpret.head_statistics import measure_heads, trace_head_statistics
 from translucid.interpret.network import all_heads
-from translucid.interpret.rollout import attention_rollout
 from translucid.interpret.trace import FrozenTensors, Side
 from translucid.interpret.trace_json import summary_names, summary_tensor, trace_json
 

@@ -10,9 +10,9 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from small_traces import random_translator, taught_translator
-from translucid.cli.serve import runs_of
 from translucid.serving.app import create_app
 from translucid.serving.config import ServingConfig
+from translucid.serving.runs import Runs
 from translucid.serving.served_models import ServedModel, ServedModels
 from translucid.translator import Translator
 
@@ -39,7 +39,7 @@ def running(*, runs: Sequence[Path] = (), **settings: Any) -> Iterator[TestClien
         ServedModel("tagged", tagged_translator()),
         ServedModel("both", both),
     ]
-    app = create_app(ServedModels(models), ServingConfig(**settings), runs_of(runs))
+    app = create_app(ServedModels(models), ServingConfig(**settings), Runs(runs))
     with TestClient(app, base_url="http://localhost") as client:
         yield client
 

@@ -14,10 +14,16 @@ from typing import Any, TypeVar
 
 from small_translators import write_random_model, write_taught_model
 from translucid.serving.config import EngineSettings
-from translucid.serving.engine.admission import BatchDone, EngineEvent, Kind, RequestEnded
-from translucid.serving.engine.cancellation import check_cancelled
 from translucid.serving.engine.engine import Engine
-from translucid.serving.engine.tasks import Report, Task
+from translucid.serving.engine.tasks import (
+    BatchDone,
+    EngineEvent,
+    Kind,
+    Report,
+    RequestEnded,
+    Task,
+    check_cancelled,
+)
 from translucid.serving.served_models import ServedModel
 from translucid.translator import load
 

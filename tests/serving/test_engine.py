@@ -14,9 +14,8 @@ from small_engines import RecordedEvents, babbling, ended, in_loop, running, tau
 from small_translators import sentences
 from translucid.decoding.config import SearchConfig
 from translucid.errors import ConfigError, InputError
-from translucid.serving.engine.admission import Draining, Full, TimedOut
-from translucid.serving.engine.cancellation import check_cancelled
 from translucid.serving.engine.engine import READ_AT_ONCE
+from translucid.serving.engine.tasks import Draining, Full, TimedOut, check_cancelled
 from translucid.translator import Translation
 
 ENDLESS = SearchConfig(beam=4, min_length=400, max_length=400, loop_guard=False)

@@ -16,8 +16,7 @@ from libretranslatepy import LibreTranslateAPI
 
 from served import LIMIT, Running, serving
 from translucid.decoding.config import SearchConfig
-from translucid.serving.languages import detect, language_name
-from translucid.serving.libretranslate import _search, parse_form
+from translucid.serving.libretranslate import _search, detect, language_name, parse_form
 from translucid.serving.problems import Problem
 
 

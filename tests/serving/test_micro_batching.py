@@ -7,10 +7,8 @@ import asyncio
 import pytest
 from small_engines import Gated, RecordedEvents, ended, in_loop, until
 
-from translucid.serving.engine.admission import Full
 from translucid.serving.engine.batching import MAX_RETRY_SECONDS, Batcher, BatchLimits, Throughput
-from translucid.serving.engine.cancellation import Ticket
-from translucid.serving.engine.tasks import Report, Task
+from translucid.serving.engine.tasks import Full, Report, Task, Ticket
 
 
 def batcher(told: RecordedEvents | None = None, workers: int = 1, queue_size: int = 100) -> Batcher:

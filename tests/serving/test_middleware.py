@@ -14,7 +14,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from served import LIMIT, Running, serving
-from translucid.serving.engine.admission import Draining, Full, TimedOut
+from translucid.serving.engine.tasks import Draining, Full, TimedOut
 from translucid.serving.problems import Problem, problem_from_error
 from translucid.serving.routes import translate as translate_routes
 from translucid.serving.routes.translate import ServerEvent, event_stream

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from served import Running, serving
-from translucid.serving.reference_page import (
+from translucid.serving.reference import (
     describe_bounds,
     describe_type,
     example_body,

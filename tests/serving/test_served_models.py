@@ -35,7 +35,7 @@ def models() -> ServedModels:
 
 
 def test_a_model_is_called_like_its_folder_or_as_one_likes(folder: Path) -> None:
-    models = ServedModels.load([(None, folder), ("other", folder)])
+    models = ServedModels.load([folder, f"other={folder}"])
     assert [served.name for served in models] == ["french", "other"]
     assert models.default.name == "french"
     assert len(models) == 2
@@ -43,13 +43,13 @@ def test_a_model_is_called_like_its_folder_or_as_one_likes(folder: Path) -> None
 
 def test_a_model_of_a_run_is_called_like_the_run(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "lesson" / "best")
-    assert ServedModels.load([(None, tmp_path / "lesson")]).default.name == "lesson"
-    assert ServedModels.load([(None, tmp_path / "lesson" / "best")]).default.name == "lesson"
+    assert ServedModels.load([tmp_path / "lesson"]).default.name == "lesson"
+    assert ServedModels.load([tmp_path / "lesson" / "best"]).default.name == "lesson"
 
 
 def test_names_are_unique_and_there_is_a_model(folder: Path) -> None:
     with pytest.raises(InputError, match=r"several models have the name 'french': .*NAME=PATH"):
-        ServedModels.load([(None, folder), (None, folder)])
+        ServedModels.load([folder, folder])
     with pytest.raises(InputError, match="no model to serve: give one with -m MODEL"):
         ServedModels.load([])
 

@@ -11,9 +11,8 @@ from small_engines import RecordedEvents, babbling, ended, in_loop, running, tau
 
 from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
-from translucid.serving.engine.admission import Full, TimedOut
 from translucid.serving.engine.engine import LatestItem
-from translucid.translator import PartialTranslation
+from translucid.serving.engine.tasks import Full, TimedOut
 
 ENDLESS = SearchConfig(beam=4, min_length=400, max_length=400, loop_guard=False)
 

@@ -19,8 +19,7 @@ from translucid.serving.engine.batching import (
     padding_ratio,
     select_batch,
 )
-from translucid.serving.engine.cancellation import Ticket
-from translucid.serving.engine.tasks import Task
+from translucid.serving.engine.tasks import Task, Ticket
 
 WORKS = [Gated("a"), Gated("b")]
 TASKS = st.builds(

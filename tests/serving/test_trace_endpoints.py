@@ -20,11 +20,10 @@ from small_traces import SENTENCE, taught_trace, taught_translator
 from translucid.decoding.config import SearchConfig
 from translucid.interpret import Trace, explain, trace_bytes
 from translucid.interpret.ablation import ablate, disable_heads
-from translucid.interpret.hallucination import detect_hallucination
 from translucid.interpret.head_statistics import trace_head_statistics
 from translucid.interpret.lens import decoder_lens, logit_lens
 from translucid.interpret.network import AttentionHead
-from translucid.interpret.trace_json import summary_names, summary_tensor
+from translucid.interpret.trace_json import detect_hallucination, summary_names, summary_tensor
 from translucid.interpret.word_attention import word_groups
 from translucid.serving.routes.trace import file_name
 from translucid.serving.trace_schemas import LensAnswer, TraceAnswer

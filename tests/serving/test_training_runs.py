@@ -21,20 +21,19 @@ from small_traces import SENTENCE
 from small_translators import write_taught_model
 from translucid.checkpoint import load_model, named_weights
 from translucid.checkpoint.run_directory import RunDirectory, RunRecord
-from translucid.cli.serve import RunCheckpoints, runs_of
 from translucid.errors import DataError, InputError
 from translucid.events import Trained, Validated
-from translucid.folder_lock import is_locked, locked
-from translucid.interpret.film import frames_of
+from translucid.files import is_locked, locked
+from translucid.interpret.film import record_frames
 from translucid.serving.config import ServingConfig
 from translucid.serving.routes.runs import EventsAnswer, FilmAnswer, RunsAnswer
-from translucid.serving.runs import FilmRequest, Films, read_events
+from translucid.serving.runs import FilmRequest, Films, Run, Runs, read_events
 from translucid.training.config import TrainingConfig
 
 HOLD = """
 import sys
 from pathlib import Path
-from translucid.folder_lock import locked
+from translucid.files import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -84,7 +83,7 @@ def client(original: Path) -> Iterator[TestClient]:
 
 
 def test_the_state_follows_the_lock_the_model_and_the_course(folder: Path) -> None:
-    (run,) = runs_of([folder])
+    (run,) = Runs([folder])
     assert run.state() == "finished"
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(folder)],
@@ -204,7 +203,7 @@ def test_lines_that_cannot_be_read_are_counted_and_no_number_is_lost(tmp_path: P
 
 
 def test_the_step_is_that_of_the_newest_whole_line(folder: Path) -> None:
-    (run,) = runs_of([folder])
+    (run,) = Runs([folder])
     with run.metrics.open("ab") as file:
         file.write(b'nonsense\n{"event": "trained", "step": 99')
     assert run.step() == 300
@@ -215,9 +214,9 @@ def test_the_step_is_that_of_the_newest_whole_line(folder: Path) -> None:
 
 
 def test_a_film_has_the_weights_of_every_checkpoint(client: TestClient, original: Path) -> None:
-    load = RunCheckpoints().reader(original)
+    load = Run("lesson", original).checkpoint_loader()
     newest_first = [(step, load(step)) for step in (300, 200, 100)]
-    frames = list(frames_of(newest_first, SENTENCE, target=None))[::-1]
+    frames = list(record_frames(newest_first, SENTENCE, target=None))[::-1]
     for side, layer, head in (("cross", 1, 2), ("encoder", 0, 3), ("decoder", 0, 0)):
         asked = {"text": SENTENCE, "side": side, "layer": layer, "head": head}
         answer = client.post("/v1/runs/lesson/film", json=asked)
@@ -256,13 +255,13 @@ def test_frames_are_chosen_evenly_and_bounded(client: TestClient) -> None:
 
 
 def test_a_checkpoint_that_training_has_deleted_meanwhile_is_left_out(folder: Path) -> None:
-    class Deleting(RunCheckpoints):
-        def reader(self, run: Path) -> Any:
-            shutil.rmtree(RunDirectory(run).checkpoints.path(100))
-            return super().reader(run)
+    class Deleting(Run):
+        def checkpoint_loader(self) -> Any:
+            shutil.rmtree(self.directory.checkpoints.path(100))
+            return super().checkpoint_loader()
 
-    (run,) = runs_of([folder])
-    frames = Films(Deleting(), ServingConfig()).frames(run, FilmRequest(SENTENCE, None, 3))
+    run = Deleting("lesson", folder)
+    frames = Films(ServingConfig()).frames(run, FilmRequest(SENTENCE, None, 3))
     assert [frame.step for frame in frames] == [200, 300]
 
 
@@ -314,10 +313,10 @@ def test_unknown_runs_are_not_found(client: TestClient) -> None:
 
 
 def test_runs_of_one_name_are_told_apart(original: Path, folder: Path) -> None:
-    runs = runs_of([original, folder, original])
+    runs = Runs([original, folder, original])
     assert [run.name for run in runs] == ["lesson", "lesson-2", "lesson-3"]
     assert runs.find("lesson-2").path == folder
-    assert (len(runs), len(runs_of([]))) == (3, 0)
+    assert (len(runs), len(Runs([]))) == (3, 0)
 
 
 def test_a_run_that_is_gone_hides_no_other(original: Path, folder: Path) -> None:
@@ -331,7 +330,7 @@ def test_a_run_that_is_gone_hides_no_other(original: Path, folder: Path) -> None
 
 
 def test_languages_of_a_run_are_not_known_before_its_first_model(folder: Path) -> None:
-    (run,) = runs_of([folder])
+    (run,) = Runs([folder])
     (folder / "model" / "generation_config.json").write_text("{")
     assert run.directions() == []
     shutil.rmtree(folder / "model")
@@ -340,9 +339,9 @@ def test_languages_of_a_run_are_not_known_before_its_first_model(folder: Path) -
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(InputError, match=r"--run .*none: there is no such folder"):
-        runs_of([tmp_path / "none"])
+        Runs([tmp_path / "none"])
     with pytest.raises(InputError, match=r"holds no training run \(no run.json\)"):
-        runs_of([tmp_path])
+        Runs([tmp_path])
     (folder / "run.json").write_text("{")
     with pytest.raises(DataError, match="not the record of a run"):
-        runs_of([folder])
+        Runs([folder])

@@ -1,43 +1,26 @@
-"""The model card and the curve of a run."""
+"""The model card of a run."""
 
 from __future__ import annotations
 
-import itertools
-import math
 import re
-import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from networks import small_config
 from shard_folders import BOTH_WAYS
 from translucid.anatomy import anatomy
 from translucid.data.known_corpora import KNOWN
 from translucid.data.manifest import CorpusEntry, Manifest
-from translucid.events import Trained, Validated
+from translucid.events import Validated
 from translucid.model import Transformer
 from translucid.training.config import TrainingConfig
-from translucid.training.curve import (
-    HEIGHT,
-    LEFT,
-    MOST_POINTS,
-    RIGHT,
-    Curves,
-    Point,
-    curve_svg,
-    thin,
-    ticks,
-)
 from translucid.training.device import matrix_product_peak, training_flops
-from translucid.training.model_card import CURVE, RunFacts, build_curves, model_card
+from translucid.training.model_card import CURVE, RunFacts, model_card
 from word_data import word_data, word_pairs
 
-SVG = "{http://www.w3.org/2000/svg}"
 VALIDATED = Validated(
     step=40,
     loss=1.5,
@@ -56,10 +39,6 @@ FACTS = RunFacts(
     validation=VALIDATED,
     command="translucid train data -o run",
 )
-
-
-def trained(step: int) -> Trained:
-    return Trained(step, 9.0, math.exp(8 / step), 500, 0.1, 0.001 * step, 0.7, 0)
 
 
 @pytest.fixture(scope="module")
@@ -122,71 +101,6 @@ def test_the_card_of_both_directions_says_that_scores_are_means(tmp_path: Path) 
     both = word_data(tmp_path, splits, directions=BOTH_WAYS, tagged=True).manifest
     assert "# Translation fr → en, en → fr\n" in card(both, FACTS)
     assert "means over the directions" in card(both, FACTS)
-
-
-def test_curves_are_without_label_smoothing() -> None:
-    curves = build_curves([trained(1), trained(2), VALIDATED])
-    assert curves.training == [Point(1, pytest.approx(8)), Point(2, pytest.approx(4))]
-    assert curves.dev == [Point(40, 1.5)]
-    assert curves.learning_rate == [Point(1, 0.001), Point(2, 0.002)]
-
-
-def places(svg: str) -> list[list[tuple[float, float]]]:
-    lines = ElementTree.fromstring(svg).findall(f"{SVG}polyline")
-    pairs = [[place.split(",") for place in line.attrib["points"].split()] for line in lines]
-    return [[(float(x), float(y)) for x, y in line] for line in pairs]
-
-
-def test_the_picture_is_valid_and_its_lines_have_the_shape_of_the_values() -> None:
-    curves = build_curves([*map(trained, range(1, 41)), VALIDATED])
-    svg = curve_svg(curves, "one < two & three")
-    root = ElementTree.fromstring(svg)
-    assert root.findtext(f"{SVG}title") == "one < two & three"
-    assert "dev loss from 1.500 at step 40" in str(root.findtext(f"{SVG}desc"))
-    training, _, rate = places(svg)
-    assert training[-1][0] == rate[-1][0] == RIGHT
-    assert all(a[1] < b[1] for a, b in itertools.pairwise(training))  # loss falls
-    assert all(a[1] > b[1] for a, b in itertools.pairwise(rate))  # the rate grows
-    assert all(LEFT <= x <= RIGHT and 0 < y < HEIGHT for x, y in training + rate)
-    words = [text.text for text in root.findall(f"{SVG}text")]
-    for word in (
-        "step",
-        "learning rate",
-        "loss (nats per token)",
-        "training",
-        "dev",
-        "1.500",
-        "40",
-    ):
-        assert word in words
-
-
-def test_a_run_without_any_step_or_with_an_infinite_loss_has_a_picture_too() -> None:
-    assert places(curve_svg(Curves([], [], []), "empty")) == []
-    broken = Curves([Point(1, 3.0), Point(2, math.inf), Point(3, math.nan)], [], [Point(1, 0.0)])
-    (training, _rate) = places(curve_svg(broken, "broken"))
-    assert len(training) == 1
-
-
-@given(st.lists(st.floats(0, 100), min_size=1, max_size=2000))
-def test_a_long_line_is_thinned_by_means(values: list[float]) -> None:
-    points = [Point(step, value) for step, value in enumerate(values, start=1)]
-    fewer = thin(points)
-    assert len(fewer) <= MOST_POINTS
-    assert fewer[-1].step == len(values)
-    assert min(values) - 1e-9 <= min(p.value for p in fewer)
-    assert max(p.value for p in fewer) <= max(values) + 1e-9
-    if len(values) <= MOST_POINTS:
-        assert fewer == points
-
-
-@given(st.floats(1e-7, 1e7), st.integers(2, 10))
-def test_ticks_are_round_and_cover_the_range(high: float, most: int) -> None:
-    marks = ticks(0.0, high, most)
-    assert marks[0] == 0
-    assert marks[-1] >= high * (1 - 1e-8)
-    assert 2 <= len(marks) <= most + 2
-    assert re.fullmatch(r"[125]0*", f"{marks[1] / 10 ** math.floor(math.log10(marks[1])):.0f}")
 
 
 def test_flops_of_training_are_those_of_the_anatomy() -> None:

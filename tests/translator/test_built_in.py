@@ -17,7 +17,7 @@ from translucid.built_in import DEFAULT, built_in, built_in_name, built_in_names
 from translucid.cli.main import app
 from translucid.cli.options import choose_models
 from translucid.errors import InputError
-from translucid.serving.served_models import ServedModels, parse_model_option
+from translucid.serving.served_models import ServedModels
 from translucid.training.config import TrainingConfig
 from translucid.translator import Translator, load
 from translucid.translator.loading import find_model_directory
@@ -106,7 +106,7 @@ def test_every_command_knows_the_name(tmp_path: Path) -> None:
     assert (built_in("fr-en"), built_in("none")) == (DEFAULT, None)
     assert (built_in_name(DEFAULT), built_in_name(tmp_path)) == ("fr-en", None)
     assert "output projection" in told("info", "fr-en")
-    assert [model.name for model in ServedModels.load([parse_model_option("own=fr-en")])] == ["own"]
+    assert [model.name for model in ServedModels.load(["own=fr-en"])] == ["own"]
     theirs = write_lines(tmp_path / "theirs.en", ["The cat sleeps.", "Thank you."])
     source = write_lines(tmp_path / "a.fr", ["Le chat dort.", "Merci."])
     places = ("--src", source, "--ref", theirs, "--resamples", "5", "--trials", "5")

@@ -9,7 +9,7 @@
         model/             model directory at the end
         tensorboard/       figures for TensorBoard, if they were wanted
         bad-batch-….json   the sentences on which training failed, if it did
-        .lock              held while a process trains (see `folder_lock`)
+        .lock              held while a process trains (see `files`)
 
 Training writes it; serving, explaining and averaging read it.
 """
@@ -27,7 +27,6 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from translucid.atomic import settle, sync_folder
 from translucid.checkpoint.averaging import kept_weights
 from translucid.checkpoint.model_directory import build_network, read_generation, read_provenance
 from translucid.checkpoint.store import CheckpointStore
@@ -35,7 +34,7 @@ from translucid.checkpoint.writing import explain_full_disk, write_file
 from translucid.config import ModelConfig
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Skipped, Trained, Validated
-from translucid.folder_lock import is_locked
+from translucid.files import is_locked, settle, sync_folder
 from translucid.model import Transformer
 
 VERSION = 1

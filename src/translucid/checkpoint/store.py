@@ -27,7 +27,6 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from translucid.atomic import DRAFT, FORMER, new_folder, settle
 from translucid.checkpoint.writing import (
     Written,
     explain_full_disk,
@@ -36,6 +35,7 @@ from translucid.checkpoint.writing import (
     write_tensors,
 )
 from translucid.errors import DataError
+from translucid.files import DRAFT, FORMER, new_folder, settle
 
 VERSION = 1
 STATE = "state.json"

@@ -23,8 +23,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from translucid.atomic import synced
 from translucid.errors import InputError, TranslucidError
+from translucid.files import synced
 
 _TYPES = {
     torch.float64: "F64",

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from translucid.cli import evaluation, options
+from translucid.cli import evaluate, options
 from translucid.decoding.config import SearchConfig
 
 
-@options.add_settings(SearchConfig, into="search", only=evaluation.SEARCH_SETTINGS)
+@options.add_settings(SearchConfig, into="search", only=evaluate.SEARCH_SETTINGS)
 def compare(
     systems: Annotated[
         list[Path],
@@ -24,21 +24,21 @@ def compare(
             "baseline.",
         ),
     ],
-    source: evaluation.Source = None,
-    reference: evaluation.Reference = None,
-    data: evaluation.Data = None,
-    split: evaluation.Split = None,
-    from_lang: evaluation.From = None,
-    to_lang: evaluation.To = None,
+    source: evaluate.Source = None,
+    reference: evaluate.Reference = None,
+    data: evaluate.Data = None,
+    split: evaluate.Split = None,
+    from_lang: evaluate.From = None,
+    to_lang: evaluate.To = None,
     search: options.Given = {},  # noqa: B006 - replaced by one option per setting
     rerank: options.Rerank = None,
     rerank_weight: options.RerankWeight = None,
-    bleu_tokenizer: evaluation.BleuTokenizer = None,
-    resamples: evaluation.Resamples = 1000,
+    bleu_tokenizer: evaluate.BleuTokenizer = None,
+    resamples: evaluate.Resamples = 1000,
     trials: Annotated[
         int, typer.Option(metavar="N", min=0, help="Trials of approximate randomisation; 0: none.")
     ] = 10_000,
-    sentences: evaluation.Sentences = 25,
+    sentences: evaluate.Sentences = 25,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -48,7 +48,7 @@ def compare(
             help="Folder for translations, results and an HTML report.  [default: none saved]",
         ),
     ] = None,
-    json_wanted: evaluation.Json = False,
+    json_wanted: evaluate.Json = False,
     batch_size: options.BatchSize = 64,
     threads: options.Threads = None,
 ) -> None:
@@ -73,11 +73,11 @@ def compare(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    place = ReferenceSource(source, tuple(reference or ()), evaluation.open_folder(data), split)
+    place = ReferenceSource(source, tuple(reference or ()), evaluate.open_folder(data), split)
     reranker = options.load_reranker(rerank, rerank_weight)
     loaded = load_systems(systems, lambda model: model.default_search.override(search), reranker)
     if not any(system.model for system in loaded):
-        evaluation.refuse_search(search, reranker)
+        evaluate.refuse_search(search, reranker)
     if output is not None:
         check_folder(output)
     with show_progress(stderr_console()) as emit:
@@ -92,13 +92,13 @@ def compare(
             batch_size=batch_size,
             on_event=emit,
         )
-    found = replace(found, settings=evaluation.add_command(found.settings))
+    found = replace(found, settings=evaluate.add_command(found.settings))
     if output is not None:
         found.save(output, sentences)
     if json_wanted:
         content = {**found.to_json(sentences), "settings": found.settings}
         typer.echo(dump_json(content), nl=False)
     else:
-        evaluation.print_comparison(stdout_console(), found)
+        evaluate.print_comparison(stdout_console(), found)
     if output is not None:
         stderr_console().print(f"results in {output}", soft_wrap=True)

@@ -140,7 +140,7 @@ def _translate(model: Translator) -> None:
 
 def _draw(model: Translator, output: Path) -> None:
     """Write pictures of how one of the sentences was translated, and print where they are."""
-    from translucid.atomic import new_file
+    from translucid.files import new_file
     from translucid.interpret.explain import explain
     from translucid.interpret.figures.matrix import alignment
     from translucid.interpret.page import saved_page

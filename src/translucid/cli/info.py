@@ -45,7 +45,7 @@ def info(
         typer.Option("--settings", help="List all settings of a run, as the preset has them."),
     ] = False,
 ) -> None:
-    """Print what a network is made of: blocks, shapes, parameters, FLOPs a token.
+    """Print what a network is made of: blocks, shapes, parameters, FLOPs per token.
 
     \b
     Examples:
@@ -73,7 +73,7 @@ def info(
     length = length or LENGTH
     print_whole_table(console, _anatomy_table(name, config, length))
     typer.echo(
-        f"Millions of FLOPs a target token, matrix products only, for {length} source and "
+        f"Millions of FLOPs per target token, matrix products only, for {length} source and "
         f"{length} target tokens."
     )
 
@@ -194,10 +194,11 @@ def list_settings(preset: Preset) -> list[Setting]:
     from translucid.training.recipe import build_recipe, preset_settings
 
     model, training = build_recipe([preset_settings(preset)], (PAPER_VOCABULARY, PAPER_VOCABULARY))
-    return [*_settings("model", model), *_settings("training", training)]
+    return [*describe_settings("model", model), *describe_settings("training", training)]
 
 
-def _settings(table: str, config: Config) -> list[Setting]:
+def describe_settings(table: str, config: Config) -> list[Setting]:
+    """Return all settings of a config, in the order of its fields."""
     from translucid.training.recipe import FROM_DATA
 
     return [

@@ -249,6 +249,6 @@ def _closing(report: dict[str, Any], folder: Path, seconds: float | None) -> str
     ]
     if seconds is not None:
         speed = report["read"]["pairs"] / seconds
-        lines.append(f"time        {seconds:,.1f} s, {speed:,.0f} pairs a second")
+        lines.append(f"time        {seconds:,.1f} s, {speed:,.0f} pairs per second")
     lines.append(f"examples    {folder / 'report.json'}")
     return "\n".join(lines)

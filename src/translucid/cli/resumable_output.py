@@ -22,9 +22,8 @@ from io import FileIO
 from pathlib import Path
 from typing import Protocol
 
-from translucid.atomic import new_file
 from translucid.errors import DataError, InputError, TranslucidError
-from translucid.folder_lock import locked
+from translucid.files import locked, new_file
 
 _CHUNK = 1 << 20
 _VERSION = 1

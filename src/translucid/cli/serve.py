@@ -5,22 +5,18 @@ from __future__ import annotations
 import logging
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from translucid.built_in import DEFAULT
 from translucid.cli import options
-from translucid.errors import InputError, nearest, optional
+from translucid.errors import InputError, nearest
+from translucid.serving import check_packages
+from translucid.serving import serve as run_server
 from translucid.serving.config import ServingConfig
-
-if TYPE_CHECKING:
-    from translucid.serving.runs import Runs
-    from translucid.serving.served_models import ServedModels
-    from translucid.translator import Translator
 
 # Limits that have an option; --set and --config set all of them.
 _OPTIONS = (
@@ -120,53 +116,28 @@ def serve(
     if limits:
         list_limits(settings)
         return
-
-    from translucid.serving.app import create_app
-    from translucid.serving.auth import Access, allowed_hosts, read_keys
-    from translucid.serving.server import bind_socket, run
-
-    access = Access(
-        read_keys(api_key_file),
-        allowed_hosts(host, allow_host or []),
-        check_origins(allow_origin or []),
-        log_text,
-    )
-    shown = runs_of(runs or [])
-    with bind_socket(host, port) as bound:
-        app = create_app(_load_models(models, runs, threads), settings, shown, access)
-        with _log(quiet):
-            code = run(app, bound, lambda line: typer.echo(line, err=True))
-    raise typer.Exit(code)
-
-
-def _load_models(
-    models: Sequence[str] | None, runs: Sequence[Path] | None, threads: int | None
-) -> ServedModels:
-    """Return the models named with -m, or those of the runs, or the one of the package."""
-    import torch
-
-    from translucid.serving.served_models import ServedModels, parse_model_option
-
-    places = models or [str(run) for run in runs or []] or [str(DEFAULT)]
     if threads is not None:
+        import torch
+
         torch.set_num_threads(threads)
-    return ServedModels.load([parse_model_option(place) for place in places])
-
-
-def check_origins(origins: Sequence[str]) -> tuple[str, ...]:
-    """Return origins as browsers send them: a scheme and a host, no path."""
-    for origin in origins:
-        scheme, _, rest = origin.partition("://")
-        if origin != "*" and (scheme not in ("http", "https") or not rest or "/" in rest):
-            raise InputError(
-                f"--allow-origin {origin}: give a scheme and a host without a path, such as "
-                "https://example.org, or * for every site"
-            )
-    return tuple(origins)
+    with _log_requests(quiet):
+        server = run_server(
+            *models or (),
+            runs=runs or (),
+            host=host,
+            port=port,
+            api_key_file=api_key_file,
+            allow_hosts=allow_host or (),
+            allow_origins=allow_origin or (),
+            log_text=log_text,
+            config=settings,
+            on_message=lambda line: typer.echo(line, err=True),
+        )
+    raise typer.Exit(server.exit_code)
 
 
 @contextmanager
-def _log(quiet: bool) -> Iterator[None]:
+def _log_requests(quiet: bool) -> Iterator[None]:
     """Log one line per request on stderr, or only warnings, while the server runs."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
@@ -178,55 +149,10 @@ def _log(quiet: bool) -> Iterator[None]:
         logging.getLogger().removeHandler(handler)
 
 
-def runs_of(folders: Sequence[Path]) -> Runs:
-    """Return the runs of some folders; refuse a folder without one."""
-    from translucid.checkpoint.run_directory import RunDirectory
-    from translucid.serving.runs import Runs
-
-    for folder in folders:
-        if not folder.is_dir():
-            raise InputError(f"--run {folder}: there is no such folder")
-        RunDirectory(folder).read_record()
-    return Runs(folders, RunCheckpoints())
-
-
-class RunCheckpoints:
-    """The networks of a run's checkpoints, with tokenizer, languages and heads of its model."""
-
-    def steps(self, run: Path) -> list[int]:
-        """Return the steps of which there is a checkpoint, oldest first."""
-        from translucid.checkpoint.run_directory import RunDirectory
-
-        return RunDirectory(run).checkpoints.steps()
-
-    def reader(self, run: Path) -> Callable[[int], Translator]:
-        """Return what loads the network of a step; a DataError where that is not sound."""
-        from translucid.checkpoint.run_directory import RunDirectory
-        from translucid.cli.explanation import load_checkpoint
-        from translucid.translator import load
-
-        if not RunDirectory(run).models:
-            raise InputError(
-                f"the run {run.resolve().name} has not saved a model yet, so its tokenizer is not "
-                "there: wait for its first validation"
-            )
-        like = load(run)
-        return lambda step: load_checkpoint(run, step, like)
-
-
-PACKAGES = ("fastapi", "uvicorn", "prometheus_client", "py3langid")
-
-
-def check_packages() -> None:
-    """Say which extra installs what serving needs, if something is missing."""
-    for package in PACKAGES:
-        optional(package, extra="serve", job="Serving")
-
-
 def build_settings(
     file: Path | None, assignments: Sequence[str], given: Mapping[str, Any]
 ) -> ServingConfig:
-    """Return limits and times: a file's, over them those of --set, over them single"""
+    """Return limits and times: those of a file, then of --set, then of single options."""
     if file is not None and not file.is_file():
         raise InputError(f"--config {file}: there is no such file")
     below = ServingConfig() if file is None else ServingConfig.from_file(file)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from translucid.cli import options
 from translucid.errors import InputError
-
-if TYPE_CHECKING:
-    from translucid.training.study import RowResult, Study
+from translucid.training.config import TrainingConfig
 
 
+@options.add_settings(
+    TrainingConfig,
+    into="limits",
+    only=("max_steps",),
+    help_texts={"max_steps": "Optimiser steps of each row."},
+)
 def study(
     what: Annotated[
         str,
@@ -38,9 +43,7 @@ def study(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of all rows."),
     ] = None,
-    max_steps: Annotated[
-        int | None, typer.Option(metavar="N", help="Optimiser steps of each row.")
-    ] = None,
+    limits: options.Given = {},  # noqa: B006 - replaced by one option per setting
 ) -> None:
     """Train a network again and again, with one thing changed each time.
 
@@ -54,56 +57,30 @@ def study(
       translucid study dropout.toml --data data -o study
     """
     from translucid.cli.display import show_progress, stderr_console, stop_on_signals
-    from translucid.data.shards import open_data
-    from translucid.training.recipe import Settings, parse_assignments
-    from translucid.training.study import build_trials, run_trials
+    from translucid.training.recipe import parse_assignments
+    from translucid.training.study import study as run_study
 
-    prepared = open_data(data)
-    chosen = _study(what).only(rows or [])
-    steps = {} if max_steps is None else {"max_steps": max_steps}
-    over = [parse_assignments(assignments or []), Settings(training=steps)]
-    trials = build_trials(chosen, prepared, over, _seeds(seeds), output)
-    found: list[RowResult] = []
     stop = threading.Event()
     with show_progress(stderr_console()) as emit, stop_on_signals(stop.set, once=False):
-        for result in run_trials(trials, prepared, emit, stop):
-            found.append(result)
-            _write(output, chosen.about, found)
-    if len(found) < len(trials):
+        found = run_study(
+            what,
+            data,
+            output=output,
+            seeds=_parse_seeds(seeds),
+            rows=rows or (),
+            config=[parse_assignments(assignments or [])],
+            emit=emit,
+            stop=stop,
+            **limits,
+        )
+    if not found.is_complete:
         typer.echo("Continue:  the same command", err=True)
         raise typer.Exit(130)
-    typer.echo((output / "table.md").read_text(encoding="utf-8"), nl=False)
+    typer.echo(found.table, nl=False)
 
 
-def _study(what: str) -> Study:
-    from translucid.training.study import TABLE_3, read_study, table_3
-
-    if what == TABLE_3:
-        return table_3()
-    if not Path(what).is_file():
-        raise InputError(f"{what!r} is neither {TABLE_3} nor a file that is there")
-    return read_study(Path(what))
-
-
-def _seeds(text: str) -> list[int]:
+def _parse_seeds(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() for part in parts) or len(set(parts)) < len(parts):
         raise InputError(f"--seeds {text}: give different whole numbers with commas, such as 1,2,3")
     return [int(part) for part in parts]
-
-
-def _write(output: Path, about: str, found: list[RowResult]) -> None:
-    from translucid.atomic import new_file
-    from translucid.interpret.figures.charts import Dots, dot_chart
-    from translucid.training.study import format_table, summarize, to_json
-
-    rows = [Dots(row.name, row.group, row.bleus) for row in summarize(found)]
-    note = "A dot is a run; the line is the mean of the first row."
-    files = {
-        "table.md": format_table(about, found),
-        "results.json": to_json(found),
-        "chart.svg": dot_chart(about, note, "BLEU on the dev set", rows).svg,
-    }
-    for name, content in files.items():
-        with new_file(output / name) as file:
-            file.write(content.encode())

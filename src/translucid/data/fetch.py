@@ -32,7 +32,6 @@ from typing import IO
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from translucid.atomic import new_file, sync_folder
 from translucid.data.download import (
     BLOCK,
     Download,
@@ -53,7 +52,7 @@ from translucid.data.known_corpora import (
 )
 from translucid.errors import BusyError, DataError, InputError, TranslucidError, nearest
 from translucid.events import Emit, Notice, Progress
-from translucid.folder_lock import locked
+from translucid.files import locked, new_file, sync_folder
 
 NOTE = "README.md"
 SECONDS_BETWEEN_LOOKS = 0.2

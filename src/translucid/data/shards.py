@@ -36,9 +36,9 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from translucid.atomic import new_file, new_folder, synced
 from translucid.data.manifest import MANIFEST, Layout, Manifest, SplitEntry
 from translucid.errors import DataError, InputError, nearest
+from translucid.files import new_file, new_folder, synced
 from translucid.text.tokenizer import PAD, utf8
 
 _SMALL = 1 << 28  # bytes of a split that may stay in memory

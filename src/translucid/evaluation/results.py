@@ -24,11 +24,11 @@ import sacrebleu
 import torch
 
 from translucid import __version__
-from translucid.atomic import new_folder, synced
 from translucid.built_in import built_in_name
 from translucid.errors import InputError
 from translucid.evaluation.reference_set import ReferenceSet, stem
 from translucid.evaluation.system import System
+from translucid.files import new_folder, synced
 from translucid.machine import Machine
 
 SCORES, SETTINGS, REPORT = "scores.json", "settings.json", "report.html"

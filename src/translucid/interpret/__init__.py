@@ -10,17 +10,15 @@
     cache_usage.py      what the key-value cache computed, reused and saved
     next_tokens.py      the distribution of the next token, and what sampling makes of it
 
-    rollout.py          attention through all layers together
     head_roles.py       what a head attends to: previous token, alignment, …
     head_statistics.py  all heads measured over a corpus
     word_attention.py   heads that attend from one word to another; which tokens make up a word
     lens.py             logit lens and decoder lens: the prediction of every layer
     ablation.py         heads turned off
-    attribution.py      occlusion and integrated gradients, beside attention
-    hallucination.py    signs that a translation has little to do with its source
+    attribution.py      occlusion, integrated gradients, attention rollout
     film.py             one sentence over the checkpoints of a run
 
-    trace_json.py       a trace with everything that pictures say about it
+    trace_json.py       a trace with everything that pictures say about it; signs of hallucination
     page.py             the explorer with a trace inside, as one HTML file
     figures/            pictures for papers: SVG, PNG, PDF
 """

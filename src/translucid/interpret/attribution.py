@@ -1,6 +1,6 @@
 """Attribution: how much each source token contributes to the probability of a translation.
 
-Attention shows where a network looks; these two methods measure what changes.
+Attention shows where a network looks; the first two methods measure what changes.
 
 * Occlusion: set the embedding of a source token to zero. How much does log P of each written token
   drop?
@@ -8,9 +8,21 @@ Attention shows where a network looks; these two methods measure what changes.
   integrate the gradient along this path. The attributions sum to the whole difference, log P with
   the source minus log P with a source of zeros (completeness).
 
-In both, the positional encodings stay as they are.
+* Attention rollout (Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers"): how much
+  of each input is in each position after all layers. A layer mixes positions by its attention, and
+  the residual connection keeps what was there; rollout takes both for equally strong and heads for
+  alike, and multiplies the mixtures of all layers::
 
-Shapes: B batch, S source, T target, D d_model, V vocabulary, N values.
+      mix = (mean of the heads + identity) / 2          R = mix_N · … · mix_2 · mix_1
+
+In the first two, the positional encodings stay as they are. In rollout, the decoder takes from two
+sides, so both are carried along: what comes from the source's tokens and what comes from the
+target's. Rows of the two together sum to 1. It is a simplification: values, W^O and feed-forward
+layers are left out. Because every layer is taken to give half of itself to the source, the source's
+share is 1 - 2^-N whatever the network does; only the division among tokens tells something.
+
+Shapes: B batch, S source, T target, L = M positions of one side, H heads, D d_model, V vocabulary,
+N values.
 """
 
 from __future__ import annotations
@@ -18,6 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -25,8 +38,7 @@ from torch import Tensor
 
 from translucid.errors import InputError
 from translucid.interpret.network import single_network
-from translucid.interpret.rollout import attention_rollout
-from translucid.interpret.trace import Trace
+from translucid.interpret.trace import Side, Trace
 from translucid.model import Transformer
 from translucid.model.masks import padding_mask
 from translucid.translator import Translator
@@ -324,3 +336,61 @@ def _total_error(path: Sequence[_Interval]) -> float:
     """Return the error of the worst step, relative to its difference."""
     error_T = torch.stack([interval.error for interval in path]).sum(dim=0).abs()
     return float((error_T / _total_difference(path).abs().clamp(min=_MIN_DIFFERENCE)).max())
+
+
+class DecoderRollout(NamedTuple):
+    """What each decoder position is made of; rows of the two together sum to 1."""
+
+    source_TS: Tensor
+    target_TT: Tensor
+
+
+def attention_rollout(trace: Trace, side: Side) -> Tensor:
+    """Return how much of each input is in each position after the last layer; rows sum to 1.
+
+    `encoder`: source in source (S, S). `decoder`: target in target (T, T), by self-attention alone.
+    `cross`: source in target (T, S), through decoder, cross-attention and encoder.
+    """
+    if side != "cross":
+        return stack_rollout(_mean_heads(trace, side))
+    source_TS = decoder_rollout(trace).source_TS
+    return source_TS / source_TS.sum(dim=-1, keepdim=True)
+
+
+def decoder_rollout(trace: Trace) -> DecoderRollout:
+    """Return what of source and target is in each decoder position after the last layer."""
+    return two_sided_rollout(
+        stack_rollout(_mean_heads(trace, "encoder")),
+        _mean_heads(trace, "decoder"),
+        _mean_heads(trace, "cross"),
+    )
+
+
+def stack_rollout(layers: Sequence[Tensor]) -> Tensor:
+    """Return the rollout of a stack of self-attention, given each layer's weights_LM."""
+    identity_LM = torch.eye(layers[0].size(0), dtype=layers[0].dtype)
+    rolled_LM = identity_LM
+    for weights_LM in layers:
+        rolled_LM = (weights_LM + identity_LM) / 2 @ rolled_LM
+    return rolled_LM
+
+
+def two_sided_rollout(
+    memory_SS: Tensor, decoder: Sequence[Tensor], cross: Sequence[Tensor]
+) -> DecoderRollout:
+    """Return the rollout of a decoder, given the encoder's and each layer's two attentions."""
+    target_TT = torch.eye(decoder[0].size(0), dtype=memory_SS.dtype)
+    identity_TT = target_TT
+    source_TS = torch.zeros(decoder[0].size(0), memory_SS.size(0), dtype=memory_SS.dtype)
+    for self_TT, cross_TS in zip(decoder, cross, strict=True):
+        mix_TT = (self_TT + identity_TT) / 2
+        source_TS = (mix_TT @ source_TS + cross_TS @ memory_SS) / 2
+        target_TT = mix_TT @ target_TT / 2
+    return DecoderRollout(source_TS, target_TT)
+
+
+def _mean_heads(trace: Trace, side: Side) -> list[Tensor]:
+    """Return the weights of each layer, averaged over its heads, exact to float64."""
+    config = trace.model
+    layers = config.encoder_layers if side == "encoder" else config.decoder_layers
+    return [trace.attention(side, layer).double().mean(dim=0) for layer in range(layers)]

@@ -10,9 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from translucid.checkpoint.run_directory import RunDirectory
 from translucid.decoding.config import SearchConfig
+from translucid.errors import InputError
 from translucid.events import Emit, silent
 from translucid.interpret.explain import explain
+from translucid.interpret.network import replace_network
 from translucid.interpret.trace import Trace
 from translucid.text.tokenizer import EOS
 from translucid.translator import Translator
@@ -28,7 +31,7 @@ class Frame:
     trace: Trace
 
 
-def frames_of(
+def record_frames(
     newest_first: Iterable[tuple[int, Translator]],
     source: str,
     *,
@@ -51,10 +54,18 @@ def frames_of(
         yield Frame(step, own.translation, own.log_prob, read)
 
 
-def evenly_chosen(steps: Sequence[int], most: int) -> list[int]:
+def choose_evenly(steps: Sequence[int], most: int) -> list[int]:
     """Return at most this many of the steps, evenly spread, the first and the last among them."""
     if len(steps) <= most:
         return list(steps)
     if most == 1:
         return [steps[-1]]
     return [steps[round(place * (len(steps) - 1) / (most - 1))] for place in range(most)]
+
+
+def load_checkpoint(run: RunDirectory, step: int, like: Translator) -> Translator:
+    """Return the network of a run after a step, with the tokenizer and heads of its model."""
+    model = run.load_network(step)
+    if model.config != like.members[0].model.config:
+        raise InputError(f"the model is not of the run {run.path}: they have different settings")
+    return replace_network(like, model, f"{like.name} after step {step}")

@@ -55,7 +55,7 @@ OnWeights = Callable[[Side, int, Tensor], None]
 
 @dataclass(frozen=True)
 class HeadReport:
-    """The statistics of all heads over some sentences; `importance` only where asked for."""
+    """The statistics of all heads over some sentences; `importance` only where requested."""
 
     sentences: int
     heads: tuple[HeadStatistics, ...]

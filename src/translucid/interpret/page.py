@@ -19,6 +19,7 @@ import base64
 import gzip
 import hashlib
 import html
+import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,13 +32,14 @@ from typing import Any
 from pydantic_core import to_json
 from torch import Tensor
 
-from translucid.atomic import new_file
+from translucid.checkpoint.run_directory import RunDirectory
 from translucid.config import ModelConfig
 from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Emit, silent
+from translucid.files import new_file
 from translucid.interpret.explain import explain
-from translucid.interpret.film import Frame
+from translucid.interpret.film import Frame, choose_evenly
 from translucid.interpret.lens import decoder_lens, logit_lens
 from translucid.interpret.network import SIDES, AttentionHead
 from translucid.interpret.trace import FLOAT_BYTES, Trace
@@ -45,6 +47,7 @@ from translucid.interpret.trace_json import summary_names, summary_tensor, trace
 from translucid.translator import Translator
 
 STATIC = Path(__file__).parents[1] / "serving" / "static"
+MAX_EVENTS = 2000  # training steps of a run that a page has
 MAX_NUMBERS = 4_000_000  # bytes of tensors, before they are compressed and written as text
 
 # Groups of tensors by how their names end, the most important first. Attention is always there.
@@ -74,6 +77,28 @@ class SavedRun:
     events: Sequence[Mapping[str, Any]]
     frames: Sequence[Frame]
 
+    @classmethod
+    def read(
+        cls, run: RunDirectory, frames: Sequence[Frame], directions: Sequence[tuple[str, str]]
+    ) -> SavedRun:
+        """Read a run; very many training steps are sampled evenly."""
+        record = run.read_record()
+        lines = run.metrics.path.read_text(encoding="utf-8").splitlines()
+        events = [json.loads(line, parse_constant=lambda _: None) for line in lines]
+        steps = [at for at, event in enumerate(events) if event.get("event") == "trained"]
+        left_out = {*steps}.difference(choose_evenly(steps, MAX_EVENTS))
+        description = {
+            "name": run.name,
+            "state": "finished",
+            "step": max((event.get("step", 0) for event in events), default=0),
+            "max_steps": record.training["max_steps"],
+            "directions": [list(pair) for pair in directions],
+            "started": None,
+            "settings": {"model": record.model.model_dump(), "training": dict(record.training)},
+        }
+        shown = [event for at, event in enumerate(events) if at not in left_out]
+        return cls(description, shown, frames)
+
 
 def saved_page(
     trace: Trace,
@@ -92,7 +117,7 @@ def saved_page(
     `target` is the language of the translation. `address` is the part of the page's address after
     `#`, where it opens. `on_event` gets every step of the lenses and the other search.
     """
-    tensors, left_out = _chosen_tensors(trace, () if run is None else run.frames)
+    tensors, left_out = _choose_tensors(trace, () if run is None else run.frames)
     body = trace_json(trace, key=None, target=target, without=without)
     known = {name: list(tensor.shape) for name, tensor in tensors.items()}
     content: dict[str, Any] = {
@@ -125,7 +150,7 @@ def write_page(path: Path, trace: Trace) -> None:
 
 
 def notebook(trace: Trace) -> str:
-    """Return the page in a frame of its own, so that a notebook keeps its style."""
+    """Return the page in its own frame, so that a notebook keeps its style."""
     inside = html.escape(saved_page(trace).html, quote=True)
     return (
         f'<iframe srcdoc="{inside}" sandbox="allow-scripts" title="Inside one translation" '
@@ -208,7 +233,7 @@ def _run_json(run: SavedRun) -> dict[str, Any]:
     }
 
 
-def _chosen_tensors(
+def _choose_tensors(
     trace: Trace, frames: Sequence[Frame]
 ) -> tuple[dict[str, Tensor], tuple[str, ...]]:
     """Return the tensors of the page in the order of its file, and the groups left out."""

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any, get_args
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from translucid.atomic import new_file
 from translucid.config import ModelConfig
 from translucid.decoding.config import SearchConfig
 from translucid.decoding.tree import Node, SearchTree
 from translucid.errors import DataError
+from translucid.files import new_file
 from translucid.interpret.cache_usage import CacheStep, CacheUsage
 from translucid.interpret.network import model_hash
 from translucid.interpret.trace import (

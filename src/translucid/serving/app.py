@@ -1,30 +1,37 @@
-"""The application: routes, middleware, error handlers, and the lifespan of the engine."""
+"""The application: routes, middleware, error handlers, the engine's lifespan, the explorer's files.
+
+The built files of the explorer are read and packed once, and answered from memory by their exact
+paths. No path of a request ever reaches the file system, so none can leave the folder.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import gzip
+import hashlib
 import logging
-from collections.abc import AsyncIterator, Sequence
+import mimetypes
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Match, Route
 
 from translucid import __version__
-from translucid.serving import libretranslate, reference_page
+from translucid.serving import libretranslate, reference
 from translucid.serving.auth import Access, HostCheck, KeyCheck
 from translucid.serving.config import ServingConfig
-from translucid.serving.engine.admission import Full, TimedOut
 from translucid.serving.engine.engine import Engine
-from translucid.serving.metrics import Metrics
+from translucid.serving.engine.tasks import Full, TimedOut
 from translucid.serving.middleware import AccessLog, DrainCheck, RequestReader, SecurityHeaders
-from translucid.serving.openapi import build_openapi
-from translucid.serving.page import STATIC, page_routes
 from translucid.serving.problems import (
     REQUEST_ERRORS,
     Problem,
@@ -32,17 +39,19 @@ from translucid.serving.problems import (
     problem_from_error,
     problem_response,
 )
+from translucid.serving.reference import build_openapi
 from translucid.serving.request_bodies import describe_fault
 from translucid.serving.routes import models as model_routes
 from translucid.serving.routes import runs as run_routes
 from translucid.serving.routes import trace, translate
 from translucid.serving.runs import Films, Runs
 from translucid.serving.served_models import ServedModel, ServedModels
-from translucid.serving.state import ServerState
+from translucid.serving.state import Metrics, ServerState
 from translucid.serving.traces import TraceStore
 from translucid.translator import TranslationRequest
 
 LOG = logging.getLogger("translucid.serving")
+STATIC = Path(__file__).parent / "static"  # the explorer, as `make page` builds it
 WARM_UP_TEXT = "1 2 3."
 _WARM_UP_PAUSE = 0.5  # seconds
 _SECONDS_BETWEEN_LOOKS = 60.0
@@ -62,7 +71,7 @@ def create_app(
         access=access or Access(),
         runs=runs,
         traces=TraceStore(settings),
-        films=Films(runs.checkpoints, settings),
+        films=Films(settings),
         metrics=Metrics(),
     )
     app = FastAPI(
@@ -76,7 +85,7 @@ def create_app(
     )
     app.state.server, app.state.settings = state, settings
     routers = _routers(state)
-    routers.append(reference_page.router(lambda: app.openapi(), models.default.targets[0]))
+    routers.append(reference.router(lambda: app.openapi(), models.default.targets[0]))
     for part in routers:
         app.include_router(part)
     files = list(page_routes(page))
@@ -245,3 +254,95 @@ def _add_gauges(state: ServerState) -> None:
     )
     metrics.add_gauge("traces", "Traces kept", lambda: float(len(state.traces)))
     metrics.add_gauge("trace_bytes", "Bytes of the traces kept", lambda: float(state.traces.bytes))
+
+
+INDEX = "index.html"
+_HASHED = re.compile(r"[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+$")  # as the build names what it hashes
+_FOREVER = "public, max-age=31536000, immutable"
+_PACKED = (".html", ".js", ".css", ".svg", ".json", ".txt", ".map", ".webmanifest")
+_TYPES = {".js": "text/javascript", ".webmanifest": "application/manifest+json"}
+_NOT_BUILT = (
+    "The explorer is not built. With Node at hand, build it in the source tree:\n\n"
+    "    cd web && npm ci && npm run build\n\n"
+    "The API works without it: /docs describes it.\n"
+)
+
+
+@dataclass(frozen=True)
+class PageFile:
+    """A file of the page, plain and packed, and how browsers may keep it."""
+
+    plain: bytes
+    packed: bytes | None
+    media_type: str
+    tag: str
+    forever: bool
+
+    def answer(self, request: Request) -> Response:
+        """Return the file, packed if the browser takes that, or word that it has the newest."""
+        headers = {
+            "ETag": self.tag,
+            "Cache-Control": _FOREVER if self.forever else "no-cache",
+            "Vary": "Accept-Encoding",
+        }
+        if self.tag in request.headers.get("if-none-match", ""):
+            return Response(None, 304, headers)
+        body = self.plain
+        if self.packed is not None and _takes_gzip(request.headers.get("accept-encoding", "")):
+            body, headers = self.packed, {**headers, "Content-Encoding": "gzip"}
+        return Response(body, 200, headers, self.media_type)
+
+
+def _takes_gzip(accepted: str) -> bool:
+    """Tell whether a browser says that it unpacks gzip.
+
+    >>> _takes_gzip("br, gzip;q=0.8"), _takes_gzip("gzip;q=0"), _takes_gzip("")
+    (True, False, False)
+    """
+    for offer in accepted.lower().split(","):
+        name, _, weight = offer.strip().partition(";")
+        if name.strip() == "gzip":
+            return weight.strip().replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False
+
+
+def read_page(folder: Path) -> dict[str, PageFile]:
+    """Return the files of a built page by their paths on the server."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".gz")
+    return {f"/{path.relative_to(folder).as_posix()}": _page_file(path) for path in files}
+
+
+def _page_file(path: Path) -> PageFile:
+    plain = path.read_bytes()
+    packed = gzip.compress(plain, 9, mtime=0) if path.suffix in _PACKED else None
+    guessed = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0]
+    return PageFile(
+        plain=plain,
+        packed=packed if packed is not None and len(packed) < len(plain) else None,
+        media_type=guessed or "application/octet-stream",
+        tag=f'"{hashlib.sha256(plain).hexdigest()[:32]}"',
+        forever=bool(_HASHED.search(path.name)),
+    )
+
+
+def page_routes(folder: Path = STATIC) -> Iterator[Route]:
+    """Yield a route for each file of the built page, and for `/`."""
+    files = read_page(folder)
+    for path, file in files.items():
+        yield _route(path, file)
+    index = files.get(f"/{INDEX}")
+    yield Route("/", _not_built) if index is None else _route("/", index)
+
+
+def _route(path: str, file: PageFile) -> Route:
+    async def answer(request: Request) -> Response:
+        request.scope["route"] = made  # as FastAPI's own routes do, for the log
+        return file.answer(request)
+
+    made = Route(path, answer)
+    return made
+
+
+async def _not_built(request: Request) -> Response:
+    del request
+    return PlainTextResponse(_NOT_BUILT, 404)

@@ -107,6 +107,18 @@ def allowed_hosts(host: str, more: Sequence[str]) -> frozenset[str] | None:
     return frozenset(host_name(name) for name in (*_OWN_NAMES, own, *more)) - _ANY_ADDRESS
 
 
+def check_origins(origins: Sequence[str]) -> tuple[str, ...]:
+    """Return origins as browsers send them: a scheme and a host, no path."""
+    for origin in origins:
+        scheme, _, rest = origin.partition("://")
+        if origin != "*" and (scheme not in ("http", "https") or not rest or "/" in rest):
+            raise InputError(
+                f"--allow-origin {origin}: give a scheme and a host without a path, such as "
+                "https://example.org, or * for every site"
+            )
+    return tuple(origins)
+
+
 def is_loopback(host: str) -> bool:
     """Return whether only programs on this machine can reach an address."""
     if host.lower() == "localhost":

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl
 
@@ -17,9 +19,9 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from translucid.decoding.config import SearchConfig
+from translucid.errors import optional
 from translucid.serving.auth import bearer_key, check_key
 from translucid.serving.config import ServingConfig
-from translucid.serving.languages import DetectedLanguage, detect, language_name
 from translucid.serving.problems import Fault, Problem, invalid_fields, json_response
 from translucid.serving.request_bodies import (
     LIST_TAG,
@@ -86,7 +88,7 @@ class LibreTranslateBody(LibreBody):
 
 
 class LibreDetectBody(LibreBody):
-    """A text whose language is asked for."""
+    """A text whose language is to be detected."""
 
     q: Text = Field(description="text", examples=["Le chat dort."])
     api_key: Annotated[str, Field(max_length=1000)] | None = Field(None, description="API key")
@@ -100,7 +102,7 @@ class DetectedFields(Answer):
 
 
 class LibreTranslation(Answer):
-    """Translations; lists where `q` was a list. What was not asked for is left out."""
+    """Translations; lists where `q` was a list. What was not requested is left out."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=False)
 
@@ -186,7 +188,7 @@ def _add_translation(routes: APIRouter, state: ServerState) -> None:
 
 
 def _check(state: ServerState, body: LibreTranslateBody) -> None:
-    """Refuse languages that no model has, and more alternatives than may be asked for."""
+    """Refuse languages that no model has, and more alternatives than are allowed."""
     sources = {source for source, _ in state.models.directions}
     targets = {target for _, target in state.models.directions}
     faults = []
@@ -410,3 +412,62 @@ def _header_parameter(name: str, header: str) -> str | None:
 
 def _too_many_fields() -> Problem:
     return Problem("unusable-input", f"the form has more than {_MOST_FIELDS} fields: send fewer")
+
+
+@dataclass(frozen=True)
+class DetectedLanguage:
+    """A language, and how sure the recogniser is of it among those it chose from, 0 to 100."""
+
+    confidence: float
+    language: str
+
+
+def detect(text: str, languages: Sequence[str]) -> list[DetectedLanguage]:
+    """Return the languages in the order of how well a text fits them; one that is unknown is last.
+
+    The recogniser's scores add up over features that overlap; divided by √bytes they are near to
+    log-odds.
+    """
+    rank = optional("py3langid", extra="serve", job="Detecting languages").rank
+    scores = dict(rank(text))
+    scale = math.sqrt(max(1, len(text.encode())))
+    known = {code: scores[base] / scale for code in languages if (base := _base(code)) in scores}
+    best = max(known.values(), default=0.0)
+    weights = {code: math.exp(score - best) for code, score in known.items()}
+    total = sum(weights.values())
+    found = [DetectedLanguage(round(100 * w / total, 1), code) for code, w in weights.items()]
+    unknown = [DetectedLanguage(0.0, code) for code in languages if code not in known]
+    return sorted(found, key=lambda one: -one.confidence) + unknown
+
+
+def _base(code: str) -> str:
+    """Return the language of a code such as zh-Hans, as the recogniser writes it."""
+    return code.replace("_", "-").partition("-")[0].lower()
+
+
+NAMES = {
+    "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian",
+    "bg": "Bulgarian", "bn": "Bengali", "br": "Breton", "bs": "Bosnian", "ca": "Catalan",
+    "cs": "Czech", "cy": "Welsh", "da": "Danish", "de": "German", "el": "Greek", "en": "English",
+    "eo": "Esperanto", "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian",
+    "fi": "Finnish", "fr": "French", "ga": "Irish", "gl": "Galician", "gu": "Gujarati",
+    "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "hy": "Armenian",
+    "id": "Indonesian", "is": "Icelandic", "it": "Italian", "ja": "Japanese", "jv": "Javanese",
+    "ka": "Georgian", "kk": "Kazakh", "km": "Khmer", "kn": "Kannada", "ko": "Korean",
+    "ku": "Kurdish", "la": "Latin", "lb": "Luxembourgish", "lo": "Lao", "lt": "Lithuanian",
+    "lv": "Latvian", "mg": "Malagasy", "mk": "Macedonian", "ml": "Malayalam", "mn": "Mongolian",
+    "mr": "Marathi", "ms": "Malay", "mt": "Maltese", "my": "Burmese", "nb": "Norwegian",
+    "ne": "Nepali", "nl": "Dutch", "nn": "Norwegian", "no": "Norwegian", "oc": "Occitan",
+    "pa": "Punjabi", "pl": "Polish", "ps": "Pashto", "pt": "Portuguese", "qu": "Quechua",
+    "ro": "Romanian", "ru": "Russian", "rw": "Kinyarwanda", "se": "Sámi", "si": "Sinhala",
+    "sk": "Slovak", "sl": "Slovenian", "so": "Somali", "sq": "Albanian", "sr": "Serbian",
+    "sv": "Swedish", "sw": "Swahili", "ta": "Tamil", "te": "Telugu", "th": "Thai",
+    "tl": "Tagalog", "tr": "Turkish", "ug": "Uyghur", "uk": "Ukrainian", "ur": "Urdu",
+    "uz": "Uzbek", "vi": "Vietnamese", "wo": "Wolof", "xh": "Xhosa", "yi": "Yiddish",
+    "yo": "Yoruba", "zh": "Chinese", "zu": "Zulu",
+}  # fmt: skip
+
+
+def language_name(code: str) -> str:
+    """Return the English name of a language, or its code where none is known."""
+    return NAMES.get(code.partition("-")[0].lower(), code)

@@ -20,7 +20,7 @@ from pydantic_core import to_json
 from starlette.types import Scope
 
 from translucid.errors import ConfigError, InputError
-from translucid.serving.engine.admission import Draining, Full, Refused, TimedOut
+from translucid.serving.engine.tasks import Draining, Full, Refused, TimedOut
 
 
 @dataclass(frozen=True)

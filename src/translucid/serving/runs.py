@@ -1,8 +1,6 @@
 """Training runs that the server shows, during and after training: events, state, films.
 
 A run is read from its directory, as it is at the moment (see `checkpoint.run_directory`).
-Networks of checkpoints are loaded by what the command line brings: serving knows nothing of how
-they are stored.
 """
 
 from __future__ import annotations
@@ -12,29 +10,19 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Protocol
+from typing import Any, BinaryIO, Literal
 
 from translucid.checkpoint.run_directory import RunDirectory
 from translucid.errors import DataError, InputError, nearest
-from translucid.interpret.film import Frame, evenly_chosen, frames_of
+from translucid.interpret.film import Frame, choose_evenly, load_checkpoint, record_frames
 from translucid.interpret.network import AttentionHead
 from translucid.serving.config import ServingConfig
-from translucid.serving.engine.cancellation import check_cancelled
+from translucid.serving.engine.tasks import check_cancelled
 from translucid.serving.problems import Problem
 from translucid.serving.traces import BoundedStore
-from translucid.translator import Translator
+from translucid.translator import Translator, load
 
 State = Literal["training", "finished", "stopped"]
-
-
-class Checkpoints(Protocol):
-    """Gives the networks of a run's checkpoints, one at a time."""
-
-    def steps(self, run: Path) -> list[int]:
-        """Return the steps of which there is a checkpoint, oldest first."""
-
-    def reader(self, run: Path) -> Callable[[int], Translator]:
-        """Return what loads the network of a step; a DataError where that is not sound."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +55,20 @@ class Run:
         """Return source and target languages of its models; none where there is none yet."""
         return self.directory.directions()
 
+    def checkpoint_steps(self) -> list[int]:
+        """Return the steps of which there is a checkpoint, oldest first."""
+        return self.directory.checkpoints.steps()
+
+    def checkpoint_loader(self) -> Callable[[int], Translator]:
+        """Return a function that loads the network of a step; a DataError if it is damaged."""
+        if not self.directory.models:
+            raise InputError(
+                f"the run {self.name} has not saved a model yet, so its tokenizer is not there: "
+                "wait for its first validation"
+            )
+        like = load(self.path)
+        return lambda step: load_checkpoint(self.directory, step, like)
+
     def state(self) -> State:
         """Return whether it is training, has finished, or has stopped before the end."""
         if self.directory.is_training():
@@ -92,14 +94,17 @@ class Run:
 
 
 class Runs:
-    """The runs of a server by name, which is that of the folder; of equals, name-2, name-3 …"""
+    """The runs of a server by name, which is that of the folder; of equals, name-2, name-3 …
 
-    def __init__(
-        self, folders: Sequence[Path] = (), checkpoints: Checkpoints | None = None
-    ) -> None:
-        self.checkpoints = checkpoints
+    A folder without a run is refused.
+    """
+
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
         self._runs: dict[str, Run] = {}
         for folder in folders:
+            if not folder.is_dir():
+                raise InputError(f"--run {folder}: there is no such folder")
+            RunDirectory(folder).read_record()
             name, number = folder.resolve().name, 1
             while name in self._runs:
                 number += 1
@@ -224,8 +229,7 @@ class Films:
     run. All heads come out of the same pass, so another head of a cached film costs nothing.
     """
 
-    def __init__(self, checkpoints: Checkpoints | None, settings: ServingConfig) -> None:
-        self._checkpoints = checkpoints
+    def __init__(self, settings: ServingConfig) -> None:
         self._max_bytes = settings.max_trace_bytes
         self._kept: BoundedStore[_Key, tuple[Frame, ...]] = BoundedStore(
             max_bytes=settings.max_trace_bytes, max_count=_FILMS, seconds=settings.trace_seconds
@@ -233,9 +237,8 @@ class Films:
 
     def frames(self, run: Run, request: FilmRequest) -> tuple[Frame, ...]:
         """Return a frame for each of some checkpoints, evenly chosen, oldest first."""
-        steps = [] if self._checkpoints is None else self._checkpoints.steps(run.path)
-        steps = evenly_chosen(steps, request.frames)
-        if self._checkpoints is None or not steps:
+        steps = choose_evenly(run.checkpoint_steps(), request.frames)
+        if not steps:
             raise InputError(
                 f"the run {run.name} has no checkpoints yet: training writes one every "
                 "training.checkpoint_every steps"
@@ -243,7 +246,7 @@ class Films:
         key = (run.name, request.text, request.target, tuple(steps))
         found = self._kept.get(key)
         if found is None:
-            found = self._make(self._checkpoints, run, request, steps)
+            found = self._make(run, request, steps)
             self._kept.put(key, found, sum(frame.trace.bytes for frame in found))
         return found
 
@@ -251,12 +254,9 @@ class Films:
         """Drop films that were not viewed for too long."""
         self._kept.expire()
 
-    def _make(
-        self, checkpoints: Checkpoints, run: Run, request: FilmRequest, steps: list[int]
-    ) -> tuple[Frame, ...]:
-        load = checkpoints.reader(run.path)
-        newest_first = frames_of(
-            _load_networks(checkpoints, run, load, steps),
+    def _make(self, run: Run, request: FilmRequest, steps: list[int]) -> tuple[Frame, ...]:
+        newest_first = record_frames(
+            _load_networks(run, run.checkpoint_loader(), steps),
             request.text,
             target=request.target,
             max_bytes=self._max_bytes // len(steps),
@@ -266,15 +266,15 @@ class Films:
 
 
 def _load_networks(
-    checkpoints: Checkpoints, run: Run, load: Callable[[int], Translator], steps: list[int]
+    run: Run, load_step: Callable[[int], Translator], steps: list[int]
 ) -> Iterator[tuple[int, Translator]]:
     """Yield the networks of steps, newest first, leaving out what training has deleted since."""
     for step in reversed(steps):
         check_cancelled()
         try:
-            yield step, load(step)
+            yield step, load_step(step)
         except DataError as error:
-            if step in checkpoints.steps(run.path):
+            if step in run.checkpoint_steps():
                 raise InputError(
                     f"the checkpoint of step {step} of the run {run.name} is damaged"
                 ) from error

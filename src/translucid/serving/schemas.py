@@ -26,6 +26,7 @@ from translucid.decoding.hypothesis import Ending
 from translucid.errors import ConfigError
 from translucid.serving.config import ServingConfig
 from translucid.serving.problems import PROBLEM_TYPES, Fault, invalid_fields
+from translucid.translator import TranslationRequest
 
 LIMIT = "x-limit"  # the setting that bounds a field, until the OpenAPI document is made
 
@@ -220,8 +221,20 @@ Name = Annotated[str, Field(max_length=200)]
 Language = Annotated[str, Field(max_length=35)]  # the longest tag that RFC 5646 asks to allow for
 
 
-class RequestBody(Body):
-    """What is wanted of a translation, beside the text."""
+def described(config: type[Config], name: str, default: Any, **more: Any) -> Any:
+    """Return a field of a body that says what a field of a config class says of itself."""
+    field = config.model_fields[name]
+    bounds = {
+        key: value
+        for one in field.metadata
+        for key in ("ge", "gt", "le", "lt")
+        if (value := getattr(one, key, None)) is not None
+    }
+    return Field(default, description=field.description, **bounds, **more)
+
+
+class ModelChoice(Body):
+    """Which model, by name or by languages."""
 
     model: Name | None = Field(
         None, description="name of a model; left out: the first one that has the languages"
@@ -229,25 +242,17 @@ class RequestBody(Body):
     source: Language | None = Field(
         None, description="language of the text, where models have several", examples=["fr"]
     )
-    target: Language | None = Field(
-        None,
-        description="language to translate into; left out: the only one that there is, or the one "
-        "for the language that the texts together are in",
-        examples=["en"],
-    )
-    search: SearchFields | None = Field(
-        None, description="how to search; left out: the model's own way"
-    )
-    terms: Terms | None = Field(
-        None,
-        description="words of the source, and what they must become (beam search only)",
-        examples=[None],
-    )
-    forbidden: Words = Field([], description="words that no translation may have")
-    keep: Words = Field(
-        [], description="words and phrases that are not translated", examples=[["Translucid"]]
-    )
-    alignment: bool = Field(False, description="also return what each word looked at")
+    target: Language | None = described(TranslationRequest, "target", None, examples=["en"])
+
+
+class RequestBody(ModelChoice):
+    """What is wanted of a translation, beside the text."""
+
+    search: SearchFields | None = described(TranslationRequest, "search", None)
+    terms: Terms | None = described(TranslationRequest, "terms", None, examples=[None])
+    forbidden: Words = described(TranslationRequest, "forbidden", [])
+    keep: Words = described(TranslationRequest, "keep", [], examples=[["Translucid"]])
+    alignment: bool = described(TranslationRequest, "alignment", False)
 
 
 class TranslateBody(RequestBody):
@@ -266,19 +271,12 @@ class StreamBody(RequestBody):
     prefix: Prefix = Field("", description="what the translation must begin with")
 
 
-class ScoreBody(Body):
+class ScoreBody(ModelChoice):
     """Texts and their translations, to be scored."""
 
     sources: Texts = Field(description="texts", examples=[["Le chat dort."]])
     targets: Annotated[list[Text], AtMost("max_texts"), TogetherAtMost("max_total_characters")] = (
         Field(description="a translation for each text", examples=[["The cat is asleep."]])
-    )
-    model: Name | None = Field(None, description="name of a model")
-    source: Language | None = Field(None, description="language of the texts", examples=["fr"])
-    target: Language | None = Field(
-        None,
-        description="language of the translations; left out: as for /v1/translate",
-        examples=["en"],
     )
 
 
@@ -333,7 +331,7 @@ class TranslationFields(Answer):
     )
     flags: FlagFields
     n_best: list[CandidateFields] = Field(description="the n best translations, best first")
-    alignment: AlignmentFields | None = Field(description="null unless it was asked for")
+    alignment: AlignmentFields | None = Field(description="null unless requested")
 
 
 class TranslateAnswer(Answer):

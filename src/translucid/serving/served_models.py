@@ -86,9 +86,9 @@ class ServedModels:
             )
 
     @classmethod
-    def load(cls, places: Sequence[tuple[str | None, Path]]) -> ServedModels:
-        """Load models; one without a name is named after its folder or its run."""
-        return cls([_load_model(name, path) for name, path in places])
+    def load(cls, models: Sequence[str | Path | Translator]) -> ServedModels:
+        """Load models, each a path or ``NAME=PATH``; a name left out is that of folder or run."""
+        return cls([_load_model(model) for model in models])
 
     def __iter__(self) -> Iterator[ServedModel]:
         return iter(self._models.values())
@@ -161,11 +161,12 @@ def parse_model_option(argument: str) -> tuple[str | None, Path]:
     return name, Path(path)
 
 
-def _load_model(name: str | None, path: Path) -> ServedModel:
-    translator = load(path)
-    return ServedModel(
-        name or translator.name.removesuffix("/best").removesuffix("/model"), translator
-    )
+def _load_model(model: str | Path | Translator) -> ServedModel:
+    name = None
+    if not isinstance(model, Translator):
+        name, path = parse_model_option(str(model))
+        model = load(path)
+    return ServedModel(name or model.name.removesuffix("/best").removesuffix("/model"), model)
 
 
 def _translates(served: ServedModel, source: str | None, target: str | None) -> bool:

@@ -14,10 +14,13 @@ reads its answer, which then stays in memory. :class:`GuardedConnection` closes 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import socket
 import sys
+import threading
+import time
 from collections.abc import Callable
 from http import HTTPStatus
 from types import FrameType
@@ -35,6 +38,8 @@ from translucid.serving.problems import PROBLEM, Problem
 from translucid.serving.state import ServerState
 
 BACKLOG = 2048
+LOG = logging.getLogger("translucid.serving")
+_PAUSE = 0.01  # seconds between two looks whether a server has started
 _LAST_SECONDS = 5  # for tasks that are cancelled when the time to finish is over
 
 
@@ -93,6 +98,7 @@ class DrainingServer(uvicorn.Server):
         self._state, self._tell = state, tell
         self.stopped_by: int | None = None
         self._ending: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Drain at the first signal; exit at once at the second."""
@@ -100,7 +106,12 @@ class DrainingServer(uvicorn.Server):
         if self.stopped_by is not None:
             os._exit(128 + sig)  # nothing is written to disk, so nothing can be left half done
         self.stopped_by = sig
-        asyncio.get_event_loop().call_soon_threadsafe(self._begin_draining)
+        self.stop()
+
+    def stop(self) -> None:
+        """Drain; any thread may call this."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._begin_draining)
 
     def _begin_draining(self) -> None:
         self._tell(
@@ -120,6 +131,7 @@ class DrainingServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and announce the address once requests are accepted."""
+        self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
         if self.started:
             self._announce(sockets or [])
@@ -159,13 +171,45 @@ def build_server(app: FastAPI, tell: Callable[[str], None]) -> DrainingServer:
     return DrainingServer(config, state, tell)
 
 
-def run(app: FastAPI, bound: socket.socket, tell: Callable[[str], None]) -> int:
-    """Serve until a signal comes; return the exit code: 0, or 130 after Ctrl-C."""
-    server = build_server(app, tell)
-    server.run(sockets=[bound])
-    if not server.started:
-        return 1
-    return 130 if server.stopped_by == signal.SIGINT else 0
+class Server:
+    """A server that runs until a signal comes, or in the background until it is stopped."""
+
+    def __init__(self, app: FastAPI, bound: socket.socket, tell: Callable[[str], None]) -> None:
+        self.url = server_url(bound)
+        self._bound = bound
+        self._server = build_server(app, tell)
+        self._thread: threading.Thread | None = None
+
+    def run(self) -> None:
+        """Serve until a signal comes."""
+        with self._bound:
+            self._server.run(sockets=[self._bound])
+
+    def start(self) -> None:
+        """Serve in a thread; requests are accepted as soon as this returns."""
+        self._thread = threading.Thread(target=self.run, daemon=True)
+        self._thread.start()
+        while not self._server.started and self._thread.is_alive():
+            time.sleep(_PAUSE)
+
+    def stop(self) -> None:
+        """Finish what was accepted, then end a server in the background."""
+        if self._thread is not None:
+            self._server.stop()
+            self._thread.join()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def exit_code(self) -> int:
+        """0, 130 after Ctrl-C, or 1 where it could not start."""
+        if not self._server.started:
+            return 1
+        return 130 if self._server.stopped_by == signal.SIGINT else 0
 
 
 class GuardedConnection(H11Protocol):

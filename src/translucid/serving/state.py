@@ -1,17 +1,26 @@
-"""State shared by the routes of a server."""
+"""State shared by the routes of a server, and its measurements for Prometheus."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
 
 from translucid.serving.auth import Access
 from translucid.serving.config import ServingConfig
-from translucid.serving.engine.admission import Draining
 from translucid.serving.engine.engine import Engine
-from translucid.serving.metrics import Metrics
+from translucid.serving.engine.tasks import BatchDone, Draining, EngineEvent
 from translucid.serving.runs import Films, Runs
 from translucid.serving.served_models import ServedModels
 from translucid.serving.traces import TraceStore
@@ -85,3 +94,89 @@ class ServerState:
         if self.access.log_text:
             for text, translation in zip(texts, translations, strict=True):
                 LOG.info("text %r became %r", text, translation)
+
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
+_TOKENS = (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+_SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
+_BYTES = (256, 1024, 4096, 16384, 65536, 262144, 1048576, 16777216)
+
+
+class Metrics:
+    """Counters and histograms of one server, in their own registry."""
+
+    content_type = "text/plain; version=0.0.4; charset=utf-8"
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        self._requests = self._counter(
+            "http_requests", "HTTP requests answered", "method", "path", "status"
+        )
+        whole = "From the headers of an HTTP request to the last byte of its answer"
+        self._request_seconds = self._histogram("http_request_seconds", whole, _SECONDS, "path")
+        self._request_bytes = self._histogram("http_request_bytes", "Bytes of bodies", _BYTES)
+        self._response_bytes = self._histogram("http_response_bytes", "Bytes of answers", _BYTES)
+        asked = "Time from the acceptance of a request to its end, waiting included"
+        self._jobs = self._histogram("job_seconds", asked, _SECONDS, "request", "outcome")
+        self._batch_rows = self._histogram(
+            "batch_sentences", "Sentences computed together", _ROWS, "kind"
+        )
+        self._batch_tokens = self._histogram(
+            "batch_source_tokens", "Source tokens computed together", _TOKENS, "kind"
+        )
+        self._batch_padding = self._histogram(
+            "batch_padding_ratio", "Share of a batch that is padding", _SHARES, "kind"
+        )
+        self._batch_seconds = self._histogram(
+            "batch_seconds", "Computing time of a batch", _SECONDS, "kind"
+        )
+        self._written = self._counter("written_tokens", "Target tokens written", "kind")
+        self._models = Gauge(
+            "translucid_model_info", "Models served", ("model", "hash"), registry=self.registry
+        )
+
+    def _counter(self, name: str, description: str, *labels: str) -> Counter:
+        return Counter(f"translucid_{name}", description, labels, registry=self.registry)
+
+    def _histogram(
+        self, name: str, description: str, buckets: Sequence[float], *labels: str
+    ) -> Histogram:
+        return Histogram(
+            f"translucid_{name}", description, labels, buckets=buckets, registry=self.registry
+        )
+
+    def add_gauge(self, name: str, description: str, read: Callable[[], float]) -> None:
+        """Add a number that is read whenever the metrics are."""
+        Gauge(f"translucid_{name}", description, registry=self.registry).set_function(read)
+
+    def add_model(self, name: str, model_hash: str) -> None:
+        """Add a served model."""
+        self._models.labels(name, model_hash).set(1)
+
+    def count_request(self, method: str, path: str, status: int, seconds: float) -> None:
+        """Count an HTTP request; `path` is the template of its route."""
+        self._requests.labels(method, path, str(status)).inc()
+        self._request_seconds.labels(path).observe(seconds)
+
+    def count_bytes(self, received: int, sent: int) -> None:
+        """Count the bytes of a request and of its answer."""
+        self._request_bytes.observe(received)
+        self._response_bytes.observe(sent)
+
+    def count_event(self, event: EngineEvent) -> None:
+        """Count an event of the engine."""
+        if isinstance(event, BatchDone):
+            self._batch_rows.labels(event.kind).observe(event.rows)
+            self._batch_tokens.labels(event.kind).observe(event.tokens)
+            self._batch_padding.labels(event.kind).observe(event.padding)
+            self._batch_seconds.labels(event.kind).observe(event.seconds)
+            self._written.labels(event.kind).inc(event.written)
+        else:
+            self._jobs.labels(event.request, event.outcome).observe(event.seconds)
+
+    def text(self) -> bytes:
+        """Return all measurements in Prometheus's text format."""
+        return generate_latest(self.registry)

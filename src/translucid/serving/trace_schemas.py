@@ -1,4 +1,4 @@
-"""What is asked for and answered by /v1/trace and its parts, and by /v1/next."""
+"""Bodies and answers of /v1/trace and its parts, and of /v1/next."""
 
 from __future__ import annotations
 
@@ -14,8 +14,16 @@ from translucid.interpret.head_roles import Role, TokenKind
 from translucid.interpret.lens import EncoderReading, LensCell
 from translucid.interpret.next_tokens import NextToken, PrefixToken, Rest
 from translucid.interpret.trace import Level, Origin, Side, Step, TraceToken
-from translucid.serving.schemas import Answer, AtMost, Body, Language, Name, SearchFields, Text
-from translucid.translator import Flags
+from translucid.serving.schemas import (
+    Answer,
+    AtMost,
+    Body,
+    ModelChoice,
+    SearchFields,
+    Text,
+    described,
+)
+from translucid.translator import Flags, TranslationRequest
 from translucid.translator.alignment import DecoderRow
 
 Index = Annotated[int, Field(ge=0, le=1_000_000)]
@@ -31,29 +39,16 @@ class HeadFields(Body):
     head: Index = Field(examples=[0])
 
 
-class Sentence(Body):
+class Sentence(ModelChoice):
     """A sentence, and the model that reads it."""
 
     text: Text = Field(description="one sentence, without line breaks", examples=["Le chat dort."])
-    model: Name | None = Field(
-        None, description="name of a model; left out: the first one that has the languages"
-    )
-    source: Language | None = Field(
-        None, description="language of the text, where models have several", examples=["fr"]
-    )
-    target: Language | None = Field(
-        None,
-        description="language to translate into; left out: as for /v1/translate",
-        examples=["en"],
-    )
 
 
 class TraceBody(Sentence):
     """A sentence whose translation is to be looked into, and how."""
 
-    search: SearchFields | None = Field(
-        None, description="how to search; left out: the model's own way"
-    )
+    search: SearchFields | None = described(TranslationRequest, "search", None)
     level: Level = Field(
         "full", description="full: every number; light: tokens, attention, likeliest tokens"
     )
@@ -135,7 +130,7 @@ class TraceAnswer(Answer):
     translation: str
     source_tokens: list[TraceToken] = Field(description="what the encoder read")
     target_tokens: list[TraceToken] = Field(description="what the decoder read, from <s> on")
-    prefix_length: int = Field(description="so many first steps were forced")
+    prefix_length: int = Field(description="number of first steps that were forced")
     steps: list[Step] = Field(description="what was written after each of `target_tokens`")
     tree: SearchTree | None = Field(description="null where nothing was searched for")
     flags: Flags
@@ -155,7 +150,8 @@ class LensAnswer(Answer):
     """What the network would have said if it had stopped early."""
 
     logit: list[list[LensCell]] = Field(
-        description="logit lens: a row a decoder layer, a cell a step; the last row is the network"
+        description="logit lens: one row per decoder layer, one cell per step; the last row is the "
+        "network"
     )
     decoder: list[EncoderReading] = Field(
         description="decoder lens: what the decoder does reading each encoder layer"
@@ -169,16 +165,10 @@ class NextBody(Sentence):
     prefix_text: Text | None = Field(
         None, description="the beginning, as text", examples=["The cat"]
     )
-    temperature: Annotated[float, Field(ge=0, le=100)] = Field(
-        1.0, description="logits are divided by it; 0: the most probable token alone"
-    )
-    top_k: Index = Field(0, description="keep only the k most probable; 0: all")
-    top_p: Annotated[float, Field(gt=0, le=1)] = Field(
-        1.0, description="keep only the most probable that together reach p"
-    )
-    min_p: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.0, description="keep only those of at least this share of the best's"
-    )
+    temperature: float = described(SearchConfig, "temperature", 1.0)
+    top_k: int = described(SearchConfig, "top_k", 0)
+    top_p: float = described(SearchConfig, "top_p", 1.0)
+    min_p: float = described(SearchConfig, "min_p", 0.0)
     count: Annotated[Count, AtMost("max_next")] = Field(20, description="tokens to list")
 
 

@@ -42,8 +42,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from translucid.atomic import new_file
 from translucid.errors import DataError, InputError, nearest
+from translucid.files import new_file
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 TAG_SLOTS = 16

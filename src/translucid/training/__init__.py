@@ -12,7 +12,8 @@ device, memory         where to compute, in which precision, and how much at onc
 parallel_micro_batches one micro-batch per thread on a CPU
 distributed            processes under torchrun; `process_group` has DDP and FSDP2
 divergence             what is refused, and what is saved when the loss explodes
-model_card, curve      the model directories of a run, their card and its picture
+model_card             the model directories of a run, and their card
+average                one model of several checkpoints of a run
 study                  one network trained again and again, with one thing changed each time
 ====================== ===========================================================================
 """

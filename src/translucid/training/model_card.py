@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,15 +16,15 @@ from torch import Tensor
 from translucid import __version__
 from translucid.anatomy import anatomy
 from translucid.checkpoint.model_directory import CARD, GenerationConfig, ModelFiles, write_model
-from translucid.checkpoint.run_directory import MetricsEvent, RunDirectory
+from translucid.checkpoint.run_directory import RunDirectory
 from translucid.config import ModelConfig
 from translucid.data.known_corpora import KNOWN
 from translucid.data.manifest import Manifest
 from translucid.data.shards import PreparedData
-from translucid.events import Trained, Validated
+from translucid.events import Validated
+from translucid.interpret.figures.charts import LearningCurves, draw_learning_curves
 from translucid.text.tokenizer import tag_id
 from translucid.training.config import TrainingConfig
-from translucid.training.curve import Curves, Point, curve_svg
 from translucid.training.state import TrainingState, fingerprint_data
 
 CURVE = "curve.svg"  # beside the card
@@ -62,18 +61,6 @@ class RunFacts:
             validation=validation,
             command=command,
         )
-
-
-def build_curves(events: Iterable[MetricsEvent]) -> Curves:
-    """Return the curves of a run: losses without label smoothing, and the learning rate."""
-    known = list(events)
-    trained = [event for event in known if isinstance(event, Trained)]
-    validated = [event for event in known if isinstance(event, Validated)]
-    return Curves(
-        training=[Point(event.step, math.log(event.perplexity)) for event in trained],
-        dev=[Point(event.step, event.loss) for event in validated],
-        learning_rate=[Point(event.step, event.learning_rate) for event in trained],
-    )
 
 
 def model_card(
@@ -248,10 +235,11 @@ class ModelWriter:
         write_model(folder, weights, files)
 
     def _texts(self, facts: RunFacts) -> dict[str, str]:
-        curves = build_curves(self.run.metrics.read())
+        name = f"{self.run.name}, step {facts.step:,}"
+        curves = LearningCurves.from_events(name, self.run.metrics.read())
         return {
             CARD: model_card(self.config, self.settings, self.data.manifest, facts),
-            CURVE: curve_svg(curves, f"{self.run.name}, step {facts.step:,}"),
+            CURVE: draw_learning_curves(curves).svg,
         }
 
     def _provenance(self, facts: RunFacts) -> dict[str, Any]:

@@ -14,7 +14,7 @@ the preset `tiny`; a file describes any other::
     group = "D"
     model = { dropout = 0.3 }
 
-The row `base` changes nothing, and comes first.
+The row `base` changes nothing, and comes first. :func:`study` runs it all.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ from typing import Any
 
 from translucid.anatomy import anatomy
 from translucid.checkpoint.run_directory import RunDirectory
-from translucid.data.shards import PreparedData
+from translucid.data.shards import PreparedData, open_data
 from translucid.errors import ConfigError, DataError, InputError, nearest
-from translucid.events import Emit, Notice, Progress, Trained, TrainingEvent, Validated
+from translucid.events import Emit, Notice, Progress, Trained, TrainingEvent, Validated, silent
+from translucid.files import new_file
+from translucid.interpret.figures.charts import Dots, dot_chart
 from translucid.presets import find_preset
 from translucid.training.recipe import (
     Recipe,
@@ -41,11 +43,13 @@ from translucid.training.recipe import (
     build_recipe,
     preset_settings,
     read_toml,
+    sort_settings,
 )
 from translucid.training.state import fingerprint_data, read_run_recipe
 from translucid.training.train import TrainingJob
 
 BASE = "base"
+TABLE, CHART, RESULTS = "table.md", "chart.svg", "results.json"  # files of a study's folder
 TABLE_3 = "table-3"
 _AREAS = ("model", "training")
 _ROW_KEYS = ("name", "group", *_AREAS)
@@ -81,6 +85,80 @@ class Study:
                 raise InputError(f"the study has no row {name!r}; {nearest(name, known)}")
         chosen = tuple(row for row in self.rows if not names or row.name in {BASE, *names})
         return replace(self, rows=chosen)
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """What a study found so far: one result per row and seed, in the order of the rows."""
+
+    about: str
+    folder: Path
+    rows: tuple[RowResult, ...]
+    is_complete: bool
+
+    @property
+    def table(self) -> str:
+        """The results as a table in Markdown, as the paper's table 3 has them."""
+        return format_table(self.about, self.rows)
+
+    def save(self) -> None:
+        """Write the table, a chart and the results as JSON into the folder."""
+        dots = [Dots(row.name, row.group, row.bleus) for row in summarize(self.rows)]
+        note = "A dot is a run; the line is the mean of the first row."
+        files = {
+            TABLE: self.table,
+            RESULTS: to_json(self.rows),
+            CHART: dot_chart(self.about, note, "BLEU on the dev set", dots).svg,
+        }
+        for name, content in files.items():
+            with new_file(self.folder / name) as file:
+                file.write(content.encode())
+
+
+def study(
+    what: Study | str | Path,
+    data: PreparedData | str | Path,
+    *,
+    output: str | Path,
+    seeds: Sequence[int] = (1,),
+    rows: Sequence[str] = (),
+    config: Sequence[Settings] = (),
+    emit: Emit = silent,
+    stop: threading.Event | None = None,
+    **settings: Any,
+) -> StudyResult:
+    """Train a network again and again, with one thing changed each time.
+
+    ::
+
+        found = study("table-3", "data", output="study", rows=["1 layer"], max_steps=2000)
+        print(found.table)
+
+    `what` is ``"table-3"``, the file of a study, or a :class:`Study`; `rows` chooses some of its
+    rows, beside base. Each is trained with each of the `seeds`. Settings of ModelConfig and
+    TrainingConfig given by name, or in `config`, are those of all rows. After each row
+    ``table.md``, ``chart.svg`` and ``results.json`` in `output` are written anew; every row is a
+    run in ``output/runs``. Once `stop` is set, training stops, and the same call continues.
+    """
+    prepared = data if isinstance(data, PreparedData) else open_data(Path(data))
+    chosen = (what if isinstance(what, Study) else find_study(what)).only(rows)
+    over = [*config, sort_settings(settings)]
+    trials = build_trials(chosen, prepared, over, seeds, Path(output))
+    result = StudyResult(chosen.about, Path(output), (), is_complete=not trials)
+    for row in run_trials(trials, prepared, emit, stop or threading.Event()):
+        found = (*result.rows, row)
+        result = replace(result, rows=found, is_complete=len(found) == len(trials))
+        result.save()
+    return result
+
+
+def find_study(what: str | Path) -> Study:
+    """Return the built-in study of a name, or that of a file."""
+    if what == TABLE_3:
+        return table_3()
+    if not Path(what).is_file():
+        raise InputError(f"{str(what)!r} is neither {TABLE_3} nor a file that is there")
+    return read_study(Path(what))
 
 
 def table_3() -> Study:

@@ -46,7 +46,7 @@ from translucid.events import (
     TrainingEvent,
     Validated,
 )
-from translucid.folder_lock import locked
+from translucid.files import locked
 from translucid.model import Transformer
 from translucid.text.tokenizer import load_tokenizer
 from translucid.training.config import TrainingConfig

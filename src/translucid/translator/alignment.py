@@ -26,11 +26,11 @@ import torch
 from pydantic import Field, Strict
 from torch import Tensor
 
-from translucid.atomic import new_file
 from translucid.config import Config, ModelConfig
 from translucid.decoding.hypothesis import Hypothesis, Tokens
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Emit, Progress, silent
+from translucid.files import new_file
 from translucid.text.normalization import nfc
 from translucid.text.placeholders import Protected
 from translucid.text.sentences import is_unspaced

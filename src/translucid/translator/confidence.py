@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, Strict
 
-from translucid.atomic import new_file
 from translucid.config import Config
 from translucid.errors import ConfigError, DataError, InputError
+from translucid.files import new_file
 from translucid.translator.translation import Candidate
 
 CONFIDENCE = "confidence.json"

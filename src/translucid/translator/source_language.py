@@ -21,8 +21,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from translucid.atomic import new_file
 from translucid.errors import DataError, InputError
+from translucid.files import new_file
 from translucid.text.tokenizer import FIRST_PIECE
 
 LANGUAGES = "languages.safetensors"

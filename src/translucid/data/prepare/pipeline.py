@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from translucid.atomic import sync_folder
 from translucid.data.cleaning import Cleaner
 from translucid.data.config import PrepareConfig
 from translucid.data.manifest import MANIFEST, Manifest
@@ -38,7 +37,7 @@ from translucid.data.prepare.workspace import UNFINISHED, Workspace, read_json
 from translucid.data.shards import PreparedData, open_data, write_manifest
 from translucid.errors import DataError, InputError, TranslucidError
 from translucid.events import Emit, Notice, silent
-from translucid.folder_lock import LOCK, locked
+from translucid.files import LOCK, locked, sync_folder
 from translucid.machine import Machine
 
 CHUNK_PAIRS = 20_000

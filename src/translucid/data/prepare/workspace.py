@@ -37,8 +37,8 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from translucid.atomic import new_file, sync_folder, synced
 from translucid.data.prepare.report import PairTallies
+from translucid.files import new_file, sync_folder, synced
 from translucid.text.normalization import comparison_key
 
 UNFINISHED = "unfinished"

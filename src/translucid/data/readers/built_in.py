@@ -23,9 +23,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from translucid.atomic import new_file
 from translucid.data.readers.corpus import Corpus, Pair, ReadReport, register_reader
 from translucid.errors import DataError, InputError
+from translucid.files import new_file
 from translucid.text.languages import matches
 
 LESSON = "lesson"

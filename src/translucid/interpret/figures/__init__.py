@@ -2,19 +2,17 @@
 
 ::
 
-    drawing, colours       strokes and lettering; perceptual ramps and the style sheet
+    drawing, colours       strokes and lettering, PNG and PDF; perceptual ramps and the style sheet
     cells, charts          tables as coloured squares; lines and dots over axes, curves of a run
     matrix, arcs           attention: any head, all heads, alignment, rollout; lines
     attention_steps        softmax(QKᵀ/√d_k)V for one query, all numbers filled in
     positions, beam_tree   positional encoding; the search and its arithmetic
     panels                 all pictures by name, and where the page shows them
-    files                  PNG and PDF
 
 The page with all of it is `translucid.interpret.page`.
 """
 
-from translucid.interpret.figures.drawing import Drawing
-from translucid.interpret.figures.files import pdf, png
+from translucid.interpret.figures.drawing import Drawing, pdf, png
 from translucid.interpret.figures.panels import PANELS, Choice, Material, Panel, draw
 
 __all__ = ["PANELS", "Choice", "Drawing", "Material", "Panel", "draw", "pdf", "png"]

@@ -15,16 +15,16 @@ from translucid.interpret.figures.drawing import (
     number,
     path,
     rect,
-    shortened,
+    shorten,
     text,
     text_width,
     token_labels,
 )
 from translucid.interpret.figures.matrix import (
     ATTENTIONS,
+    check_head,
+    check_layer,
     checked,
-    checked_head,
-    checked_layer,
     head_name,
     key_tokens,
     query_tokens,
@@ -45,9 +45,9 @@ def arcs(
 
     With `token`, only the lines of this row of the attention are drawn.
     """
-    checked_layer(trace, side, layer)
+    check_layer(trace, side, layer)
     weights_HLM = trace.attention(side, layer)
-    heads = range(trace.model.heads) if head is None else [checked_head(trace, head)]
+    heads = range(trace.model.heads) if head is None else [check_head(trace, head)]
     looking = token_labels(query_tokens(trace, side))
     seen = token_labels(key_tokens(trace, side))
     width = 2 * MARGIN + 2 * LABEL + BETWEEN
@@ -70,7 +70,7 @@ def arcs(
         parts += _lines(strong, (left, starts), (right, ends), one)
     parts += _column(looking, left - 8, starts, "end", chosen if token is not None else ())
     parts += _column(seen, right + 8, ends, "start", ())
-    words = _in_words(weights_HLM[list(heads)].mean(dim=0), looking, seen)
+    words = _describe(weights_HLM[list(heads)].mean(dim=0), looking, seen)
     return Drawing(width, top + rows * ROW + MARGIN, title, words, "".join(parts))
 
 
@@ -121,7 +121,7 @@ def _column(
         text(
             x,
             place + SIZE * 0.35,
-            shortened(label, LABEL - 8),
+            shorten(label, LABEL - 8),
             "row strong" if row in chosen else "row",
             anchor=anchor,
         )
@@ -142,7 +142,7 @@ def _legend(heads: Sequence[int], width: float, top: float) -> tuple[list[str], 
     return parts, y + 14
 
 
-def _in_words(weights_LM: Tensor, looking: Sequence[str], seen: Sequence[str]) -> str:
+def _describe(weights_LM: Tensor, looking: Sequence[str], seen: Sequence[str]) -> str:
     best = weights_LM.argmax(dim=-1).tolist()
     said = [f"{label} → {seen[column]}" for label, column in zip(looking, best, strict=True)]
     return f"Each token looks most at: {', '.join(said)}."

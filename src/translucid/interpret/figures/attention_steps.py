@@ -23,15 +23,15 @@ from translucid.interpret.figures.drawing import (
     line,
     path,
     rect,
-    shortened,
+    shorten,
     text,
     text_width,
     token_labels,
 )
 from translucid.interpret.figures.matrix import (
+    check_head,
+    check_layer,
     checked,
-    checked_head,
-    checked_layer,
     head_name,
     key_tokens,
     query_tokens,
@@ -88,8 +88,8 @@ class Numbers:
 
 def numbers(trace: Trace, side: Side, layer: int, head: int, query: int) -> Numbers:
     """Return the numbers of one query; the trace must be a full one."""
-    checked_layer(trace, side, layer)
-    checked_head(trace, head)
+    check_layer(trace, side, layer)
+    check_head(trace, head)
     looking = query_tokens(trace, side)
     checked("step", query, len(looking), "sentence")
     name = trace.attention_name(side, layer)
@@ -142,7 +142,7 @@ class _Sheet:
         y += ROW + 26
         filled, y = self._formula(y)
         parts += filled
-        return Drawing(self.width, y + MARGIN - 12, title, _in_words(self.found), "".join(parts))
+        return Drawing(self.width, y + MARGIN - 12, title, _describe(self.found), "".join(parts))
 
     def _heads(self, y: float) -> list[str]:
         """Write the six steps above their columns: number, name, formula."""
@@ -195,7 +195,7 @@ class _Sheet:
             kind = "strong" if row == found.best else ""
             base = y + row * ROW + 13
             parts += [
-                text(self.keys_x - 8, base, shortened(label, 110), f"row {kind}", anchor="end"),
+                text(self.keys_x - 8, base, shorten(label, 110), f"row {kind}", anchor="end"),
                 _strip(_shown(found.k[row]), keys, self.keys_x, base - 10),
                 text(self.raw_x, base, signed(found.raw[row]), kind, anchor="end"),
                 text(self.scaled_x, base, signed(found.scaled[row]), kind, anchor="end"),
@@ -236,12 +236,12 @@ class _Sheet:
         parts = [rect(MARGIN, y - 18, room, 32 + 22 * 4, "panel", round_by=6)]
         x = MARGIN + 12
         parts.append(text(x, y, f"Filled in for “{self.found.keys[self.found.best]}”", "strong"))
-        for number, words in enumerate(filled_in(self.found), start=1):
-            parts.append(text(x, y + 22 * number, shortened(words, room - 24)))
+        for number, words in enumerate(fill_in_formula(self.found), start=1):
+            parts.append(text(x, y + 22 * number, shorten(words, room - 24)))
         return parts, y + 22 * 4 + 14
 
 
-def filled_in(found: Numbers) -> list[str]:
+def fill_in_formula(found: Numbers) -> list[str]:
     """Return the lines of the formula with real numbers, for the token that gets most."""
     best = found.best
     pairs = sorted(zip(found.q, found.k[best], strict=True), key=lambda p: -abs(p[0] * p[1]))[:3]
@@ -286,7 +286,7 @@ def _about(found: Numbers) -> str:
     )
 
 
-def _in_words(found: Numbers) -> str:
+def _describe(found: Numbers) -> str:
     best = found.best
     return (
         f"{found.query} looks most at {found.keys[best]}: q·k = {found.raw[best]:.3f}, divided by "
@@ -308,7 +308,7 @@ def _of_which(vector: Sequence[float]) -> str:
 
 
 def _asking(found: Numbers) -> str:
-    return f"q of {shortened(found.query, 90)}"
+    return f"q of {shorten(found.query, 90)}"
 
 
 def _sum_scale(found: Numbers) -> Scale:

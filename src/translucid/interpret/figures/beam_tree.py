@@ -25,11 +25,11 @@ from translucid.interpret.figures.drawing import (
     path,
     piece_label,
     rect,
-    shortened,
+    shorten,
     spaced,
     text,
     tooltip,
-    wrapped,
+    wrap_text,
 )
 from translucid.interpret.trace import Trace
 from translucid.translator import Translator
@@ -61,7 +61,7 @@ def beam_tree(trace: Trace, translator: Translator | None = None) -> Drawing:
             "this translation was given, not searched for, so there is no tree of a search: "
             "leave --given out"
         )
-    tree, pieces = trace.tree, pieces_of(trace, translator)
+    tree, pieces = trace.tree, decode_pieces(trace, translator)
     last = max(node.step for node in tree.nodes)
     width = max(LEAST_WIDTH, 2 * MARGIN + last * ACROSS + BOX)
     title = f"Search tree: {trace.search.method}"
@@ -79,10 +79,10 @@ def beam_tree(trace: Trace, translator: Translator | None = None) -> Drawing:
         parts.append(_box(node, place, label, chosen=index in best))
     bottom = max(place.y for place in places.values()) + HEIGHT / 2 + 50
     table, height = _arithmetic(trace, tree, pieces, bottom, width)
-    return Drawing(width, height, title, _in_words(tree), "".join([*parts, *table]))
+    return Drawing(width, height, title, _describe(tree), "".join([*parts, *table]))
 
 
-def pieces_of(trace: Trace, translator: Translator | None) -> dict[int, str]:
+def decode_pieces(trace: Trace, translator: Translator | None) -> dict[int, str]:
     """Return the piece of every token of a trace.
 
     A trace knows them all, but one from a file of version 1 may need a translator for the tree's.
@@ -165,7 +165,7 @@ def _box(node: Node, place: Place, label: str, *, chosen: bool) -> str:
     frame = rect(
         place.x, top, BOX, HEIGHT, "chosen" if chosen and kind == "kept" else kind, round_by=5
     )
-    said = shortened(label, BOX - 12)
+    said = shorten(label, BOX - 12)
     words = "accent strong" if chosen else "muted" if dropped else ""
     parts = [frame, text(place.x + 8, top + 14, said, f"token {words}")]
     if node.parent is not None:
@@ -199,7 +199,7 @@ class Ending:
     score: float
 
 
-def ending_of(trace: Trace, tree: SearchTree, index: int) -> Ending:
+def describe_ending(trace: Trace, tree: SearchTree, index: int) -> Ending:
     """Return the arithmetic of the hypothesis that ends in a node."""
     route = [tree.nodes[number] for number in tree.path(index)]
     log_prob = math.fsum(node.log_prob for node in route)
@@ -235,14 +235,14 @@ def _arithmetic(
     y += 46
     room = min(width, LEAST_WIDTH) - 2 * MARGIN - 20
     for rank, index in enumerate(ended(tree)[:MOST_ENDS]):
-        found = ending_of(trace, tree, index)
+        found = describe_ending(trace, tree, index)
         kind = "accent strong" if rank == 0 else ""
         words = _sentence(found.tokens, pieces)
         parts.append(text(MARGIN, y, f"{rank + 1}", f"{kind or 'muted'}"))
-        for words_line in wrapped(words, room):
+        for words_line in wrap_text(words, room):
             parts.append(text(MARGIN + 20, y, words_line, kind))
             y += 17
-        parts.append(text(MARGIN + 20, y, sum_in_words(found, trace), "muted"))
+        parts.append(text(MARGIN + 20, y, describe_sum(found, trace), "muted"))
         y += 26
     return parts, y
 
@@ -252,7 +252,7 @@ def _by_likeness(trace: Trace) -> bool:
     return trace.search.method == "mbr"
 
 
-def sum_in_words(found: Ending, trace: Trace) -> str:
+def describe_sum(found: Ending, trace: Trace) -> str:
     """Return the arithmetic of one hypothesis with its numbers filled in."""
     alpha = trace.search.length_penalty
     base = (
@@ -277,7 +277,7 @@ def _sentence(tokens: Sequence[int], pieces: Mapping[int, str]) -> str:
     ).strip()
 
 
-def _in_words(tree: SearchTree) -> str:
+def _describe(tree: SearchTree) -> str:
     counts = {
         status: sum(node.status == status for node in tree.nodes[1:])
         for status in ("kept", "dropped", "finished", "cut")

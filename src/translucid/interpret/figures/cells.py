@@ -10,14 +10,14 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from translucid.interpret.figures.colours import level_of
+from translucid.interpret.figures.colours import ramp_level
 from translucid.interpret.figures.drawing import (
     SIZE,
     SMALL,
     group,
     path,
     rect,
-    shortened,
+    shorten,
     text,
     text_width,
 )
@@ -37,7 +37,7 @@ class Scale(NamedTuple):
 
     def level(self, value: float) -> int:
         """Return the level of a value."""
-        return level_of(value, self.low, self.high)
+        return ramp_level(value, self.low, self.high)
 
 
 WEIGHTS = Scale("h", 0.0, 1.0)
@@ -138,7 +138,7 @@ def row_labels(
         text(
             x - 6,
             y + (row + 0.5) * size + SIZE * 0.35,
-            shortened(label, LABEL),
+            shorten(label, LABEL),
             f"row {kind}".strip(),
             anchor="end",
         )
@@ -155,7 +155,7 @@ def column_labels(labels: Sequence[str], at: tuple[float, float], size: float) -
         text(
             x + (column + 0.5) * size + back,
             y - 6,
-            shortened(label, LABEL),
+            shorten(label, LABEL),
             "column",
             turn=turn,
         )

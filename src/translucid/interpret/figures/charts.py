@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from translucid.errors import InputError
+from translucid.events import Trained, Validated
 from translucid.interpret.figures.drawing import (
     MARGIN,
     SIZE,
@@ -72,7 +72,7 @@ def value_axis(area: Area, said: Callable[[float], str] = "{:g}".format) -> list
 
 
 def curve(area: Area, values: Sequence[float], kind: str) -> str:
-    """Draw a line through values, one a place."""
+    """Draw a line through values, one per place."""
     points = " ".join(
         f"{number(area.x(place))},{number(area.y(value))}" for place, value in enumerate(values)
     )
@@ -86,7 +86,7 @@ def bounds(values: Sequence[float], most: int = 5) -> tuple[float, float]:
 
 
 def apart(places: Sequence[float], least: float) -> list[float]:
-    """Return places moved so that neighbours are at least so far apart, in their order."""
+    """Return places moved so that neighbours are at least this far apart, in their order."""
     order = sorted(range(len(places)), key=places.__getitem__)
     moved = list(places)
     for before, after in itertools.pairwise(order):
@@ -102,37 +102,47 @@ MOST_POINTS = 240  # of a line; more are put together by their mean
 
 
 @dataclass(frozen=True)
-class Course:
-    """What a run was: losses in nats a token, without label smoothing, and the learning rate."""
+class LearningCurves:
+    """The losses of a run in nats per token, without label smoothing, and its learning rate."""
 
     name: str
     training: Points
     dev: Points
-    rate: Points
+    learning_rate: Points
+
+    @classmethod
+    def from_events(cls, name: str, events: Iterable[object]) -> LearningCurves:
+        """Return the curves that the events of a run's metrics give."""
+        known = list(events)
+        trained = [event for event in known if isinstance(event, Trained)]
+        return cls(
+            name,
+            training=[(event.step, math.log(event.perplexity)) for event in trained],
+            dev=[(event.step, event.loss) for event in known if isinstance(event, Validated)],
+            learning_rate=[(event.step, event.learning_rate) for event in trained],
+        )
 
 
-def run_curve(course: Course) -> Drawing:
-    """Return the losses and the learning rate of a run."""
-    every = [*course.training, *course.dev, *course.rate]
-    if not every:
-        raise InputError(f"{course.name} has no metrics yet: nothing was trained")
-    last = max(step for step, _ in every)
-    title = f"Loss and learning rate of {course.name}"
-    note = "Loss in nats a token, without label smoothing; dots: the dev set, the best encircled."
+def draw_learning_curves(curves: LearningCurves) -> Drawing:
+    """Draw the losses and the learning rate of a run."""
+    every = [*curves.training, *curves.dev, *curves.learning_rate]
+    last = max((step for step, _ in every), default=1)
+    title = f"Loss and learning rate of {curves.name}"
+    note = "Loss in nats per token, without label smoothing; dots: the dev set, the best encircled."
     parts, top = heading(title, WIDTH, [note])
-    losses = [value for _, value in (*course.training, *course.dev) if math.isfinite(value)]
+    losses = [value for _, value in (*curves.training, *curves.dev) if math.isfinite(value)]
     loss = Area(LEFT, top + 22, WIDTH - MARGIN - 4, top + 242, *_from_zero(losses), last + 1)
-    rates = [value for _, value in course.rate]
+    rates = [value for _, value in curves.learning_rate]
     rate = Area(LEFT, loss.bottom + 40, loss.right, loss.bottom + 120, *_from_zero(rates), last + 1)
     parts += [text(LEFT, top + 12, "training", "t0"), text(LEFT + 66, top + 12, "dev", "t1")]
     parts += value_axis(loss)
     parts += value_axis(rate, "{:.3g}".format)
     parts.append(text(LEFT, rate.top - 10, "learning rate", "t2"))
     parts += [
-        _line(loss, thinned(course.training), "s0"),
-        _line(loss, course.dev, "s1"),
-        _line(rate, thinned(course.rate), "s2"),
-        *_best(loss, course.dev),
+        _line(loss, thin(curves.training), "s0"),
+        _line(loss, curves.dev, "s1"),
+        _line(rate, thin(curves.learning_rate), "s2"),
+        *_best(loss, curves.dev),
     ]
     for step in ticks(0, last, 8):
         if step <= last:
@@ -140,14 +150,14 @@ def run_curve(course: Course) -> Drawing:
             parts.append(text(at, rate.bottom + 17, f"{step:,.0f}", "muted", anchor="middle"))
     middle = (rate.left + rate.right) / 2
     parts.append(text(middle, rate.bottom + 36, "step", "muted", anchor="middle"))
-    return Drawing(WIDTH, rate.bottom + 36 + MARGIN, title, _in_words(course), "".join(parts))
+    return Drawing(WIDTH, rate.bottom + 36 + MARGIN, title, _describe(curves), "".join(parts))
 
 
 def _from_zero(values: Sequence[float]) -> tuple[float, float]:
     return 0.0, bounds([0.0, *values])[1] if any(values) else 1.0
 
 
-def thinned(points: Points) -> list[tuple[int, float]]:
+def thin(points: Points) -> list[tuple[int, float]]:
     """Return at most `MOST_POINTS` points: neighbours are put together by their mean."""
     size = max(1, -(-len(points) // MOST_POINTS))
     groups = [points[begin : begin + size] for begin in range(0, len(points), size)]
@@ -179,13 +189,13 @@ def _best(area: Area, dev: Points) -> list[str]:
     return parts
 
 
-def _in_words(course: Course) -> str:
+def _describe(curves: LearningCurves) -> str:
     said = []
-    for name, points in (("training loss", course.training), ("dev loss", course.dev)):
+    for name, points in (("training loss", curves.training), ("dev loss", curves.dev)):
         if points:
             (first, high), (last, low) = points[0], points[-1]
             said.append(f"{name} from {high:.3f} at step {first:,} to {low:.3f} at step {last:,}")
-    return "; ".join(said) + "."
+    return "; ".join(said or ["nothing was trained"]) + "."
 
 
 ROW = 22.0

@@ -1,16 +1,16 @@
-"""Colours: perceptual ramps, computed; palettes for a light and a dark ground; one style sheet.
+"""Colours: perceptual ramps, computed; the palette for a light ground; one style sheet.
 
 A ramp runs through OKLab (Ottosson 2020), in which equal steps of lightness look equal, so that a
 cell twice as far along looks twice as far. Lightness alone carries the value: the ramps read the
 same in print without colour and for people who see few colours.
 
-================  =============================  ==============================
-class             light ground                   dark ground
-================  =============================  ==============================
-h0 … h48          0 to 1: white to deep indigo   black to pale yellow
-d0 … d48          −1 to 1: blue, white, brown    blue, black, orange
-k0 … k48, e0 …    text on a cell of that level   the same
-================  =============================  ==============================
+================  =============================
+class             colours
+================  =============================
+h0 … h48          0 to 1: white to deep indigo
+d0 … d48          −1 to 1: blue, white, brown
+k0 … k48, e0 …    text on a cell of that level
+================  =============================
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _between(low: float, high: float, share: float) -> float:
     return low + (high - low) * share
 
 
-def _heat(low: Oklch, high: Oklch, chroma: float) -> tuple[str, ...]:
+def heat_ramp(low: Oklch, high: Oklch, chroma: float) -> tuple[str, ...]:
     """Return a ramp of even lightness; `chroma` is that of its middle."""
     colours = []
     for level in range(LEVELS + 1):
@@ -118,7 +118,7 @@ def _heat(low: Oklch, high: Oklch, chroma: float) -> tuple[str, ...]:
     return tuple(colours)
 
 
-def _diverging(middle: float, end: float) -> tuple[str, ...]:
+def diverging_ramp(middle: float, end: float) -> tuple[str, ...]:
     """Return a ramp from blue through a colourless middle to brown or orange."""
     colours = []
     for level in range(LEVELS + 1):
@@ -138,28 +138,15 @@ LIGHT = Palette(
     good="#1f6f3a",
     masked="#e9eaee",
     series=("#0b6fb3", "#c2500a", "#0b7a5c", "#a2408a", "#7d6400", "#5348c7", "#b3263c", "#4b6a77"),
-    heat=_heat(Oklch(0.985, 0.004, 220), Oklch(0.27, 0.12, 285), 0.125),
-    diverging=_diverging(0.985, 0.40),
-)
-DARK = Palette(
-    ground="#1c1f27",
-    ink="#e6e8ef",
-    muted="#a3a9b9",
-    line="#3a4050",
-    panel="#242833",
-    accent="#9db4ff",
-    good="#84d79a",
-    masked="#2b303c",
-    series=("#5bb4ee", "#f0965a", "#4fc7a0", "#e08fcb", "#d0b64a", "#a79ff5", "#f08a98", "#9fbac6"),
-    heat=_heat(Oklch(0.21, 0.02, 280), Oklch(0.95, 0.10, 98), 0.115),
-    diverging=_diverging(0.21, 0.78),
+    heat=heat_ramp(Oklch(0.985, 0.004, 220), Oklch(0.27, 0.12, 285), 0.125),
+    diverging=diverging_ramp(0.985, 0.40),
 )
 
 
-def level_of(value: float, low: float, high: float) -> int:
+def ramp_level(value: float, low: float, high: float) -> int:
     """Return the level of a ramp for a value; what lies beyond the ends gets the end's level.
 
-    >>> level_of(0.5, 0, 1)
+    >>> ramp_level(0.5, 0, 1)
     24
     """
     if not high > low or math.isnan(value):

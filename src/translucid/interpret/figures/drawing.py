@@ -1,14 +1,21 @@
-"""Strokes, lettering and the `Drawing` that pictures return: SVG whose text stays text."""
+"""Strokes, lettering and the `Drawing` that pictures return: SVG whose text stays text.
+
+PNG is made by resvg, PDF by Typst (packages of the extra ``figures``). Both read the SVG with the
+same library (usvg), so both look alike. In a PDF, lines stay lines and text stays text.
+"""
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from xml.sax.saxutils import escape
 
-from translucid.interpret.figures.colours import LEVELS, LIGHT, style_sheet
+from translucid.errors import InputError, optional
+from translucid.interpret.figures.colours import FONTS, LEVELS, LIGHT, style_sheet
 from translucid.interpret.trace import Trace, TraceToken
 
 MARGIN = 16
@@ -107,11 +114,11 @@ def heading(title: str, width: float, notes: Sequence[str] = ()) -> tuple[list[s
     """Write the title of a picture and notes below it, broken to the width; return the next y."""
     parts, y = [], MARGIN + HEAD - 3.0
     room = min(width, WIDEST) - 2 * MARGIN
-    for words in wrapped(title, room, HEAD):
+    for words in wrap_text(title, room, HEAD):
         parts.append(text(MARGIN, y, words, "head"))
         y += HEAD + 4
     for note in notes:
-        for words in wrapped(note, room):
+        for words in wrap_text(note, room):
             parts.append(text(MARGIN, y, words, "muted"))
             y += 17
     return parts, y + 4
@@ -170,10 +177,10 @@ def _width(character: str) -> int:
     return _WIDTHS.get(base, _PLAIN)
 
 
-def shortened(text: str, width: float, size: float = SIZE) -> str:
+def shorten(text: str, width: float, size: float = SIZE) -> str:
     """Return the text, or as much of it as fits into a width with an ellipsis.
 
-    >>> shortened("internationalisation", 60)
+    >>> shorten("internationalisation", 60)
     'interna…'
     """
     if text_width(text, size) <= width:
@@ -183,7 +190,7 @@ def shortened(text: str, width: float, size: float = SIZE) -> str:
     return f"{text}…"
 
 
-def wrapped(text: str, width: float, size: float = SIZE) -> list[str]:
+def wrap_text(text: str, width: float, size: float = SIZE) -> list[str]:
     """Return the lines of a text that is broken at spaces to fit into a width.
 
     A word that is wider than a line, such as a sentence of a script without spaces, is broken too.
@@ -262,3 +269,70 @@ def piece_label(piece: str, spaced: bool) -> str:
     if spaced and not shown.startswith(" "):
         return "·" + shown
     return shown.removeprefix(" ").replace(" ", "␣")
+
+
+SCALE = 2.0  # pixels of the image for each of the drawing, so that text is sharp in print
+MOST_PIXELS = 100_000_000
+POINT = 0.75  # points of a PDF for each pixel of a drawing
+_PDF = """
+#set document(title: sys.inputs.title, date: none)
+#set page(width: auto, height: auto, margin: 0pt)
+#image(bytes(sys.inputs.svg), format: "svg", width: float(sys.inputs.width) * 1pt)
+"""
+
+_PROBE = (
+    '<svg xmlns="http://www.w3.org/2000/svg" class="figure" width="40" height="20">'
+    "<style>svg.figure text{{font-family:{fonts};font-size:12px}}</style>{text}</svg>"
+)
+
+
+def png(drawing: Drawing, *, scale: float = SCALE) -> bytes:
+    """Return the picture as the content of a PNG file."""
+    return rasterised(drawing.svg, drawing.width, drawing.height, scale=scale)
+
+
+def rasterised(svg: str, width: float, height: float, *, scale: float) -> bytes:
+    """Return an SVG as the content of a PNG file, on white."""
+    pixels = width * height * scale * scale
+    if pixels > MOST_PIXELS:
+        raise InputError(
+            f"the picture would have {width * scale:,.0f} × {height * scale:,.0f} pixels, and a "
+            f"PNG may have {MOST_PIXELS / 1e6:,.0f} million: write SVG or HTML instead"
+        )
+    resvg = optional("resvg_py", extra="figures", job="writing PNG")
+    _check_fonts(resvg)
+    image: bytes = bytes(resvg.svg_to_bytes(svg_string=svg, background="#ffffff", zoom=scale))
+    return image
+
+
+def pdf(drawing: Drawing) -> bytes:
+    """Return the picture as the content of a PDF file of one page, as large as the picture.
+
+    The page has no date and no random identifier: the same picture gives the same bytes.
+    """
+    typst = optional("typst", extra="figures", job="writing PDF")
+    _check_fonts(optional("resvg_py", extra="figures", job="writing PDF"))
+    inputs = {"svg": drawing.svg, "width": f"{drawing.width * POINT}", "title": drawing.title}
+    content: bytes = typst.compile(_PDF.encode(), format="pdf", sys_inputs=inputs)
+    return content
+
+
+def html_file(drawing: Drawing) -> bytes:
+    """Return an HTML file with nothing but the picture."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        f"<title>{html.escape(drawing.title)}</title>\n{drawing.svg}\n</html>\n"
+    ).encode()
+
+
+def _check_fonts(resvg: Any) -> None:
+    """Refuse to draw without fonts: every word would be missing, in silence."""
+    with_text, without = (
+        bytes(resvg.svg_to_bytes(svg_string=_PROBE.format(fonts=FONTS, text=text)))
+        for text in ('<text x="2" y="15">M</text>', "")
+    )
+    if with_text == without:
+        raise InputError(
+            "no font was found on this machine, so a picture would have no words: install one (on "
+            "Debian and Ubuntu: fonts-dejavu-core), or write SVG or HTML"
+        )

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.functional import max_pool2d
 
 from translucid.errors import InputError
+from translucid.interpret.attribution import attention_rollout
 from translucid.interpret.figures.cells import (
     WEIGHTS,
     Scale,
@@ -34,7 +35,6 @@ from translucid.interpret.figures.drawing import (
     text_width,
     token_labels,
 )
-from translucid.interpret.rollout import attention_rollout
 from translucid.interpret.trace import Side, Trace, TraceToken
 
 ROOM = 620  # pixels for the columns of a matrix
@@ -62,8 +62,8 @@ class Matrix:
 
 def head_matrix(trace: Trace, side: Side, layer: int, head: int) -> Drawing:
     """Return one head's attention: who looks at whom, and how much."""
-    checked_layer(trace, side, layer)
-    weights_LM = trace.attention(side, layer)[checked_head(trace, head)]
+    check_layer(trace, side, layer)
+    weights_LM = trace.attention(side, layer)[check_head(trace, head)]
     title = head_name(side, layer, head)
     shown = attention_table(trace, side, weights_LM)
     return matrix(title, _notes(trace, side), shown)
@@ -112,7 +112,7 @@ def matrix(title: str, notes: Sequence[str], shown: Matrix) -> Drawing:
     bar_y = y + len(shown.rows) * size + 24
     bar, _ = colour_bar(left, bar_y, *shown.ends, shown.scale.ramp)
     parts += bar
-    return Drawing(width, bar_y + MARGIN, title, _in_words(shown), "".join(parts))
+    return Drawing(width, bar_y + MARGIN, title, _describe(shown), "".join(parts))
 
 
 def _body(shown: Matrix, at: tuple[float, float], size: float) -> str:
@@ -129,7 +129,7 @@ def _body(shown: Matrix, at: tuple[float, float], size: float) -> str:
     return group(parts, attributes='class="matrix"')
 
 
-def _in_words(shown: Matrix) -> str:
+def _describe(shown: Matrix) -> str:
     """Say what the strongest cell of each row is, for those who cannot see the picture."""
     said = []
     for label, row in zip(shown.rows, shown.table, strict=True):
@@ -142,8 +142,8 @@ MOST_CELLS = 100  # rows or columns of a small matrix; more are put together
 
 
 def head_grid(trace: Trace, side: Side, layer: int | None = None) -> Drawing:
-    """Return all heads of an attention as small matrices: a row a layer, a column a head."""
-    layers = range(trace.layers(side)) if layer is None else [checked_layer(trace, side, layer)]
+    """Draw all heads of an attention as small matrices: one row per layer, one column per head."""
+    layers = range(trace.layers(side)) if layer is None else [check_layer(trace, side, layer)]
     grid = _Grid.of(trace, side)
     width = max(NARROWEST, grid.left + grid.heads * grid.across - GAP + MARGIN)
     title = f"{ATTENTIONS[side]}: all heads" + ("" if layer is None else f" of layer {layer}")
@@ -268,13 +268,13 @@ def checked(name: str, value: int, count: int, what: str) -> int:
     return value
 
 
-def checked_layer(trace: Trace, side: Side, layer: int) -> int:
+def check_layer(trace: Trace, side: Side, layer: int) -> int:
     """Return the number of a layer that has this attention, or raise InputError."""
     stack = "encoder" if side == "encoder" else "decoder"
     return checked("layer", layer, trace.layers(side), stack)
 
 
-def checked_head(trace: Trace, head: int) -> int:
+def check_head(trace: Trace, head: int) -> int:
     """Return the number of a head, or raise InputError."""
     return checked("head", head, trace.model.heads, "network")
 

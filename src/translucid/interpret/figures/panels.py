@@ -16,13 +16,13 @@ from translucid.errors import InputError, nearest
 from translucid.interpret.figures.arcs import arcs
 from translucid.interpret.figures.attention_steps import attention_steps
 from translucid.interpret.figures.beam_tree import beam_tree
-from translucid.interpret.figures.charts import Course, run_curve
+from translucid.interpret.figures.charts import LearningCurves, draw_learning_curves
 from translucid.interpret.figures.drawing import Drawing
 from translucid.interpret.figures.matrix import (
     alignment,
+    check_head,
+    check_layer,
     checked,
-    checked_head,
-    checked_layer,
     head_grid,
     head_matrix,
     query_tokens,
@@ -59,7 +59,7 @@ class Material:
 
     trace: Trace
     translator: Translator | None = None
-    course: Course | None = None
+    curves: LearningCurves | None = None
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,14 @@ def draw(name: str, material: Material, choice: Choice) -> Drawing:
     """Return the picture of a panel; what was chosen must mean something to it."""
     check_choice(name, choice)
     check_drawn(name)
-    panel = panel_of(name)
+    panel = find_panel(name)
     assert panel.draw is not None
     return panel.draw(material, choice)
 
 
 def check_drawn(name: str) -> None:
     """Raise InputError where only the page draws a panel."""
-    if panel_of(name).draw is None:
+    if find_panel(name).draw is None:
         drawn = ", ".join(other for other, panel in PANELS.items() if panel.draw is not None)
         raise InputError(
             f"the panel {name} is drawn by the page: write .html, open it, and save the picture "
@@ -98,13 +98,13 @@ def check_drawn(name: str) -> None:
 
 def page_address(name: str | None, trace: Trace, choice: Choice) -> str:
     """Return where the page opens that shows a panel (None: its first), such as #/explore/cache."""
-    panel = None if name is None else panel_of(name)
+    panel = None if name is None else find_panel(name)
     asked = dict(panel.address) if panel else {}
     side = choice.side or _side(asked.get("side", "cross"))
     if choice.layer is not None or choice.head is not None:
         layer, head = default_head(trace, side, choice)
-        asked |= {"layer": str(checked_layer(trace, side, layer)), "head": str(head)}
-        checked_head(trace, head)
+        asked |= {"layer": str(check_layer(trace, side, layer)), "head": str(head)}
+        check_head(trace, head)
     if choice.side is not None:
         asked["side"] = side
     if choice.step is not None:
@@ -122,7 +122,7 @@ def _side(name: str) -> Side:
 
 def check_choice(name: str, choice: Choice) -> None:
     """Raise InputError where something was chosen that means nothing to a panel."""
-    panel = panel_of(name)
+    panel = find_panel(name)
     if wrong := [option for option in choice.given() if option not in panel.options]:
         takes = ", ".join(f"--{option}" for option in panel.options) or "none of them"
         raise InputError(
@@ -131,7 +131,7 @@ def check_choice(name: str, choice: Choice) -> None:
         )
 
 
-def panel_of(name: str) -> Panel:
+def find_panel(name: str) -> Panel:
     """Return a panel by its name, or raise InputError that lists them."""
     if name not in PANELS:
         raise InputError(f"no panel is called {name!r}; {nearest(name, PANELS)}")
@@ -186,9 +186,9 @@ def _beam(material: Material, choice: Choice) -> Drawing:
 
 def _curve(material: Material, choice: Choice) -> Drawing:
     del choice
-    if material.course is None:
+    if material.curves is None:
         raise InputError("the panel curve needs the folder of a run: give it with --run RUN")
-    return run_curve(material.course)
+    return draw_learning_curves(material.curves)
 
 
 def _whole(draw_trace: Callable[[Trace], Drawing]) -> Callable[[Material, Choice], Drawing]:

@@ -66,7 +66,7 @@ def position_table(trace: Trace) -> tuple[Tensor, str]:
 
 
 def position_heat(trace: Trace) -> Drawing:
-    """Return the encodings as a heat map: a row a position, a column a dimension."""
+    """Return the encodings as a heat map: one row per position, one column per dimension."""
     table_LD, about = position_table(trace)
     positions, dimensions = table_LD.shape
     left = MARGIN + 44.0

@@ -38,14 +38,16 @@ from typing import Any, TypeAlias
 
 import torch
 
-from translucid.serving.engine.admission import BatchDone, EmitEngineEvent, Full
-from translucid.serving.engine.cancellation import (
+from translucid.serving.engine.tasks import (
+    BatchDone,
+    EmitEngineEvent,
+    Full,
+    Task,
     Ticket,
     WorkCancelled,
     cancellable_by,
     check_cancelled,
 )
-from translucid.serving.engine.tasks import Task
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,20 @@ import torch
 
 from translucid.errors import InputError
 from translucid.serving.config import EngineSettings
-from translucid.serving.engine.admission import Admission, EmitEngineEvent, Full, Request, TimedOut
 from translucid.serving.engine.batching import Batcher, BatchLimits
-from translucid.serving.engine.cancellation import Ticket, cancellable_by, check_cancelled
-from translucid.serving.engine.tasks import align_tasks, score_tasks, search_tasks
+from translucid.serving.engine.tasks import (
+    Admission,
+    EmitEngineEvent,
+    Full,
+    Request,
+    Ticket,
+    TimedOut,
+    align_tasks,
+    cancellable_by,
+    check_cancelled,
+    score_tasks,
+    search_tasks,
+)
 from translucid.serving.served_models import ServedModel
 from translucid.translator import (
     PartialTranslation,

@@ -13,10 +13,19 @@ from translucid.interpret.trace import Side
 from translucid.serving.problems import json_response
 from translucid.serving.request_bodies import json_body, request_body_schema
 from translucid.serving.runs import FilmRequest, State, film_json, read_events
-from translucid.serving.schemas import Answer, AtMost, Body, Language, Text, problem_responses
+from translucid.serving.schemas import (
+    Answer,
+    AtMost,
+    Body,
+    Language,
+    Text,
+    described,
+    problem_responses,
+)
 from translucid.serving.state import ServerState
 from translucid.serving.trace_schemas import Index
 from translucid.serving.traces import report_too_large
+from translucid.translator import TranslationRequest
 
 FRAMES = 12  # checkpoints of a film that says nothing of their number
 
@@ -32,7 +41,7 @@ class RunFields(Answer):
         description="source and target languages of its models; empty before there is one"
     )
     started: str = Field(description="when it began or last went on, ISO 8601")
-    settings: dict[str, Any] = Field(description="model and training, as it was asked for")
+    settings: dict[str, Any] = Field(description="model and training, as given")
 
 
 class RunsAnswer(Answer):
@@ -59,9 +68,7 @@ class FilmBody(Body):
     """A text, and the head whose attention is followed over the checkpoints of a run."""
 
     text: Text = Field(description="one sentence, without line breaks", examples=["Le chat dort."])
-    target: Language | None = Field(
-        None, description="language to translate into, where the model has several"
-    )
+    target: Language | None = described(TranslationRequest, "target", None)
     side: Side = Field(description="encoder, decoder (masked) or cross", examples=["cross"])
     layer: Index = Field(description="from 0", examples=[0])
     head: Index = Field(description="from 0", examples=[0])

@@ -20,7 +20,7 @@ from translucid.interpret.next_tokens import NextTokens, next_tokens
 from translucid.interpret.page import lens_json, saved_page
 from translucid.interpret.trace_file import file_bytes, file_parts
 from translucid.interpret.trace_json import trace_json
-from translucid.serving.engine.cancellation import check_cancelled
+from translucid.serving.engine.tasks import check_cancelled
 from translucid.serving.problems import JSON, Fault, invalid_fields, json_response
 from translucid.serving.request_bodies import json_body, request_body_schema
 from translucid.serving.schemas import build_search, problem_responses

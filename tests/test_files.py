@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from translucid.atomic import DRAFT, FORMER, new_file, new_folder, settle, synced
+from translucid.files import DRAFT, FORMER, new_file, new_folder, settle, synced
 
 
 def interrupted_after(done: object) -> None:

@@ -1,0 +1,133 @@
+"""One model of several checkpoints of a run, measured on its dev set (section 6.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from torch import Tensor
+
+from translucid.checkpoint.averaging import (
+    average_checkpoints,
+    best_steps,
+    newest_steps,
+    round_to_half,
+)
+from translucid.checkpoint.model_directory import build_network, is_model_directory
+from translucid.checkpoint.run_directory import RunDirectory, RunRecord
+from translucid.data.shards import PreparedData, open_data
+from translucid.errors import DataError, InputError
+from translucid.events import Notice, TrainingEvent, Validated
+from translucid.text.tokenizer import load_tokenizer
+from translucid.training.model_card import ModelWriter, RunFacts
+from translucid.training.recipe import Recipe
+from translucid.training.state import TrainingState, fingerprint_data, read_run_recipe
+from translucid.training.train import TrainedRun, finish_models
+from translucid.training.validation import Validator
+
+PAPERS_LAST = 5  # "averaging the last 5 checkpoints": section 6.1
+
+
+def average(
+    run: TrainedRun | str | Path,
+    *,
+    output: str | Path,
+    last: int | None = None,
+    best: int | None = None,
+    half: bool = False,
+    data: str | Path | None = None,
+    on_event: Callable[[TrainingEvent], None] | None = None,
+    command: str = "",
+) -> Path:
+    """Average checkpoints of a run into one model directory, and return its path.
+
+    ::
+
+        model = translucid.load(average("run", output="model", last=5))
+
+    The newest `last` checkpoints (5) are averaged, or the `best` by their dev score. `half` writes
+    weights of 16 bits. `data` is where the data of the run is now, if it was moved. The mean of the
+    weights is measured on the dev set; `command` is what a person typed, for the model card.
+    """
+    if last is not None and best is not None:
+        raise InputError(f"last = {last} and best = {best}: give one of the two")
+    folder = Path(output)
+    if folder.exists() and not is_model_directory(folder):
+        raise InputError(f"-o {folder} is there and is no model directory; give another name")
+    directory = RunDirectory(Path(run))
+    recipe = read_run_recipe(directory)
+    prepared = _open_data(directory.read_record(), None if data is None else Path(data))
+    steps = _choose_steps(directory, recipe, last, best)
+    weights = average_checkpoints(directory.checkpoints, steps)
+    if half:
+        weights = round_to_half(weights)
+    scores = _validate(directory.path, recipe, prepared, weights, steps[-1])
+    writer = ModelWriter(recipe.model, recipe.training, prepared, directory)
+    facts = _facts(directory, steps, scores, half=half, command=command)
+    writer.write(folder, weights, facts)
+    emit = on_event or (lambda _: None)
+    finish_models([folder], prepared, emit)
+    shown = ", ".join(f"{step:,}" for step in steps)
+    emit(Notice(f"mean of the checkpoints after steps {shown}"))
+    if scores is not None:
+        emit(scores)
+    return folder
+
+
+def _open_data(record: RunRecord, moved: Path | None) -> PreparedData:
+    """Open the data of a run, for its tokenizer and its dev set."""
+    folder = moved or Path(record.data)
+    if moved is None and not folder.is_dir():
+        raise DataError(
+            folder,
+            "the data of the run is not there any more",
+            remedy="Say where it is now: --data DATA.",
+        )
+    data = open_data(folder)
+    if fingerprint_data(data) != record.fingerprint:
+        raise DataError(
+            folder,
+            f"this is not the data that the run was trained on in {record.data}",
+            remedy="Say where that is now: --data DATA.",
+        )
+    return data
+
+
+def _choose_steps(
+    run: RunDirectory, recipe: Recipe, last: int | None, best: int | None
+) -> list[int]:
+    if best is None:
+        return newest_steps(run.checkpoints, PAPERS_LAST if last is None else last)
+    metric = recipe.training.metric
+    sign = -1 if metric == "loss" else 1
+    scores = {
+        event.step: sign * float(getattr(event, metric)) for event in run.metrics.validations()
+    }
+    return best_steps(run.checkpoints, scores, best)
+
+
+def _validate(
+    run: Path, recipe: Recipe, data: PreparedData, weights: dict[str, Tensor], step: int
+) -> Validated | None:
+    """Measure averaged weights on the dev set, if there is one."""
+    if "dev" not in data.manifest.splits:
+        return None
+    model = build_network(recipe.model, weights, run)
+    settings = recipe.training
+    found = Validator(
+        data,
+        load_tokenizer(data.tokenizer_path),
+        settings.validation_sample,
+        settings.micro_batch_tokens,
+    )(model, step)
+    return Validated(step=step, best=False, **vars(found))
+
+
+def _facts(
+    run: RunDirectory, steps: list[int], scores: Validated | None, *, half: bool, command: str
+) -> RunFacts:
+    """Return what the card says of the run up to the newest of the checkpoints."""
+    state = TrainingState.from_json(run.checkpoints.open(steps[-1]).state)
+    facts = RunFacts.from_state(state, scores, command)
+    return replace(facts, averaged=tuple(steps), half=half)
