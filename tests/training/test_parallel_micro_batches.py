@@ -18,8 +18,7 @@ from translucid.data.loader import Loader
 from translucid.data.shards import PreparedData
 from translucid.training import parallel_micro_batches
 from translucid.training.distributed import SingleProcess
-from translucid.training.learner import Learner, initial_model
-from translucid.training.parallel_micro_batches import ThreadPool, can_run_in_parallel
+from translucid.training.learner import Learner, ThreadPool, can_run_in_parallel, initial_model
 
 CPU = torch.device("cpu")
 DROPOUTS = {"dropout": 0.3, "attention_dropout": 0.2, "feed_forward_dropout": 0.1}

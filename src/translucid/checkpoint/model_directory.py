@@ -27,7 +27,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from translucid.atomic import new_folder
-from translucid.checkpoint.writing import explain_full_disk, tensors_size, write_file, write_tensors
+from translucid.checkpoint.store import explain_full_disk, tensors_size, write_file, write_tensors
 from translucid.config import Config, Count, ModelConfig, read_model_config
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.model import Transformer

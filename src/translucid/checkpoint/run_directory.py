@@ -30,8 +30,7 @@ from pydantic import TypeAdapter, ValidationError
 from translucid.atomic import settle, sync_folder
 from translucid.checkpoint.averaging import kept_weights
 from translucid.checkpoint.model_directory import build_network, read_generation, read_provenance
-from translucid.checkpoint.store import CheckpointStore
-from translucid.checkpoint.writing import explain_full_disk, write_file
+from translucid.checkpoint.store import CheckpointStore, explain_full_disk, write_file
 from translucid.config import ModelConfig
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Skipped, Trained, Validated
