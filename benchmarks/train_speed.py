@@ -42,7 +42,7 @@ from translucid.model.dropout import Dropout
 from translucid.presets import find_preset
 from translucid.training import loss
 from translucid.training.config import TrainingConfig
-from translucid.training.distributed import SingleProcess
+from translucid.training.distributed import Distribution
 from translucid.training.learner import Learner
 
 TOKENS = 4096
@@ -130,7 +130,7 @@ def learner_of(config: ModelConfig, *, keep: bool = True, compiled: bool = False
         compile=compiled,
     )
     return Learner(
-        Transformer(config), settings, SingleProcess(), device=torch.device("cpu"), bf16=False
+        Transformer(config), settings, Distribution(), device=torch.device("cpu"), bf16=False
     )
 
 

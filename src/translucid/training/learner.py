@@ -4,6 +4,18 @@ Randomness is a function of (seed, step, micro-batch), never of what happened be
 micro-batch draws from generators that are seeded anew for it, so a resumed run drops the same as
 one that was not interrupted, and the number of processes and threads does not matter. A micro-batch
 is known by its rows, because subword sampling may cut it into pieces, which must not draw the same.
+
+On a CPU, each micro-batch is computed by one thread. The operations of a small network are short:
+threads that share each of them wait for each other in each; threads that have a micro-batch each do
+so once per step::
+
+    step ─┬─ micro-batch 0 ─ thread 0 ─ forward, backward ─▶ gradients ─┐
+          ├─ micro-batch 1 ─ thread 1 ─ forward, backward ─▶ gradients ─┼─ added in this order
+          ├─ micro-batch 2 ─ the first that is free ─ …                 │
+          └─ …                                                          ┘
+
+The weights are the same for all, and nothing of a micro-batch depends on which thread computes it:
+the result is, bit for bit, what one such thread computes alone.
 """
 
 from __future__ import annotations
