@@ -17,8 +17,7 @@ from translucid.atomic import new_file
 from translucid.config import ModelConfig
 from translucid.data.augmentation import Sampling
 from translucid.data.batches import START, Batches, load_examples
-from translucid.data.collate import Batch
-from translucid.data.loader import LoadedStep, Loader
+from translucid.data.loader import Batch, LoadedStep, Loader
 from translucid.data.shards import PreparedData
 from translucid.decoding.greedy import greedy
 from translucid.decoding.job import Job

@@ -32,8 +32,7 @@ from turns import take_turns
 
 from translucid.config import ModelConfig
 from translucid.data.batches import START, Batches, load_examples
-from translucid.data.collate import Batch
-from translucid.data.loader import Loader
+from translucid.data.loader import Batch, Loader
 from translucid.data.shards import open_data
 from translucid.machine import keep_freed_memory
 from translucid.model import Transformer

@@ -13,8 +13,7 @@ from short_runs import toy_config, toy_data, toy_settings
 from torch import Tensor
 
 from translucid.data.batches import START, Batches, load_examples
-from translucid.data.collate import Batch
-from translucid.data.loader import Loader
+from translucid.data.loader import Batch, Loader
 from translucid.data.shards import PreparedData
 from translucid.training import learner as learner_module
 from translucid.training.distributed import Distribution

@@ -36,7 +36,7 @@ from torch import Tensor, nn
 from translucid.checkpoint.model_directory import check_weights
 from translucid.checkpoint.store import Checkpoint
 from translucid.config import ModelConfig
-from translucid.data.collate import Batch
+from translucid.data.loader import Batch
 from translucid.data.shuffle import derive_seed
 from translucid.model import Transformer
 from translucid.model.dropout import drawing_from

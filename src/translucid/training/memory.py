@@ -29,7 +29,7 @@ import numpy as np
 import torch
 
 from translucid.config import ModelConfig
-from translucid.data.collate import Batch
+from translucid.data.loader import Batch
 from translucid.errors import InputError, TranslucidError
 from translucid.machine import Machine, keep_freed_memory
 from translucid.training.config import TrainingConfig

@@ -32,8 +32,7 @@ from translucid.checkpoint.run_directory import MetricsEvent, RunDirectory
 from translucid.checkpoint.store import Checkpoint, write_file
 from translucid.data.augmentation import Sampling
 from translucid.data.batches import Batches, Examples, load_examples, longest_example
-from translucid.data.collate import Batch
-from translucid.data.loader import LoadedStep, Loader
+from translucid.data.loader import Batch, LoadedStep, Loader
 from translucid.data.shards import PreparedData
 from translucid.errors import DataError, InputError, TranslucidError
 from translucid.events import (
