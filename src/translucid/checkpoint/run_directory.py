@@ -263,7 +263,7 @@ class MetricsFile:
         with self.path.open("r+b") as file:
             end = 0
             for line in file:
-                if not line.endswith(b"\n") or _step_of(line) > step:
+                if not line.endswith(b"\n") or _parse_step(line) > step:
                     break
                 end += len(line)
             file.truncate(end)
@@ -271,7 +271,7 @@ class MetricsFile:
             os.fsync(file.fileno())
 
 
-def _step_of(line: bytes) -> float:
+def _parse_step(line: bytes) -> float:
     """Return the step of a line; one that cannot be read comes after all others."""
     try:
         return int(json.loads(line)["step"])

@@ -332,7 +332,7 @@ class Replicated(Processes):
             )
             self._wrapped.append(module)
             # DDP reads a hook's annotations, which here are text: a lambda has none.
-            module.register_comm_hook(None, lambda _, bucket: _summed(bucket))
+            module.register_comm_hook(None, lambda _, bucket: _sum_bucket(bucket))
             _settle_buckets(module, self.device)
         return module
 
@@ -363,7 +363,7 @@ class _Bucket(Protocol):
         """Return them as one tensor."""
 
 
-def _summed(bucket: _Bucket) -> torch.futures.Future[Tensor]:
+def _sum_bucket(bucket: _Bucket) -> torch.futures.Future[Tensor]:
     """Add up some gradients over all processes; DDP by itself would take the mean."""
     work = dist.all_reduce(bucket.buffer(), async_op=True)
     assert work is not None

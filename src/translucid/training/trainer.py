@@ -306,7 +306,7 @@ class Trainer:
                 event = self._judge(self._validate(model.eval(), step))
         text = json.dumps(None if event is None else dataclasses.asdict(event))
         event = _VALIDATED.validate_json(self._distribution.broadcast(text))
-        scores = _scores_of(event)
+        scores = _extract_scores(event)
         best = update_best(self.state.best, scores, self.settings.metric)
         self.state = dataclasses.replace(self.state, scores=scores, best=best)
         self._validated = event
@@ -317,7 +317,7 @@ class Trainer:
     def _judge(self, found: Validation) -> Validated:
         """Return a validation as an event that tells whether it is the best so far."""
         event = Validated(step=self.state.step, best=False, **vars(found))
-        best = update_best(self.state.best, _scores_of(event), self.settings.metric)
+        best = update_best(self.state.best, _extract_scores(event), self.settings.metric)
         return dataclasses.replace(event, best=best.step == event.step)
 
     def _save_checkpoint(self) -> Events:
@@ -367,7 +367,7 @@ class Trainer:
         return Loader(self._batches, sampling, ahead=_STEPS_AHEAD, pin=self._device.type == "cuda")
 
 
-def _scores_of(event: Validated) -> Scores:
+def _extract_scores(event: Validated) -> Scores:
     return Scores(event.step, event.loss, event.bleu, event.chrf)
 
 
