@@ -16,8 +16,7 @@ from torch.nn import functional as F
 from translucid.config import ModelConfig
 from translucid.data.augmentation import Sampling
 from translucid.data.batches import START, Batches, load_examples
-from translucid.data.collate import Batch
-from translucid.data.loader import LoadedStep, Loader
+from translucid.data.loader import Batch, LoadedStep, Loader
 from translucid.data.shards import PreparedData
 from translucid.decoding.greedy import greedy_search
 from translucid.decoding.request import SearchRequest

@@ -32,8 +32,7 @@ from turns import take_turns
 
 from translucid.config import ModelConfig
 from translucid.data.batches import START, Batches, load_examples
-from translucid.data.collate import Batch
-from translucid.data.loader import Loader
+from translucid.data.loader import Batch, Loader
 from translucid.data.shards import open_data
 from translucid.machine import keep_freed_memory
 from translucid.model import Transformer
@@ -42,7 +41,7 @@ from translucid.model.dropout import Dropout
 from translucid.presets import find_preset
 from translucid.training import loss
 from translucid.training.config import TrainingConfig
-from translucid.training.distributed import SingleProcess
+from translucid.training.distributed import Distribution
 from translucid.training.learner import Learner
 
 TOKENS = 4096
@@ -130,7 +129,7 @@ def learner_of(config: ModelConfig, *, keep: bool = True, compiled: bool = False
         compile=compiled,
     )
     return Learner(
-        Transformer(config), settings, SingleProcess(), device=torch.device("cpu"), bf16=False
+        Transformer(config), settings, Distribution(), device=torch.device("cpu"), bf16=False
     )
 
 

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.data.download import compute_sha256, has_known_content, wrong_content
+from translucid.data.known_corpora import KnownContent, compute_sha256
 
 
-@dataclass(frozen=True)
-class Thing:
-    name: str
-    size: int
-    sha256: str
-
-
-def known(data: bytes) -> Thing:
-    return Thing("thing", len(data), hashlib.sha256(data).hexdigest())
+def known(data: bytes) -> KnownContent:
+    return KnownContent("thing", len(data), hashlib.sha256(data).hexdigest())
 
 
 @given(meant=st.binary(max_size=20), there=st.binary(max_size=20))
@@ -31,18 +23,20 @@ def test_a_file_is_known_exactly_if_it_has_the_known_bytes(
     path = tmp_path_factory.getbasetemp() / "checked"
     path.write_bytes(there)
     assert compute_sha256(path) == hashlib.sha256(there).hexdigest()
-    assert has_known_content(path, known(meant)) == (meant == there)
-    assert has_known_content(path, known(there))
+    assert known(meant).is_at(path) == (meant == there)
+    assert known(there).is_at(path)
 
 
 def test_nothing_and_a_folder_are_not_known_files(tmp_path: Path) -> None:
-    assert not has_known_content(tmp_path / "nothing", known(b""))
-    assert not has_known_content(tmp_path, known(b""))
+    assert not known(b"").is_at(tmp_path / "nothing")
+    assert not known(b"").is_at(tmp_path)
 
 
 def test_the_message_gives_both_sums_and_sizes(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"abc")
-    error = wrong_content(tmp_path / "file", known(b"xy"), origin="elsewhere", remedy="Look again.")
+    error = known(b"xy").describe_difference(
+        tmp_path / "file", origin="elsewhere", remedy="Look again."
+    )
     assert str(error) == (
         "elsewhere: this is not the known thing:\n"
         f"  expected sha256 {hashlib.sha256(b'xy').hexdigest()} (2 bytes)\n"

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from shard_folders import BOTH_WAYS, VOCABULARY, make_data, record
 from translucid.data.batches import Examples, MicroBatch, load_examples
-from translucid.data.collate import Batch, Rows, collate, load_rows
+from translucid.data.loader import Batch, collate, load_rows
+from translucid.data.shards import Rows
 from translucid.errors import InputError
 
 IDS = st.lists(st.integers(1, VOCABULARY - 1), max_size=7)

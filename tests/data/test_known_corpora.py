@@ -52,7 +52,7 @@ def test_a_corpus_says_all_about_itself(corpus: KnownCorpus) -> None:
 
 
 def test_a_wheel_is_weighed_once_however_many_files_come_out_of_it() -> None:
-    wheel = Wheel("some==1", "some-1-py3-none-any.whl", 100, "0" * 64)
+    wheel = Wheel("some-1-py3-none-any.whl", 100, "0" * 64, "some==1")
     files = (
         WheelFile("a", 7, "1" * 64, "some/a", wheel),
         WheelFile("b", 8, "2" * 64, "some/b", wheel),

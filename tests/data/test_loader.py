@@ -14,8 +14,7 @@ import torch
 from shard_folders import BOTH_WAYS, make_data, random_lengths, records_of_lengths
 from translucid.data.augmentation import Sampling
 from translucid.data.batches import START, Batches, Cursor, load_examples
-from translucid.data.collate import Batch
-from translucid.data.loader import LoadedStep, Loader
+from translucid.data.loader import Batch, LoadedStep, Loader
 from translucid.data.manifest import Layout
 from translucid.data.shards import PreparedData, Record
 from translucid.errors import InputError

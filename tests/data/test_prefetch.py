@@ -15,7 +15,7 @@ from translucid.errors import DataError
 
 
 def prefetch_threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "prefetch"]
+    return [thread for thread in threading.enumerate() if thread.name.startswith("prefetch")]
 
 
 @pytest.mark.parametrize("ahead", [1, 3, 100])

@@ -26,4 +26,5 @@ def make_wheel(folder: Path, *, version: str, content: bytes) -> Wheel:
         archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
         archive.writestr(f"{info}/RECORD", "")
     data = path.read_bytes()
-    return Wheel(f"tinycorpus=={version}", path.name, len(data), hashlib.sha256(data).hexdigest())
+    digest = hashlib.sha256(data).hexdigest()
+    return Wheel(path.name, len(data), digest, f"tinycorpus=={version}")

@@ -9,7 +9,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from scored_texts import damaged, references
-from translucid.evaluation.breakdown import (
+from translucid.evaluation.metrics import (
     count_by_frequency,
     count_words,
     format_range,

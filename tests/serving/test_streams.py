@@ -13,6 +13,7 @@ from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.serving.engine.engine import LatestItem
 from translucid.serving.engine.tasks import Full, TimedOut
+from translucid.translator import PartialTranslation
 
 ENDLESS = SearchConfig(beam=4, min_length=400, max_length=400, loop_guard=False)
 

@@ -23,7 +23,7 @@ from translucid.events import TrainingEvent
 from translucid.model import Transformer
 from translucid.text.tokenizer import Tokenizer, load_tokenizer, train_tokenizer
 from translucid.training.config import TrainingConfig
-from translucid.training.distributed import Distribution, SingleProcess
+from translucid.training.distributed import Distribution
 from translucid.training.learner import initial_model
 from translucid.training.trainer import Trainer
 from translucid.training.validation import Validator
@@ -129,7 +129,7 @@ def make_trainer(
         settings,
         run,
         validate=validator,
-        distribution=distribution or SingleProcess(),
+        distribution=distribution or Distribution(),
         device=torch.device("cpu"),
         resume=resume,
     )

@@ -25,17 +25,15 @@ from translucid.model import Transformer
 from translucid.training.distributed import (
     SINGLE_PROCESS,
     DistributedContext,
-    SingleProcess,
-    join_processes,
-)
-from translucid.training.loss import Objective
-from translucid.training.process_group import (
+    Distribution,
     LostProcessError,
     Replicated,
     Sharded,
     _fresh_store,
     explain_lost_process,
+    join_processes,
 )
+from translucid.training.loss import Objective
 
 SETTINGS = toy_settings(max_steps=20, validate_every=10, keep_checkpoints=9)
 CUT = 9  # a checkpoint in the middle
@@ -188,11 +186,11 @@ def test_what_processes_tell_each_other(kind: type[Replicated | Sharded], group:
     one.barrier()
 
 
-@pytest.mark.parametrize("kind", [SingleProcess, Replicated, Sharded])
+@pytest.mark.parametrize("kind", [Distribution, Replicated, Sharded])
 def test_weights_come_whole_and_go_whole(
-    kind: type[SingleProcess | Replicated | Sharded], group: None
+    kind: type[Distribution | Replicated | Sharded], group: None
 ) -> None:
-    one = kind() if kind is SingleProcess else kind(0, 1, CPU)
+    one = kind() if kind is Distribution else kind(0, 1, CPU)
     model = Transformer(small_config())
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
     one.wrap(Objective(model, 0.1, 0.0))
@@ -214,7 +212,7 @@ def test_weights_come_whole_and_go_whole(
 def test_gradients_are_sums_over_all_micro_batches(
     kind: type[Replicated | Sharded], rdrop_alpha: float, group: None
 ) -> None:
-    one, alone = kind(0, 1, CPU), SingleProcess()
+    one, alone = kind(0, 1, CPU), Distribution()
     gradients = []
     for distribution in (one, alone):
         torch.manual_seed(0)
@@ -273,7 +271,7 @@ def test_processes_meet_where_no_earlier_life_has_written() -> None:
 
 def test_without_torchrun_there_is_one_process() -> None:
     with join_processes(SINGLE_PROCESS, CPU, "full") as found:
-        assert isinstance(found, SingleProcess)
+        assert type(found) is Distribution
         assert found.all_gather("a") == ["a"]
 
 

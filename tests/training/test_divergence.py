@@ -18,8 +18,8 @@ from translucid.errors import InputError
 from translucid.events import Skipped, Trained
 from translucid.model import Transformer
 from translucid.text.tokenizer import load_tokenizer
-from translucid.training.divergence import DivergedError
 from translucid.training.learner import initial_model
+from translucid.training.trainer import DivergedError
 
 CALM = {"subword_sampling": 0.0, "source_noise": 0.0, "ema_decay": 0.0}
 

@@ -12,11 +12,10 @@ from short_runs import toy_config, toy_settings
 from torch import Tensor, nn
 
 from translucid.data.batches import START, Batches, load_examples
-from translucid.data.collate import Batch
-from translucid.data.loader import Loader
+from translucid.data.loader import Batch, Loader
 from translucid.data.shards import PreparedData
 from translucid.training.config import TrainingConfig
-from translucid.training.distributed import SingleProcess
+from translucid.training.distributed import Distribution
 from translucid.training.learner import Learner, derive_dropout_seed, initial_model
 
 CPU = torch.device("cpu")
@@ -52,7 +51,7 @@ def in_groups(batches: Sequence[Batch], size: int) -> list[Batch]:
 
 def learner_of(data: PreparedData, settings: TrainingConfig, dropout: float) -> Learner:
     model = initial_model(toy_config(data, dropout=dropout), seed=1)
-    return Learner(model, settings, SingleProcess(), device=CPU, bf16=False)
+    return Learner(model, settings, Distribution(), device=CPU, bf16=False)
 
 
 def weights_after(
@@ -147,7 +146,7 @@ def test_agreement_begins_with_its_first_step(data: PreparedData) -> None:
     assert not torch.equal(sums(4, **late), sums(4))
 
 
-class ForCompany(SingleProcess):
+class ForCompany(Distribution):
     """A process among others that compute more micro-batches than it does."""
 
     def rounds(self, count: int) -> int:
@@ -157,7 +156,7 @@ class ForCompany(SingleProcess):
 def test_rounds_for_company_add_nothing(data: PreparedData) -> None:
     batches = micro_batches(data, 3)
     found = []
-    for distribution in (SingleProcess(), ForCompany()):
+    for distribution in (Distribution(), ForCompany()):
         model = initial_model(toy_config(data), seed=1)
         learner = Learner(model, toy_settings(), distribution, device=CPU, bf16=False)
         sums = learner.forward_backward(batches, step=1, own=3)

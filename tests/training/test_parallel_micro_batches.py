@@ -13,13 +13,11 @@ from short_runs import toy_config, toy_data, toy_settings
 from torch import Tensor
 
 from translucid.data.batches import START, Batches, load_examples
-from translucid.data.collate import Batch
-from translucid.data.loader import Loader
+from translucid.data.loader import Batch, Loader
 from translucid.data.shards import PreparedData
-from translucid.training import parallel_micro_batches
-from translucid.training.distributed import SingleProcess
-from translucid.training.learner import Learner, initial_model
-from translucid.training.parallel_micro_batches import ThreadPool, can_run_in_parallel
+from translucid.training import learner as learner_module
+from translucid.training.distributed import Distribution
+from translucid.training.learner import Learner, ThreadPool, can_run_in_parallel, initial_model
 
 CPU = torch.device("cpu")
 DROPOUTS = {"dropout": 0.3, "attention_dropout": 0.2, "feed_forward_dropout": 0.1}
@@ -130,7 +128,7 @@ def learned(
     torch.set_num_threads(apart * each)
     network = initial_model(toy_config(data, **model), seed=1)
     settings = toy_settings(batch_tokens=7 * 64, parallel_micro_batches=apart, **training)
-    learner = Learner(network, settings, SingleProcess(), device=CPU, bf16=False)
+    learner = Learner(network, settings, Distribution(), device=CPU, bf16=False)
     assert learner.parallel == apart
     sums = learner.forward_backward(micro_batches(data, 7), step=3, own=7)
     return sums, [parameter.grad for parameter in network.parameters()]
@@ -164,7 +162,7 @@ def test_the_same_gradients_to_the_bit(
 def test_what_does_not_learn_stays_as_it_is(data: PreparedData) -> None:
     network = initial_model(toy_config(data), seed=1)
     frozen = network.source_embedding.weight.requires_grad_(False)
-    learner = Learner(network, toy_settings(), SingleProcess(), device=CPU, bf16=False)
+    learner = Learner(network, toy_settings(), Distribution(), device=CPU, bf16=False)
     assert learner.parallel == 4
     learner.forward_backward(micro_batches(data, 4), step=1, own=4)
     assert frozen.grad is None
@@ -173,7 +171,7 @@ def test_what_does_not_learn_stays_as_it_is(data: PreparedData) -> None:
 
 def test_a_lone_micro_batch_has_all_threads(data: PreparedData) -> None:
     network = initial_model(toy_config(data), seed=1)
-    learner = Learner(network, toy_settings(), SingleProcess(), device=CPU, bf16=False)
+    learner = Learner(network, toy_settings(), Distribution(), device=CPU, bf16=False)
     seen: list[tuple[bool, int]] = []
 
     def look(*_: object) -> None:
@@ -204,6 +202,6 @@ def test_who_may_be_apart(
 
 
 def test_the_examples_are_right() -> None:
-    result = doctest.testmod(parallel_micro_batches)
+    result = doctest.testmod(learner_module)
     assert result.attempted > 0
     assert result.failed == 0

@@ -22,7 +22,7 @@ from translucid.text.tokenizer import BOS, EOS, Tokenizer, load_tokenizer, tag_i
 from translucid.training.validation import (
     Validator,
     dev_loss,
-    evaluating,
+    evaluation_mode,
     language_tag,
     score,
     spread,
@@ -109,7 +109,7 @@ def test_a_network_in_training_stays_in_training_and_validates_without_dropout(
     assert validator(model, 1) == quiet
     assert model.training
     assert all(parameter.grad is None for parameter in model.parameters())
-    with contextlib.suppress(RuntimeError), evaluating(model):
+    with contextlib.suppress(RuntimeError), evaluation_mode(model):
         assert not model.training
         raise RuntimeError
     assert model.training

@@ -3,9 +3,8 @@
 ===============  =========================================================================
 model_directory  a model: network, tokenizer, card and provenance
 run_directory    a training run: its settings, metrics, models and checkpoints
-store            checkpoints: all that a run needs to continue exactly where it was
+store            checkpoints: all that a run needs to continue exactly; writing tensors
 averaging        one network of several checkpoints
-writing          files with their SHA-256; tensors as safetensors
 ===============  =========================================================================
 
 Nothing is ever unpickled.

@@ -26,7 +26,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from translucid.checkpoint.writing import explain_full_disk, tensors_size, write_file, write_tensors
+from translucid.checkpoint.store import explain_full_disk, tensors_size, write_file, write_tensors
 from translucid.config import Config, Count, ModelConfig, read_model_config
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.files import new_folder

@@ -29,8 +29,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from translucid.checkpoint.averaging import kept_weights
 from translucid.checkpoint.model_directory import build_network, read_generation, read_provenance
-from translucid.checkpoint.store import CheckpointStore
-from translucid.checkpoint.writing import explain_full_disk, write_file
+from translucid.checkpoint.store import CheckpointStore, explain_full_disk, write_file
 from translucid.config import ModelConfig
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Skipped, Trained, Validated
@@ -263,7 +262,7 @@ class MetricsFile:
         with self.path.open("r+b") as file:
             end = 0
             for line in file:
-                if not line.endswith(b"\n") or _step_of(line) > step:
+                if not line.endswith(b"\n") or _parse_step(line) > step:
                     break
                 end += len(line)
             file.truncate(end)
@@ -271,7 +270,7 @@ class MetricsFile:
             os.fsync(file.fileno())
 
 
-def _step_of(line: bytes) -> float:
+def _parse_step(line: bytes) -> float:
     """Return the step of a line; one that cannot be read comes after all others."""
     try:
         return int(json.loads(line)["step"])

@@ -24,9 +24,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from translucid.data.batches import Batches, MicroBatch
-from translucid.data.collate import Rows
-from translucid.data.packing import LengthGroups, cut_into_batches
-from translucid.data.shuffle import derive_seed
+from translucid.data.shards import Rows
+from translucid.data.shuffle import LengthGroups, cut_into_batches, derive_seed
 from translucid.text.normalization import plain_typography, strip_accents
 from translucid.text.tokenizer import Tokenizer
 

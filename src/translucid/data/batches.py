@@ -2,7 +2,7 @@
 
 An epoch has every pair as often as its corpus weighs, in every direction. A micro-batch has at most
 `max_tokens` tokens on either side, including padding, tag, BOS and EOS. Sentences of similar length
-are batched together (see `packing`), and the micro-batches of an epoch come in random order. Those
+are batched together (see `shuffle`), and the micro-batches of an epoch come in random order. Those
 of all epochs form one sequence, whatever the number of processes: an optimiser step takes the next
 k of them, and rank r of w computes those whose position in the step is r modulo w. A step at the
 end of an epoch takes the missing ones from the next epoch, so that every step has exactly k.
@@ -26,9 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translucid.data.manifest import CorpusEntry
-from translucid.data.packing import SortKeyCoding, cut_into_batches
 from translucid.data.shards import PreparedData, Split
-from translucid.data.shuffle import derive_seed, scramble
+from translucid.data.shuffle import SortKeyCoding, cut_into_batches, derive_seed, scramble
 from translucid.errors import DataError, InputError
 from translucid.text.tokenizer import tag_id
 

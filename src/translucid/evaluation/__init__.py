@@ -4,9 +4,9 @@
 
     evaluate.py        evaluate(model, test) → Evaluation: every score of one system
     compare.py         compare(systems, test) → Comparison: paired significance tests
-    metrics.py         BLEU, chrF and TER by sacrebleu, with signatures and intervals
+    metrics.py         BLEU, chrF and TER by sacrebleu, with signatures and intervals; scores by
+                       length of the source, words by frequency
     moses.py           the Moses tokenizer, for the BLEU of older papers
-    breakdown.py       scores by length of the source and by frequency of words
     reference_set.py   test sets: sources with references
     system.py          what is evaluated: a model, or given translations
     results.py         results as a folder, with the settings that made them

@@ -20,16 +20,11 @@ from sacrebleu.metrics.base import Metric
 from translucid.data.shards import PreparedData
 from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
-from translucid.evaluation.breakdown import (
-    FrequencyGroup,
-    LengthGroup,
-    count_by_frequency,
-    count_words,
-    score_by_length,
-)
 from translucid.evaluation.metrics import (
     RESAMPLES,
     TOKENIZED_BLEU,
+    FrequencyGroup,
+    LengthGroup,
     Lengths,
     MetricScore,
     Scoring,
@@ -37,8 +32,11 @@ from translucid.evaluation.metrics import (
     check_case,
     check_memory,
     check_tokenized,
+    count_by_frequency,
+    count_words,
     evaluation_metrics,
     measure_lengths,
+    score_by_length,
     score_corpus,
     sentence_chrf,
     tokenized_bleu_metric,

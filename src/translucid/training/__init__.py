@@ -1,6 +1,5 @@
 """Training: from prepared data to a model directory, reported as events (section 5).
 
-====================== ===========================================================================
 train                  the library function: settings, device, trainer, and what follows training
 trainer, state         the loop, one step of it (``Trainer.train_step``); where a run stands
 learner                network, objective and optimiser: forward, backward, update
@@ -16,6 +15,21 @@ model_card             the model directories of a run, and their card
 average                one model of several checkpoints of a run
 study                  one network trained again and again, with one thing changed each time
 ====================== ===========================================================================
+=======
+===================  ==========================================================================
+train                the library function: settings, device, trainer, and what follows training
+trainer, state       the loop, one step of it (``Trainer.train_step``); where a run stands
+learner              forward, backward, update; one micro-batch per thread on a CPU
+loss                 label-smoothed cross-entropy, R-Drop; ``register_loss``
+optimizer, schedule  Adam, Muon, moving average; the learning rate as a function of the step
+validation           loss, BLEU and chrF on the dev set
+config, recipe       settings; from presets, files and assignments to complete ones
+device, memory       where to compute, in which precision, and how much at once
+distributed          several processes under torchrun: DDP and FSDP2
+model_card           the model directories of a run, and their card
+average              one model of several checkpoints of a run
+study                one network trained again and again, with one thing changed each time
+===================  ==========================================================================
 """
 
 from __future__ import annotations

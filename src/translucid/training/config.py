@@ -22,7 +22,7 @@ LOSSES: Registry[Callable[..., Any]] = Registry(
 REACHES_ZERO: tuple[ScheduleKind, ...] = ("cosine", "linear", "wsd")  # at total_steps
 
 
-def _micro_batch_is_a_part(values: Mapping[str, Any]) -> str | None:
+def _check_micro_batch(values: Mapping[str, Any]) -> str | None:
     micro, batch = values["micro_batch_tokens"], values["batch_tokens"]
     if micro > batch:
         return (
@@ -32,7 +32,7 @@ def _micro_batch_is_a_part(values: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _warmup_ends_in_time(values: Mapping[str, Any]) -> str | None:
+def _check_warmup(values: Mapping[str, Any]) -> str | None:
     warmup, total = values["warmup_steps"], values.get("total_steps") or values["max_steps"]
     decay = (values.get("decay_steps") or 1) if values["schedule"] == "wsd" else 1
     if values["schedule"] in REACHES_ZERO and warmup + decay > total:
@@ -44,7 +44,7 @@ def _warmup_ends_in_time(values: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _rate_lasts_to_the_end(values: Mapping[str, Any]) -> str | None:
+def _check_schedule_length(values: Mapping[str, Any]) -> str | None:
     steps, total = values["max_steps"], values.get("total_steps") or values["max_steps"]
     if values["schedule"] in REACHES_ZERO and steps > total:
         return (
@@ -55,7 +55,7 @@ def _rate_lasts_to_the_end(values: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _muon_has_whole_matrices(values: Mapping[str, Any]) -> str | None:
+def _check_muon_sharding(values: Mapping[str, Any]) -> str | None:
     if values["optimizer"] == "muon" and values["sharding"] == "full":
         return (
             "optimizer = 'muon' needs whole matrices, of which sharding = 'full' gives every "
@@ -208,10 +208,10 @@ class TrainingConfig(Config):
     }
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(("loss",), lambda values: LOSSES.find_fault(values["loss"])),
-        Rule(("micro_batch_tokens", "batch_tokens"), _micro_batch_is_a_part),
-        Rule(("warmup_steps", "schedule", "max_steps"), _warmup_ends_in_time),
-        Rule(("max_steps", "schedule"), _rate_lasts_to_the_end),
-        Rule(("optimizer", "sharding"), _muon_has_whole_matrices),
+        Rule(("micro_batch_tokens", "batch_tokens"), _check_micro_batch),
+        Rule(("warmup_steps", "schedule", "max_steps"), _check_warmup),
+        Rule(("max_steps", "schedule"), _check_schedule_length),
+        Rule(("optimizer", "sharding"), _check_muon_sharding),
     )
 
     @property

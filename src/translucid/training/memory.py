@@ -29,12 +29,12 @@ import numpy as np
 import torch
 
 from translucid.config import ModelConfig
-from translucid.data.collate import Batch
+from translucid.data.loader import Batch
 from translucid.errors import InputError, TranslucidError
 from translucid.machine import Machine, keep_freed_memory
 from translucid.training.config import TrainingConfig
 from translucid.training.device import choose_device
-from translucid.training.distributed import SingleProcess
+from translucid.training.distributed import Distribution
 from translucid.training.learner import Learner, initial_model
 
 _RESERVE = {"cpu": 0.25, "cuda": 0.1, "mps": 0.25}  # of what is free, for all that is not measured
@@ -138,7 +138,7 @@ def _main(job: dict[str, Any]) -> None:
     _write(budget)
     settings = TrainingConfig(**{**job["training"], "compile": False})
     model = initial_model(ModelConfig(**job["model"]), settings.seed)
-    learner = Learner(model, settings, SingleProcess(), device=device, bf16=job["bf16"])
+    learner = Learner(model, settings, Distribution(), device=device, bf16=job["bf16"])
     points: list[Measurement] = []
     end = time.monotonic() + _ENOUGH
     try:

@@ -163,7 +163,7 @@ def _data(manifest: Manifest) -> str:
 def _training(settings: TrainingConfig, facts: RunFacts) -> str:
     what_happened = [
         ("steps", f"{facts.step:,}"),
-        *([("weights", _averaged(facts))] if facts.averaged else []),
+        *([("weights", _describe_averaging(facts))] if facts.averaged else []),
         *([("on disk", "weights of 16 bits, computed in 32")] if facts.half else []),
         ("epochs", f"{facts.epoch:,} complete"),
         ("target tokens", f"{facts.tokens:,}"),
@@ -179,7 +179,7 @@ def _training(settings: TrainingConfig, facts: RunFacts) -> str:
     )
 
 
-def _averaged(facts: RunFacts) -> str:
+def _describe_averaging(facts: RunFacts) -> str:
     steps = ", ".join(f"{step:,}" for step in facts.averaged)
     return f"mean of the checkpoints after steps {steps}"
 

@@ -99,7 +99,7 @@ def read_settings(path: Path) -> Settings:
         f"unknown {'table' if isinstance(values[name], dict) else 'key'} {name!r}; "
         + (
             f"it belongs into the table [{home}]"
-            if (home := _area_of(name))
+            if (home := _find_area(name))
             else nearest(name, (*_TEXTS, *_TABLES))
         )
         for name in values
@@ -138,7 +138,7 @@ def parse_assignments(assignments: Sequence[str]) -> Settings:
             )
         elif dot:
             areas[area][key] = _value(text)
-        elif home := _area_of(name):
+        elif home := _find_area(name):
             areas[home][name] = _value(text)
         else:
             every = [f"{a}.{key}" for a, config in _AREAS.items() for key in config.model_fields]
@@ -153,7 +153,7 @@ def sort_settings(values: Mapping[str, Any]) -> Settings:
     areas: dict[str, dict[str, Any]] = {area: {} for area in _AREAS}
     faults = []
     for key, value in values.items():
-        if home := _area_of(key):
+        if home := _find_area(key):
             areas[home][key] = value
         else:
             every = [name for config in _AREAS.values() for name in config.model_fields]
@@ -240,7 +240,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def _area_of(key: str) -> str | None:
+def _find_area(key: str) -> str | None:
     """Return the area that a setting belongs to, under its present or its former name."""
     areas = (a for a, cls in _AREAS.items() if key in cls.model_fields or key in cls.renamed)
     return next(areas, None)

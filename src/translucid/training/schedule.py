@@ -28,29 +28,29 @@ def paper(step: int, d_model: int, warmup: int) -> float:
 
 def inverse_sqrt(step: int, peak: float, warmup: int) -> float:
     """Grow to `peak`, then fall with the inverse square root of the step."""
-    return peak * min(_warmed(step, warmup), math.sqrt(max(1, warmup) / step))
+    return peak * min(_warmup_factor(step, warmup), math.sqrt(max(1, warmup) / step))
 
 
 def cosine(step: int, peak: float, warmup: int, total: int) -> float:
     """Grow to `peak`, then fall to zero at `total` along half a cosine."""
     if step < warmup:
-        return peak * _warmed(step, warmup)
+        return peak * _warmup_factor(step, warmup)
     return peak * (1 + math.cos(math.pi * _share_of_descent(step, warmup, total))) / 2
 
 
 def linear(step: int, peak: float, warmup: int, total: int) -> float:
     """Grow to `peak`, then fall to zero at `total` along a straight line."""
-    return peak * min(_warmed(step, warmup), 1 - _share_of_descent(step, warmup, total))
+    return peak * min(_warmup_factor(step, warmup), 1 - _share_of_descent(step, warmup, total))
 
 
 def wsd(step: int, peak: float, warmup: int, decay: int, total: int) -> float:
     """Grow to `peak`, stay there, then fall to zero at `total` along a straight line."""
-    return peak * min(_warmed(step, warmup), max(0.0, (total - step) / decay), 1.0)
+    return peak * min(_warmup_factor(step, warmup), max(0.0, (total - step) / decay), 1.0)
 
 
 def constant(step: int, peak: float, warmup: int) -> float:
     """Grow to `peak`, then stay there."""
-    return peak * _warmed(step, warmup)
+    return peak * _warmup_factor(step, warmup)
 
 
 def learning_rate(step: int, settings: TrainingConfig, d_model: int) -> float:
@@ -71,7 +71,7 @@ def learning_rate(step: int, settings: TrainingConfig, d_model: int) -> float:
             return constant(step, peak, warmup)
 
 
-def _warmed(step: int, warmup: int) -> float:
+def _warmup_factor(step: int, warmup: int) -> float:
     return min(1.0, step / warmup) if warmup else 1.0
 
 

@@ -42,9 +42,8 @@ from translucid.training.distributed import (
     choose_threads,
     join_processes,
 )
-from translucid.training.learner import initial_model
+from translucid.training.learner import can_run_in_parallel, count_threads, initial_model
 from translucid.training.memory import largest_micro_batch, measure_memory, split_batch
-from translucid.training.parallel_micro_batches import can_run_in_parallel, count_threads
 from translucid.training.recipe import (
     Recipe,
     Settings,

@@ -22,20 +22,19 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from pydantic import TypeAdapter
 from torch import Tensor
 
 from translucid.checkpoint.run_directory import MetricsEvent, RunDirectory
-from translucid.checkpoint.store import Checkpoint
+from translucid.checkpoint.store import Checkpoint, write_file
 from translucid.data.augmentation import Sampling
-from translucid.data.batches import Batches, load_examples
-from translucid.data.collate import Batch
-from translucid.data.loader import LoadedStep, Loader
+from translucid.data.batches import Batches, Examples, load_examples, longest_example
+from translucid.data.loader import Batch, LoadedStep, Loader
 from translucid.data.shards import PreparedData
-from translucid.errors import DataError, InputError
+from translucid.errors import DataError, InputError, TranslucidError
 from translucid.events import (
     Cause,
     Notice,
@@ -51,13 +50,6 @@ from translucid.model import Transformer
 from translucid.text.tokenizer import load_tokenizer
 from translucid.training.config import TrainingConfig
 from translucid.training.distributed import Distribution
-from translucid.training.divergence import (
-    DivergedError,
-    check_model_fits,
-    describe_batches,
-    largest_loss,
-    write_bad_batch,
-)
 from translucid.training.learner import Learner
 from translucid.training.model_card import ModelWriter, RunFacts
 from translucid.training.recipe import Recipe
@@ -314,7 +306,7 @@ class Trainer:
                 event = self._judge(self._validate(model.eval(), step))
         text = json.dumps(None if event is None else dataclasses.asdict(event))
         event = _VALIDATED.validate_json(self._distribution.broadcast(text))
-        scores = _scores_of(event)
+        scores = _extract_scores(event)
         best = update_best(self.state.best, scores, self.settings.metric)
         self.state = dataclasses.replace(self.state, scores=scores, best=best)
         self._validated = event
@@ -325,7 +317,7 @@ class Trainer:
     def _judge(self, found: Validation) -> Validated:
         """Return a validation as an event that tells whether it is the best so far."""
         event = Validated(step=self.state.step, best=False, **vars(found))
-        best = update_best(self.state.best, _scores_of(event), self.settings.metric)
+        best = update_best(self.state.best, _extract_scores(event), self.settings.metric)
         return dataclasses.replace(event, best=best.step == event.step)
 
     def _save_checkpoint(self) -> Events:
@@ -375,7 +367,7 @@ class Trainer:
         return Loader(self._batches, sampling, ahead=_STEPS_AHEAD, pin=self._device.type == "cuda")
 
 
-def _scores_of(event: Validated) -> Scores:
+def _extract_scores(event: Validated) -> Scores:
     return Scores(event.step, event.loss, event.bleu, event.chrf)
 
 
@@ -388,3 +380,76 @@ def _parse_state(text: str, checkpoint: Checkpoint | None) -> TrainingState:
             f"its state cannot be used: {error}",
             remedy="Resume with the translucid that wrote it, or begin a new run.",
         ) from error
+
+
+class DivergedError(TranslucidError):
+    """Training that has failed: loss or gradient is not a number, or grows without bound."""
+
+
+def check_model_fits(model: Transformer, data: PreparedData) -> None:
+    """Raise InputError for a network that cannot read the data."""
+    config = model.config
+    sizes = {"source": config.source_vocab_size, "target": config.target_vocab_size}
+    for (side, size), needed in zip(sizes.items(), data.manifest.tokenizer.sizes, strict=True):
+        if size < needed:
+            raise InputError(
+                f"the network's {side} vocabulary has {size:,} tokens, and {side} text of "
+                f"{data.folder} has {needed:,}: give the network at least as many"
+            )
+    if config.positions == "learned":
+        read = [name for name in ("train", "dev") if name in data.manifest.splits]
+        most = max(longest_example(load_examples(data, name)) for name in read)
+        if most > config.max_positions:
+            raise InputError(
+                f"the longest sentence of {data.folder} has {most:,} tokens, and the network "
+                f"{config.max_positions:,} learned positions: raise max_positions to {most:,}, or "
+                "prepare the data again with a lower limit of length"
+            )
+
+
+def largest_loss(vocab_size: int, factor: float) -> float:
+    """Return the loss per token from which on training has failed.
+
+    It is `factor` times that of guessing: with the same chance for each of V tokens, ln V.
+    """
+    return factor * math.log(vocab_size)
+
+
+def describe_batches(
+    batches: Sequence[Batch], losses: Sequence[float], limit: float, examples: Examples
+) -> list[dict[str, Any]]:
+    """Return the sentences of a step's micro-batches, and where they came from, as plain values.
+
+    `suspect` are those with a loss per token that is not a number or above the limit. JSON has no
+    NaN, so a loss is written as text.
+    """
+    return [
+        {
+            "suspect": not loss / batch.tokens <= limit,
+            "loss": f"{loss / batch.tokens:.6g}",
+            "pairs": _pairs(batch, examples),
+        }
+        for batch, loss in zip(batches, losses, strict=True)
+    ]
+
+
+def write_bad_batch(path: Path, step: int, batches: Sequence[dict[str, Any]]) -> None:
+    """Save the micro-batches of a step that failed: the suspects or, without any, all of them."""
+    suspects = [batch for batch in batches if batch["suspect"]]
+    content = {"step": step, "micro_batches": suspects or batches}
+    write_file(path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
+
+
+def _pairs(batch: Batch, examples: Examples) -> list[dict[str, Any]]:
+    rows = []
+    for pair, direction in zip(batch.examples.tolist(), batch.directions.tolist(), strict=True):
+        source, target = examples.directions[direction]
+        rows.append(
+            {
+                "place": examples.describe_origin(pair),
+                "line": examples.split.origin(pair).line,
+                "source": examples.split.text(source, pair),
+                "target": examples.split.text(target, pair),
+            }
+        )
+    return rows

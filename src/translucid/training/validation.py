@@ -75,7 +75,7 @@ class Validator:
     def __call__(self, model: Transformer, step: int) -> Validation:
         """Return the scores of the network as it is; its mode and gradients are not changed."""
         del step  # the same pairs every time, so that one sees the translations change
-        with evaluating(model):
+        with evaluation_mode(model):
             loss = dev_loss(model, self.data, self.max_tokens)
             each = [self._translate(model, direction) for direction in range(self._directions)]
         scores = [score(samples, self._target(number)) for number, samples in enumerate(each)]
@@ -85,7 +85,7 @@ class Validator:
             bleu=sum(one.bleu for one in scores) / len(scores),
             chrf=sum(one.chrf for one in scores) / len(scores),
             signatures=tuple(signature for one in scores for signature in one.signatures),
-            samples=_to_show(each),
+            samples=_choose_samples(each),
         )
 
     @property
@@ -126,7 +126,7 @@ def language_tag(data: PreparedData, target: str) -> int | None:
 
 
 @contextmanager
-def evaluating(model: Transformer) -> Iterator[None]:
+def evaluation_mode(model: Transformer) -> Iterator[None]:
     """Switch dropout off for a while."""
     before = model.training
     model.eval()
@@ -162,7 +162,7 @@ def translate(
     rows = [[*start, *ids, EOS] for ids in tokenizer.encode_batch(texts)]
     order = sorted((i for i, text in enumerate(texts) if text.strip()), key=lambda i: len(rows[i]))
     translations = [""] * len(texts)
-    with evaluating(model):
+    with evaluation_mode(model):
         for begin in range(0, len(order), ROWS_AT_A_TIME):
             chosen = order[begin : begin + ROWS_AT_A_TIME]
             found = _translate_rows(model, [rows[i] for i in chosen])
@@ -194,7 +194,7 @@ def score(samples: Sequence[Sample], language: str) -> Scores:
     )
 
 
-def _to_show(each: Sequence[Sequence[Sample]]) -> tuple[Sample, ...]:
+def _choose_samples(each: Sequence[Sequence[Sample]]) -> tuple[Sample, ...]:
     """Choose a few translations to look at, of all directions in turn: always the same pairs."""
     mixed = [sample for samples in zip(*each, strict=True) for sample in samples]
     return tuple(mixed[place] for place in spread(len(mixed), SAMPLES_SHOWN))

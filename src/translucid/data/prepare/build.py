@@ -12,7 +12,7 @@ import numpy as np
 from translucid.data.batches import Batches, iterate_blocks, load_examples, longest_example
 from translucid.data.cleaning import REASON_TITLES, Cleaner, Reason
 from translucid.data.config import PrepareConfig
-from translucid.data.download import compute_sha256
+from translucid.data.known_corpora import compute_sha256
 from translucid.data.manifest import (
     VERSION,
     CorpusEntry,

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from translucid import __version__
 from translucid.data.cleaning import CleaningConfig
 from translucid.data.config import PrepareConfig
-from translucid.data.download import compute_sha256
+from translucid.data.known_corpora import compute_sha256
 from translucid.data.readers import Corpus, find_corpora
 from translucid.errors import DataError, InputError
 

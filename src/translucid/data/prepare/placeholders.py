@@ -261,7 +261,7 @@ def _pairs(words: Words, links: Sequence[Link], draw: random.Random) -> list[Edi
     """Put one or two pairs of tags around words that translate each other."""
     chosen: list[Ranges] = []
     for _ in range(draw.choice((1, 1, 2))):
-        found = _phrase(links, draw)
+        found = _draw_phrase(links, draw)
         if found and all(_is_nested(found, other) for other in chosen):
             chosen.append(found)
     slots = _Slots(draw)
@@ -276,7 +276,7 @@ def _pairs(words: Words, links: Sequence[Link], draw: random.Random) -> list[Edi
     return edits
 
 
-def _phrase(links: Sequence[Link], draw: random.Random) -> Ranges | None:
+def _draw_phrase(links: Sequence[Link], draw: random.Random) -> Ranges | None:
     """Return ranges whose words are linked only with each other; try a few times."""
     if not links:
         return None
@@ -294,11 +294,11 @@ def _phrase(links: Sequence[Link], draw: random.Random) -> Ranges | None:
 
 def _is_nested(one: Ranges, other: Ranges) -> bool:
     """Return whether two phrases are apart on both sides, or one inside the other on both."""
-    each = [_relation(a, b) for a, b in zip(one, other, strict=True)]
+    each = [_compare_ranges(a, b) for a, b in zip(one, other, strict=True)]
     return each[0] is not None and each[0] == each[1]
 
 
-def _relation(one: tuple[int, int], other: tuple[int, int]) -> str | None:
+def _compare_ranges(one: tuple[int, int], other: tuple[int, int]) -> str | None:
     if one[1] < other[0] or other[1] < one[0]:
         return "apart"
     if one == other:

@@ -241,7 +241,7 @@ class PairTallies:
                     "title": title,
                     "pairs": tally.pairs,
                     "share": round(tally.pairs / total, 6) if total else 0.0,
-                    "examples": [_shown(example, names) for example in tally.examples],
+                    "examples": [_describe_example(example, names) for example in tally.examples],
                 }
             )
         return entries
@@ -252,7 +252,7 @@ def _example(values: Mapping[str, Any]) -> PairExample:
     return PairExample(**{**values, "became": None if became is None else tuple(became)})
 
 
-def _shown(example: PairExample, files: Sequence[str]) -> dict[str, Any]:
+def _describe_example(example: PairExample, files: Sequence[str]) -> dict[str, Any]:
     shown = {
         "file": files[example.corpus],
         "line": example.line,

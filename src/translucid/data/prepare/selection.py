@@ -88,7 +88,7 @@ class Selection:
         sizes = (chunk.pairs for chunk in self.chunks)
         return list(itertools.accumulate(sizes, initial=0))[:-1]
 
-    def of_chunk(self, number: int) -> NDArray[np.uint8]:
+    def chunk_statuses(self, number: int) -> NDArray[np.uint8]:
         """Return the statuses of one chunk's pairs."""
         start = self.starts[number]
         return self.statuses[start : start + self.chunks[number].pairs]
@@ -123,7 +123,7 @@ def select(
     _exclude_held_out(selection, given)
     if split.dev or split.test:
         chosen = choose_held_out(
-            lambda: _hashes_of_training(selection), dev=split.dev, test=split.test, seed=split.seed
+            lambda: _training_hashes(selection), dev=split.dev, test=split.test, seed=split.seed
         )
         selection.statuses[chosen.dev.positions] = PairStatus.DEV.value
         selection.statuses[chosen.test.positions] = PairStatus.TEST.value
@@ -150,7 +150,7 @@ def _exclude_held_out(selection: Selection, held: HeldOutHashes) -> None:
         statuses[shared & has_status(statuses, PairStatus.TRAIN)] = PairStatus.HELD_OUT.value
 
 
-def _hashes_of_training(selection: Selection) -> Iterator[HashedPairs]:
+def _training_hashes(selection: Selection) -> Iterator[HashedPairs]:
     for start, chunk in zip(selection.starts, selection.chunks, strict=True):
         where = np.flatnonzero(
             has_status(selection.statuses[start : start + chunk.pairs], PairStatus.TRAIN)
@@ -166,7 +166,7 @@ def count_removed(selection: Selection) -> PairTallies:
         tally = PairTally(pairs=selection.count(status))
         tallies.by_name[reason] = tally
         for number, summary in enumerate(selection.chunks):
-            where = np.flatnonzero(has_status(selection.of_chunk(number), status))
+            where = np.flatnonzero(has_status(selection.chunk_statuses(number), status))
             room = MAX_EXAMPLES - len(tally.examples)
             if room and len(where):
                 chunk = load_chunk(summary.path)
@@ -183,7 +183,7 @@ def load_pairs(selection: Selection, status: PairStatus) -> list[CleanedPair]:
     """Return the pairs with a status; use it only for the few that are held out."""
     rows: list[CleanedPair] = []
     for number, summary in enumerate(selection.chunks):
-        where = np.flatnonzero(has_status(selection.of_chunk(number), status)).tolist()
+        where = np.flatnonzero(has_status(selection.chunk_statuses(number), status)).tolist()
         if where:
             chunk = load_chunk(summary.path)
             rows.extend(

@@ -340,7 +340,9 @@ def encode_training(
     emit(Progress("encoding", 0, total, "pairs"))
     for number, found in enumerate(workers.map_in_order(_encode, tasks)):
         report.merge(EncodingReport.from_json(found))
-        done += int(np.count_nonzero(has_status(selection.of_chunk(number), PairStatus.TRAIN)))
+        done += int(
+            np.count_nonzero(has_status(selection.chunk_statuses(number), PairStatus.TRAIN))
+        )
         emit(Progress("encoding", done, total, "pairs"))
     return parts, report
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translucid.data.packing import LengthGroups, SortKeyCoding, cut_into_batches
+from translucid.data.shuffle import LengthGroups, SortKeyCoding, cut_into_batches
 from translucid.errors import InputError
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=200)
@@ -35,7 +35,7 @@ def test_sorting_keys_sorts_by_the_longer_side_and_back_and_forth(
 @given(lengths=LENGTHS, block=st.integers(1, 5))
 def test_cells_are_the_runs_of_equal_lengths(lengths: list[tuple[int, int]], block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("translucid.data.packing._AT_A_TIME", block)
+        patch.setattr("translucid.data.shuffle._AT_A_TIME", block)
         coding, keys = sorted_keys(lengths, 3)
         groups = coding.groups(keys)
         ordered = [lengths[example] for example in coding.examples(keys)]

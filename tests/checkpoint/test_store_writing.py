@@ -14,7 +14,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from translucid.checkpoint.writing import explain_full_disk, tensors_size, write_file, write_tensors
+from translucid.checkpoint.store import explain_full_disk, tensors_size, write_file, write_tensors
 from translucid.errors import TranslucidError
 from translucid.files import new_folder, settle
 
@@ -43,7 +43,7 @@ def test_killed_at_any_rename_a_folder_is_the_old_or_the_new_one(
     with new_folder(folder) as draft:
         write_file(draft / "content", b"old")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "translucid.checkpoint.writing"])
+    context.set_forkserver_preload(["torch", "translucid.checkpoint.store"])
     process = context.Process(target=replace_and_die, args=(folder, renames))
     process.start()
     process.join()
