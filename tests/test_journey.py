@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -76,6 +78,29 @@ def test_the_library_from_files_to_a_look_inside(tmp_path: Path) -> None:
     assert server.exit_code == 0
     with pytest.raises(httpx.ConnectError):
         httpx.get(server.url)
+
+
+SCRIPT = """
+import translucid as tl
+
+data = tl.prepare(
+    "pairs.tsv", source="fr", target="en", output="data", split=(20, 20), chunk_pairs=50,
+    tokenizer="word", placeholders=0,
+)
+run = tl.train(data, output="run", preset="tiny", max_steps=2, validate_every=2, d_model=16)
+print(tl.load("run").translate("petit chat").source)
+"""
+
+
+def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
+    pairs = "".join(f"{fr}\t{en}\n" for fr, en in word_pairs(300, seed=3))
+    (tmp_path / "pairs.tsv").write_text(pairs, encoding="utf-8")
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "petit chat\n"
 
 
 SMALL = Settings(

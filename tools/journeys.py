@@ -14,6 +14,7 @@ request counts, not what starts a run or a server.
 
 from __future__ import annotations
 
+import argparse
 import ast
 import json
 import os
@@ -276,5 +277,7 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--journey"]:
         run_journey(sys.argv[2], Path(sys.argv[3]))
     else:
-        for argument in sys.argv[1:] or [str(ROOT)]:
-            report(Path(argument).resolve())
+        parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+        parser.add_argument("roots", nargs="*", type=Path, default=[ROOT], help="source trees")
+        for root in parser.parse_args().roots:
+            report(root.resolve())

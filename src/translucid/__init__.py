@@ -18,6 +18,7 @@ these is used. The network of "Attention Is All You Need" is in :mod:`translucid
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -48,6 +49,13 @@ __all__ = [
     "study",
     "train",
 ]
+
+# PyTorch's threads wait for each other by spinning. When another program holds one of the cores,
+# each of the many waits of a training step lasts until the system takes the core from the spinning
+# thread, which made training thirteen times slower (docs/results.md). So they sleep after some
+# microseconds, longer than the pause between two operations; PyTorch reads this when it is loaded.
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ.setdefault("GOMP_SPINCOUNT", "2000")
 
 _LAZY = {
     "Reranker": "translucid.translator",

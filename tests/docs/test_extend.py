@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import runpy
@@ -33,6 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     for block in [*PYTHON, *code_blocks(PAGE, "toml")]:
         if named := re.match(r"# (\S+\.(?:py|toml))\n", block):
             (path / named[1]).write_text(block, encoding="utf-8")
+    importlib.import_module("translucid.training.train")  # built-in parts register themselves
     for kind in tokenizer.tokenizer_kinds():
         tokenizer.get_tokenizer_kind(kind)
     with pytest.MonkeyPatch.context() as patch:

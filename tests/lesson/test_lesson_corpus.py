@@ -355,7 +355,8 @@ def test_writing(tmp_path: Path, train: Pairs) -> None:
     data = files.train.read_bytes()
     assert b"\r" not in data
     assert data.endswith(b"\n")
-    assert data.count(b"\n") == data.count(b"\t") == len(train)
+    assert data.startswith(b"fr\ten\n")
+    assert data.count(b"\n") == data.count(b"\t") == 1 + len(train)
     assert sorted(path.name for path in files.train.parent.iterdir()) == (
         ["dev.tsv", "test.tsv", "train.tsv"]
     )

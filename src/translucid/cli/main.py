@@ -10,7 +10,6 @@ from __future__ import annotations
 import _thread
 import contextlib
 import faulthandler
-import os
 import signal
 import sys
 import threading
@@ -39,8 +38,6 @@ from translucid.cli import (
 )
 from translucid.cli.options import Command
 from translucid.errors import RenamedWarning, TranslucidError
-
-SPINS = "2000"  # some microseconds: longer than the pause between two operations of a step
 
 _AGAIN = 0.01  # seconds until a Ctrl-C that was dropped comes again
 
@@ -88,17 +85,6 @@ app.command("serve", cls=Command)(serve.serve)
 app.command("study", cls=Command)(study.study)
 app.command("train", cls=Command)(train.train)
 app.command("translate", cls=Command)(translate.translate)
-
-
-def _share_the_processor() -> None:
-    """Let PyTorch's threads wait for each other asleep, after a moment of spinning.
-
-    Left alone they spin for long, and when another program holds one of the cores, each of the many
-    waits of a training step lasts until the system takes the core from the spinning thread, which
-    made training thirteen times slower (docs/results.md). It must be set before PyTorch is loaded.
-    """
-    if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
 
 
 def _tell_where_it_crashed() -> None:
@@ -150,7 +136,6 @@ def _show_renames_as_notes() -> None:
 
 def main() -> None:
     """Run the command line; a TranslucidError becomes its message on stderr and its exit code."""
-    _share_the_processor()
     _tell_where_it_crashed()
     _hear_ctrl_c_everywhere()
     _show_renames_as_notes()

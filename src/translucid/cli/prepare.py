@@ -103,6 +103,7 @@ def prepare(
     """
     from translucid.cli.display import show_progress, stderr_console
     from translucid.data.prepare import prepare as prepare_data
+    from translucid.machine import Machine
 
     console = stderr_console()
     begin = time.monotonic()
@@ -118,7 +119,7 @@ def prepare(
             fields=None if fields is None else _two_names(fields),
             tokenizer_from=tokenizer_from,
             force=force,
-            workers=workers,
+            workers=Machine().cores() if workers is None else workers,
             chunk_pairs=chunk_pairs,
             on_event=emit,
             **settings,

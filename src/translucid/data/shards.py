@@ -91,12 +91,13 @@ class PreparedData:
         return Split(self.folder / name, splits[name], self.manifest.layout)
 
 
-def open_data(folder: Path) -> PreparedData:
+def open_data(folder: Path | str) -> PreparedData:
     """Open a folder that `translucid prepare` has made, after checking that it is complete.
 
     Raises DataError for a folder that is missing, unfinished, from a newer version, whose files do
     not have the sizes in the manifest, or that has another tokenizer.
     """
+    folder = Path(folder)
     path = folder / MANIFEST
     if not path.is_file():
         problem = "preparation was not finished" if folder.is_dir() else "there is no such folder"

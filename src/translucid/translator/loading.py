@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 
 import torch
@@ -31,7 +32,9 @@ from translucid.translator.source_language import LANGUAGES, read_source_languag
 from translucid.translator.translator import Translator
 
 
-def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translator:
+def load(
+    path: str | PathLike[str], *others: str | PathLike[str], device: str = "cpu"
+) -> Translator:
     """Return the translator of a model directory, or of several together as an ensemble.
 
     A path is a model directory, the folder of a run, whose best model is taken, or the name of a

@@ -38,7 +38,6 @@ from translucid.data.shards import PreparedData, open_data, write_manifest
 from translucid.errors import DataError, InputError, TranslucidError
 from translucid.events import Emit, Notice, silent
 from translucid.files import LOCK, locked, sync_folder
-from translucid.machine import Machine
 
 CHUNK_PAIRS = 20_000
 _SPLITS = ("train", "dev", "test")
@@ -71,7 +70,7 @@ def prepare(
     fields: tuple[str, str] | None = None,
     tokenizer_from: Path | str | None = None,
     force: bool = False,
-    workers: int | None = None,
+    workers: int = 1,
     chunk_pairs: int | None = None,
     on_event: Emit = silent,
     **settings: Any,
@@ -84,8 +83,8 @@ def prepare(
     another data folder, a tokenizer or a SentencePiece ``.model`` file whose tokenizer to use.
     `settings` are those of `PrepareConfig` and of its `cleaning`, such as ``vocab_size=8000``.
 
-    `workers` (default: all cores) and `chunk_pairs` do not change the result. With more than one
-    worker, a script needs the usual ``if __name__ == "__main__":`` around its code.
+    `workers` and `chunk_pairs` do not change the result. Workers are processes; with more than one,
+    a script needs the usual ``if __name__ == "__main__":`` around its code.
 
     If the call is interrupted, even killed, repeating it continues where it stopped and gives the
     same bytes. A folder that has exactly this data already is left as it is; other data there is
@@ -114,7 +113,7 @@ def prepare(
         inputs,
         config,
         Path(output),
-        workers=workers or Machine().cores(),
+        workers=workers,
         chunk_pairs=chunk_pairs or CHUNK_PAIRS,
         force=force,
         emit=on_event,

@@ -34,8 +34,8 @@ Result = TypeVar("Result")
 _CONTEXT = multiprocessing.get_context("spawn")
 _DIED = (
     "a worker process was killed from outside; often the system does that when memory runs out.\n"
-    "  What is done so far is kept: run the same command again, with fewer --workers if memory "
-    "is short."
+    "  What is done so far is kept: run it again, with fewer workers if memory is short. In a\n"
+    '  Python script, workers need the usual `if __name__ == "__main__":` around its code.'
 )
 
 

@@ -61,7 +61,7 @@ def lesson_pairs(split: Split) -> tuple[tuple[str, str], ...]:
 
 
 def write_lesson(folder: Path) -> LessonFiles:
-    """Write train.tsv, dev.tsv and test.tsv: one pair per line, French, tab, English."""
+    """Write train.tsv, dev.tsv and test.tsv: a line that names the languages, then the pairs."""
     if folder.exists() and not folder.is_dir():
         raise InputError(
             f"{folder} is a file; the lesson is written to a folder. Give another name."
@@ -70,7 +70,8 @@ def write_lesson(folder: Path) -> LessonFiles:
     files = LessonFiles(*(folder / f"{split}.tsv" for split in SPLITS))
     for path, split in zip(files, SPLITS, strict=True):
         with new_file(path) as file:
-            file.write("".join(f"{fr}\t{en}\n" for fr, en in lesson_pairs(split)).encode())
+            pairs = (LESSON_LANGUAGES, *lesson_pairs(split))
+            file.write("".join(f"{french}\t{english}\n" for french, english in pairs).encode())
     return files
 
 
