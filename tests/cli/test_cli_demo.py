@@ -14,8 +14,10 @@ from saved_pages import saved_content
 from translucid.checkpoint import load_model
 from translucid.cli import demo
 from translucid.data.readers import built_in as lesson
+from translucid.evaluation.evaluate import Sentence
 from translucid.presets import find_preset
 from translucid.training.recipe import Settings, build_recipe, preset_settings
+from translucid.translator import Flags
 from word_data import word_pairs
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -50,11 +52,14 @@ def run(folder: Path) -> Result:
 def test_the_whole_way(tmp_path: Path) -> None:
     done = run(tmp_path / "demo")
     assert done.exit_code == 0, done.output
-    french, _, english, _, score, signature, *translations, picture, page = done.stdout.splitlines()
+    french, _, english, _, score, signature, pronouns, *translations, picture, page = (
+        done.stdout.splitlines()
+    )
     assert (french, english) == demo.GREETINGS
     assert score.startswith("BLEU ")
     assert score.endswith(" of 13 exact")
     assert "tok:13a" in signature
+    assert pronouns.endswith("il or elle is right in 0 of 0")
     assert [line for line in translations if not line.startswith("  →")] == list(demo.SENTENCES)
     assert len(translations) == 2 * len(demo.SENTENCES)
     headings = re.findall(r"^\d\. (.{8})", done.stderr, re.MULTILINE)
@@ -75,3 +80,18 @@ def test_the_real_recipe_is_valid() -> None:
     layers = [preset_settings(find_preset(demo.PRESET)), Settings(demo.MODEL, demo.TRAINING)]
     recipe = build_recipe(layers, (demo.VOCABULARY, demo.VOCABULARY))
     assert recipe.training.max_steps % recipe.training.validate_every == 0
+
+
+def test_pronouns_are_counted_where_english_leaves_them_open() -> None:
+    ill = "because it was ill."
+    rows = [
+        (f"The cow slept {ill}", "… parce qu'elle était malade.", "… parce qu'elle était malade."),
+        (f"The bull slept {ill}", "… parce qu'il était malade.", "… parce qu'elle était malade."),
+        (f"The bulls slept {ill}", "… parce qu'ils sont là.", "… parce qu'il est là."),
+        ("She slept because she was ill.", "… parce qu'elle est là.", "… parce qu'il est là."),
+    ]
+    sentences = [
+        Sentence(line, source, (reference,), translation, 0.0, None, Flags())
+        for line, (source, reference, translation) in enumerate(rows, start=1)
+    ]
+    assert demo._count_pronouns(sentences) == (1, 3)
