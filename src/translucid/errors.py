@@ -1,4 +1,4 @@
-"""Every error Translucid raises on purpose, and the exit code the command line gives it.
+"""The errors that Translucid raises on purpose, and the exit code the command line gives them.
 
 ::
 
@@ -10,7 +10,8 @@
     └── MissingPackageError          1  an optional package that this job needs
         (ImportError)
 
-A message says what is wrong, the value received, what is allowed and what to do next.
+A few parts define a subclass of these beside the code that raises it, such as `DivergedError` in
+training. A message says what is wrong, the value received, what is allowed and what to do next.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ class Machine:
         path = self.proc / "meminfo"
         if not path.is_file():
             raise TranslucidError(
-                f"how much memory is free cannot be told on this system (there is no {path}): give "
-                "micro_batch_tokens instead of fitting it"
+                f"cannot find out how much memory is free on this system (there is no {path}): "
+                "give micro_batch_tokens instead of fitting it"
             )
         free = [1024 * _value(path.read_text(), "MemAvailable:")]
         for group in self._groups("memory"):

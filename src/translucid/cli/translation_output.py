@@ -55,13 +55,13 @@ class Form:
     def __post_init__(self) -> None:
         if self.format == "text" and self.n_best and self.alignment:
             raise InputError(
-                "--alignment is of the best translation, and an n-best list would need one for "
-                "each: leave --n-best out, or take --format jsonl"
+                "--alignment describes only the best translation, so it cannot be combined with "
+                "--n-best: leave one of them out, or use --format jsonl"
             )
         if self.format == "tsv" and (self.n_best or self.alignment or self.word_scores):
             raise InputError(
                 "--format tsv has two columns, source and translation: leave --n-best, --alignment "
-                "and --word-scores out, or take --format jsonl"
+                "and --word-scores out, or use --format jsonl"
             )
 
 
@@ -77,7 +77,9 @@ def render_translation(line: Line, translation: Translation, form: Form) -> byte
         )
     else:
         text = _best_fields(translation, form)
-        text += line.ending or ("" if text else "\n")  # a last line of nothing would be no line
+        text += line.ending or (
+            "" if text else "\n"
+        )  # without its newline, an empty last line would vanish
     return text.encode("utf-8", "replace")
 
 
@@ -195,7 +197,7 @@ _SPACE_MARK = "▁"  # how sentencepiece writes a space
 
 
 def word_scores(text: str, tokens: Sequence[str], log_probs: Sequence[float]) -> list[float] | None:
-    """Return log P of each word of ``text.split()``; None: it is not known which token has which.
+    """Return log P of each word of ``text.split()``; None if tokens cannot be assigned to words.
 
     The score of a word is the sum over its tokens; the scores of all words sum to log P::
 
@@ -337,7 +339,7 @@ def check_output(output: Path | None, inputs: Sequence[Path]) -> Path | None:
     if not output.parent.is_dir():
         raise InputError(f"-o {output}: there is no folder {output.parent}; make it first")
     if output.exists() and any(output.samefile(path) for path in inputs):
-        raise InputError(f"-o {output} is a file that is read; give another name")
+        raise InputError(f"-o {output} is also an input file; choose another name")
     return output
 
 

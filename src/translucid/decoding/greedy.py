@@ -87,8 +87,8 @@ def decode_rows(
     """
     if any(request.terms):
         raise InputError(
-            f"the method {settings.method!r} cannot promise terms: only a beam search can, of any "
-            "width; set method = 'beam', or leave the terms out"
+            f"method {settings.method!r} cannot guarantee that terms occur: only a beam search "
+            "can, of any width; set method = 'beam', or leave the terms out"
         )
     filters, limits = build_filters(request, settings), LengthLimits(request)
     guard = build_loop_guard(request, settings)

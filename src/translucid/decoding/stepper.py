@@ -68,7 +68,7 @@ class Ensemble:
 
     def __init__(self, members: Sequence[Stepper]) -> None:
         if not members:
-            raise InputError("an ensemble of no members: give at least one")
+            raise InputError("an ensemble needs at least one member")
         self._members = tuple(members)
 
     def step(self, last_ids_N: Tensor) -> Tensor:
