@@ -87,7 +87,7 @@ class Config(BaseModel):
         return self.model_dump_json(indent=2) + "\n"
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with some settings changed, validated anew."""
+        """Return a copy with some settings changed, validated again."""
         return type(self)(**{**self.model_dump(), **changes})
 
 

@@ -25,7 +25,7 @@ from typing import ClassVar
 
 
 class RenamedWarning(FutureWarning):
-    """An option or a setting was given under the name that an earlier version had for it."""
+    """An option or a setting was given by its name in an earlier version."""
 
 
 class TranslucidError(Exception):

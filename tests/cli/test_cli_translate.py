@@ -359,7 +359,7 @@ def test_a_document_can_be_taken_for_text(taught: Path, tmp_path: Path) -> None:
         (["-i", "none"], "-i none: there is no such file"),
         (["-i", "."], "-i .: is a folder; give a text file"),
         (["-i", "in", "-o", "."], "-o .: is a folder; give a file"),
-        (["-i", "in", "-o", "none/out"], "there is no folder none; make it first"),
+        (["-i", "in", "-o", "none/out"], "there is no folder none; create it first"),
         (["-i", "in", "-o", "in"], "-o in is also an input file; choose another name"),
         (["chat", "--resume"], "give -i FILE and -o FILE"),
         (["-i", "in", "--resume"], "give -i FILE and -o FILE"),

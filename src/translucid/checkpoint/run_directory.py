@@ -102,7 +102,7 @@ class RunDirectory:
 
     @property
     def models(self) -> list[Path]:
-        """The model directories that are there: the best one first, then the last one."""
+        """The existing model directories: the best one first, then the last one."""
         return [self.path / name for name in MODEL_FOLDERS if (self.path / name).is_dir()]
 
     @property

@@ -71,7 +71,7 @@ class CheckpointStore:
     folder: Path
 
     def path(self, step: int) -> Path:
-        """Return where the checkpoint of a step stands."""
+        """Return the folder of a step's checkpoint."""
         return self.folder / f"step-{step:06d}"
 
     def steps(self) -> list[int]:

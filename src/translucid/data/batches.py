@@ -156,7 +156,7 @@ class Batches:
         )
 
     def steps(self, cursor: Cursor, per_step: int) -> Iterator[Step]:
-        """Yield optimiser steps of `per_step` micro-batches each, endlessly, from a cursor on."""
+        """Yield optimiser steps of `per_step` micro-batches, endlessly, starting at a cursor."""
         if per_step < 1:
             raise InputError(f"per_step = {per_step}: must be at least 1")
         taken: list[MicroBatch] = []
@@ -167,7 +167,7 @@ class Batches:
                 taken.clear()
 
     def _sequence(self, cursor: Cursor) -> Iterator[tuple[MicroBatch, Cursor]]:
-        """Yield every micro-batch from a cursor on, with the position after it."""
+        """Yield every micro-batch, starting at a cursor, with the position after it."""
         first = cursor.batch
         for number in itertools.count(cursor.epoch):
             epoch = self.epoch(number)

@@ -68,7 +68,7 @@ class Loader:
     def steps(
         self, cursor: Cursor, *, per_step: int, rank: int, world_size: int
     ) -> Prefetcher[LoadedStep]:
-        """Return the steps of process `rank` of `world_size`, endlessly, from a cursor on.
+        """Return the steps of process `rank` of `world_size`, endlessly, starting at a cursor.
 
         Use it in a ``with`` statement, which ends the thread.
         """

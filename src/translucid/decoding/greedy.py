@@ -242,7 +242,7 @@ class _Tree:
         self._nodes: dict[tuple[int, int], int] = {}  # (parent, token) to node
 
     def add_written(self, hypothesis: Hypothesis) -> list[int]:
-        """Record the tokens that a row wrote; return the nodes from the root on."""
+        """Record the tokens that a row wrote; return the nodes, starting at the root."""
         end = (self._end,) if hypothesis.finished else ()
         path, total = [self._root], 0.0
         for token, log_prob in zip(hypothesis.tokens + end, hypothesis.log_probs, strict=True):

@@ -117,7 +117,7 @@ def measure_head_importance(
     batch_size: int = 64,
     on_event: Emit = silent,
 ) -> tuple[HeadImportance, ...]:
-    """Turn off each head by itself and return how much log P of given translations drops.
+    """Turn off each head separately and return how much log P of given translations drops.
 
     `target` is the language, needed where the model has several.
     """

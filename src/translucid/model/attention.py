@@ -31,7 +31,6 @@ class Kernel(Protocol):
     """The single extension point of attention (section 3.2.1): equation 1 for all heads at once.
 
     `register_kernel` adds a kernel that the setting `model.attention` can name.
-
     ``mask`` is added to the scores (0 where a query may attend, -inf where it may not; see
     :mod:`translucid.model.masks`) and broadcasts to (B, H, L, M). ``dropout`` acts on the weights.
     Returns the output_BHLU and, from kernels that make them, the weights_BHLM.

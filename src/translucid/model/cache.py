@@ -1,7 +1,9 @@
 """The key-value cache of masked self-attention, for decoding one token at a time (section 3.1).
 
-The decoder is auto-regressive: what it computed for earlier positions never changes, so their keys
-and values are kept, and each step projects and attends for the newest position only::
+The keys and values of cross-attention never grow: `Decoder.project_memory` makes them once per
+source, and the session holds them. Those of self-attention grow. As the decoder is auto-regressive,
+what it computed for earlier positions never changes: it is kept, and each step projects and attends
+for the newest position only::
 
     step      0   1   2   3
     keys    [ k0  k1  k2  k3 ·  ·  ·  · ]      length 4, capacity 8
@@ -15,9 +17,6 @@ them belong to the past of each copy. So a beam that continues twice costs no co
     keys of copy    0  1     0  1     0  1         began as copy 0:
     copy 0 sees     ■  ·     ·  ■     ■  ·
     copy 1 sees     ■  ·     ■  ·     ·  ■
-
-The keys and values of cross-attention never grow, so they are not kept here:
-`Decoder.project_memory` makes them once per source, and the decoding session holds them.
 
 Shapes: B sources, W copies of each, H heads, T positions so far, M = T × W keys, C capacity in
 keys, K size of a key, U of a value.

@@ -1,8 +1,7 @@
 """The decoder: a stack of N identical layers (section 3.1, right half of figure 1).
 
-Shapes: B batch of sources, W copies of each that are decoded side by side (for example beams),
-N = B × W rows, S source positions, T target positions, D d_model, H heads, M keys, K size of a key,
-U of a value.
+Shapes: B sources, W copies of each that are decoded side by side (for example beams), N = B × W
+rows, S source and T target positions, D d_model, H heads, M keys, K size of a key, U of a value.
 """
 
 from __future__ import annotations
@@ -110,7 +109,7 @@ class Decoder(nn.Module):
     ) -> Tensor:
         """Turn the embedding of every row's newest token into its state_ND (section 3.1).
 
-        All copies of a source ask the same memory, so they stand side by side as queries of one
+        All copies of a source attend to the same memory, so they are side by side as queries of one
         row, and the source's keys and values are neither copied nor read twice.
         """
         offset, copies = cache.length, cache.copies

@@ -1,4 +1,4 @@
-"""Residual dropout (section 5.4): in training, random numbers are set to zero.
+"""Residual dropout (section 5.4): in training, numbers chosen at random become zero.
 
 On a CPU most of its cost is drawing random numbers: PyTorch draws one for each element, one after
 another. Here each 64-bit draw decides four elements, by its four 16-bit quarters, which takes a

@@ -195,9 +195,7 @@ for _layout in ("sinusoidal", "sinusoidal-halves", "sinusoidal-timescales"):
     register_positions(_layout)(lambda config, _: SinusoidalPositions(config.positions, config))
 register_positions("learned")(lambda config, _: LearnedPositions(config))
 register_positions("rotary")(lambda config, _: RotaryPositions(config))
-register_positions("relative")(
-    lambda config, bidirectional: RelativePositions(bidirectional, config)
-)
+register_positions("relative")(lambda config, both: RelativePositions(both, config))
 register_positions("none")(lambda *_: Positions())
 
 

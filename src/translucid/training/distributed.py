@@ -194,7 +194,7 @@ class LostProcessError(TranslucidError):
 
 @contextlib.contextmanager
 def explain_lost_process() -> Iterator[None]:
-    """Surround what needs all processes; raise LostProcessError where one is gone."""
+    """Surround what needs all processes; raise LostProcessError if one has ended."""
     try:
         yield
     except RuntimeError as error:
@@ -245,7 +245,7 @@ def _fresh_store(store: Store, context: DistributedContext) -> Store:
     waiting, end = set(range(1, context.world_size)), time.monotonic() + _MEETING.total_seconds()
     while waiting:
         if time.monotonic() > end:
-            raise dist.DistStoreError(f"processes {sorted(waiting)} have not come")
+            raise dist.DistStoreError(f"processes {sorted(waiting)} have not joined")
         for rank in sorted(waiting):
             if store.check([f"heard/{name}/{rank}"]):
                 waiting.discard(rank)

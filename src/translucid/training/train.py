@@ -227,7 +227,7 @@ class TrainingJob:
     ) -> TrainingConfig:
         """Split a step into micro-batches that fit into memory and give every worker work.
 
-        Where nobody has said how large they are, they are divided among the threads of a single
+        If their size is not given, they are divided among the threads of a single
         process too.
         """
         training = self.recipe.training
@@ -258,7 +258,7 @@ class TrainingJob:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What all processes of a run do alike."""
+    """What all processes of a run have in common."""
 
     model: ModelConfig
     training: TrainingConfig

@@ -133,7 +133,7 @@ class Trainer:
         self._saved_step = 0
 
     def request_stop(self) -> None:
-        """Ask for an end after the step under way, with everything saved; safe in a handler.
+        """Request a stop after the current step, with everything saved; safe in a handler.
 
         Any of several processes may be asked; all of them end after the same step.
         """
