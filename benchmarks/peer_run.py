@@ -79,7 +79,7 @@ class PeerRun:
         due = self.minutes + VALIDATED_EVERY
         per_step = self.settings.micro_batches
         self.peer.module.train()
-        with self.loader().steps(self.cursor, per_step=per_step, rank=0, world=1) as steps:
+        with self.loader().steps(self.cursor, per_step=per_step, rank=0, world_size=1) as steps:
             while self.minutes < until and self.step < self.settings.max_steps:
                 began = time.perf_counter()
                 self._take_step(next(steps))

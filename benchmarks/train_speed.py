@@ -106,7 +106,7 @@ def with_plain_dropout(config: ModelConfig) -> Step:
     for module in learner.model.modules():
         for name, child in module.named_children():
             if isinstance(child, Dropout):
-                setattr(module, name, torch.nn.Dropout(child.share))
+                setattr(module, name, torch.nn.Dropout(child.p))
     return stepping(learner)
 
 
@@ -185,7 +185,7 @@ AT_ONCE = ("MarianMTModel", "a step at once", "torch.compile")
 def steps_of(data: Path, count: int, parts: int) -> list[Sequence[Batch]]:
     examples = load_examples(open_data(data), "train")
     loader = Loader(Batches(examples, TOKENS // parts, 1), None, 2, False)
-    with loader.steps(START, per_step=parts, rank=0, world=1) as steps:
+    with loader.steps(START, per_step=parts, rank=0, world_size=1) as steps:
         return [next(steps).batches for _ in range(count)]
 
 

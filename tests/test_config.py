@@ -42,7 +42,7 @@ def test_the_default_is_the_papers_base_model() -> None:
         ({"d_k": 3, "positions": "rotary"}, "d_k = 3 is odd: rotary"),
         (
             {"positions": "sinusoid"},
-            "positions = 'sinusoid' is not known here; known: sinusoidal, ",
+            "positions = 'sinusoid' is unknown; available: sinusoidal, ",
         ),
         ({"norm": "Pre"}, "norm = 'Pre': must be one of 'post' or 'pre'"),
         ({"target_vocab_size": 101}, "tying = 'all' shares one matrix.*100.*101.*make them equal"),
@@ -69,7 +69,7 @@ def test_all_faults_of_one_input_come_together() -> None:
 
 
 def test_a_missing_key_says_what_it_is() -> None:
-    with pytest.raises(ConfigError, match="target_vocab_size is missing: number of tokens on the"):
+    with pytest.raises(ConfigError, match="target_vocab_size is missing: target vocabulary size;"):
         ModelConfig(source_vocab_size=5)
 
 

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from translucid.files import DRAFT, FORMER, new_file, new_folder, settle, synced
+from translucid.files import (
+    OLD_SUFFIX,
+    PARTIAL_SUFFIX,
+    new_file,
+    new_folder,
+    recover_folder,
+    synced,
+)
 
 
 def interrupted_after(done: object) -> None:
@@ -80,12 +87,12 @@ def test_what_a_person_has_kept_beside_it_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize("renamed", [False, True], ids=["before", "after"])
 def test_killed_between_the_two_renames(tmp_path: Path, renamed: bool) -> None:
     """The old folder is away and the new one not there yet, or just there."""
-    folder, former = tmp_path / "part", tmp_path / f"part.{FORMER}"
+    folder, former = tmp_path / "part", tmp_path / f"part.{OLD_SUFFIX}"
     former.mkdir()
     fill(former, "old")
-    draft = folder if renamed else tmp_path / f"part.{DRAFT}"
+    draft = folder if renamed else tmp_path / f"part.{PARTIAL_SUFFIX}"
     draft.mkdir()
     fill(draft, "new")
-    settle(folder)
+    recover_folder(folder)
     assert [path.name for path in tmp_path.iterdir()] == ["part"]
     assert [path.name for path in folder.iterdir()] == ["new" if renamed else "old"]

@@ -83,11 +83,11 @@ def test_a_system_that_says_nothing_is_not_guessed_at(tmp_path: Path) -> None:
     with pytest.raises(TranslucidError) as caught:
         Machine(tmp_path, tmp_path).free_memory()
     assert str(caught.value) == (
-        "how much memory is free cannot be told on this system (there is no "
+        "cannot find out how much memory is free on this system (there is no "
         f"{tmp_path / 'meminfo'}): give micro_batch_tokens instead of fitting it"
     )
     (tmp_path / "meminfo").write_text("MemTotal: 1 kB\n")
-    with pytest.raises(TranslucidError, match="does not say 'MemAvailable:' where it should"):
+    with pytest.raises(TranslucidError, match="does not report 'MemAvailable:'"):
         Machine(tmp_path, tmp_path).free_memory()
 
 

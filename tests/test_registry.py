@@ -84,7 +84,7 @@ def test_names_are_built_in_or_registered() -> None:
     with pytest.raises(InputError) as caught:
         registry.find("cow")
     assert str(caught.value) == (
-        "animal = 'cow' is not known here; known: cat, dog. If it is your own, register it first: "
+        "animal = 'cow' is unknown; available: cat, dog. If it is your own, register it first: "
         "@zoo.register('cow')"
     )
 
@@ -146,7 +146,7 @@ def test_a_model_with_an_unknown_part_is_not_loaded(
     (kind,) = change
     with pytest.raises(DataError) as caught:
         load_model(folder)
-    assert f"{kind} = 'mine' is not known here; known: {known}" in str(caught.value)
+    assert f"{kind} = 'mine' is unknown; available: {known}" in str(caught.value)
     decorator = KERNELS.decorator if kind == "attention" else POSITIONS.decorator
     assert f"register it first: @{decorator}('mine')" in str(caught.value)
     assert "damaged" not in str(caught.value)
@@ -180,5 +180,5 @@ def test_a_custom_loss_is_trained_with() -> None:
 
 
 def test_an_unknown_loss_is_a_fault_of_the_settings() -> None:
-    with pytest.raises(ConfigError, match=r"'focal' is not known here; known: cross-entropy"):
+    with pytest.raises(ConfigError, match=r"'focal' is unknown; available: cross-entropy"):
         TrainingConfig(loss="focal")

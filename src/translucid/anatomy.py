@@ -107,7 +107,7 @@ def _output_projection(config: ModelConfig, n: int) -> Block:
 
 
 def _whole(forward: float) -> Cost:
-    """Return the cost of what is computed once a sentence, when training and when decoding."""
+    """Return the cost of what is computed once per sentence, when training and when decoding."""
     return Cost(training=3 * forward, cached=forward, uncached=forward)
 
 

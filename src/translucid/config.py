@@ -87,7 +87,7 @@ class Config(BaseModel):
         return self.model_dump_json(indent=2) + "\n"
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with some settings changed, validated anew."""
+        """Return a copy with some settings changed, validated again."""
         return type(self)(**{**self.model_dump(), **changes})
 
 
@@ -181,7 +181,8 @@ def _buckets_are_fewer_than_distances(values: Mapping[str, Any]) -> str | None:
     buckets, distance = values["relative_buckets"], values["relative_distance"]
     if buckets % 4:
         return (
-            f"relative_buckets = {buckets}: must be a multiple of 4 (half a direction, half exact)"
+            f"relative_buckets = {buckets}: must be a multiple of 4 "
+            "(half per direction, and half of those exact)"
         )
     if distance <= buckets // 2:
         return f"relative_distance = {distance}: must be more than {buckets // 2}, half the buckets"
@@ -191,9 +192,9 @@ def _buckets_are_fewer_than_distances(values: Mapping[str, Any]) -> str | None:
 class ModelConfig(Config):
     """The hyper-parameters of the network; the defaults are the paper's base model (table 3)."""
 
-    source_vocab_size: Count = Field(description="number of tokens on the source side")
+    source_vocab_size: Count = Field(description="source vocabulary size")
     target_vocab_size: Count = Field(
-        description="number of tokens on the target side: of one shared vocabulary, the first ones"
+        description="target vocabulary size; with a shared vocabulary, its first entries"
     )
     encoder_layers: Count = Field(6, description="N of the encoder (section 3.1)")
     decoder_layers: Count = Field(6, description="N of the decoder (section 3.1)")

@@ -1,4 +1,4 @@
-"""Every error Translucid raises on purpose, and the exit code the command line gives it.
+"""The errors that Translucid raises on purpose, and the exit code the command line gives them.
 
 ::
 
@@ -10,7 +10,8 @@
     └── MissingPackageError          1  an optional package that this job needs
         (ImportError)
 
-A message says what is wrong, the value received, what is allowed and what to do next.
+A few parts define a subclass of these beside the code that raises it, such as `DivergedError` in
+training. A message says what is wrong, the value received, what is allowed and what to do next.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import ClassVar
 
 
 class RenamedWarning(FutureWarning):
-    """An option or a setting was given under the name that an earlier version had for it."""
+    """An option or a setting was given by its name in an earlier version."""
 
 
 class TranslucidError(Exception):

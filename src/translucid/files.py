@@ -1,7 +1,7 @@
 """Files and folders: written whole or not at all, and locked by one process.
 
-Content is written under a temporary name beside the final one, synced to the disk, and renamed. The
-temporary names are such that no person gives them: what has one may be deleted.
+Content is written under a temporary name beside the final one, synced to the disk, and renamed.
+Nobody would choose such a temporary name, so anything that has one may be deleted.
 
 The operating system holds a lock, on a file ``.lock`` in the folder. A killed process leaves at
 most the file behind, which means nothing without the lock.
@@ -19,13 +19,13 @@ from typing import BinaryIO
 
 from translucid.errors import BusyError
 
-DRAFT, FORMER = "translucid-partial", "translucid-old"  # endings of temporary names
+PARTIAL_SUFFIX, OLD_SUFFIX = "translucid-partial", "translucid-old"
 
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file for writing that takes its name, replacing an older one, when all is on disk."""
-    draft = _beside(path, DRAFT)
+    draft = _temporary_path(path, PARTIAL_SUFFIX)
     try:
         with synced(draft) as file:
             yield file
@@ -40,11 +40,11 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
 def new_folder(folder: Path) -> Iterator[Path]:
     """Give an empty folder to fill; it takes its name, replacing an older one, when all is on disk.
 
-    Files in it are to be written through `synced`. Whenever the process is killed, `settle` finds
-    either the old folder or the new one.
+    Files in it are to be written through `synced`. Whenever the process is killed,
+    `recover_folder` finds either the old folder or the new one.
     """
-    settle(folder)
-    draft = _beside(folder, DRAFT)
+    recover_folder(folder)
+    draft = _temporary_path(folder, PARTIAL_SUFFIX)
     draft.mkdir(parents=True)
     try:
         yield draft
@@ -53,15 +53,15 @@ def new_folder(folder: Path) -> Iterator[Path]:
         raise
     sync_folder(draft)
     if folder.exists():
-        folder.rename(_beside(folder, FORMER))
+        folder.rename(_temporary_path(folder, OLD_SUFFIX))
     draft.rename(folder)
     sync_folder(folder.parent)
-    shutil.rmtree(_beside(folder, FORMER), ignore_errors=True)
+    shutil.rmtree(_temporary_path(folder, OLD_SUFFIX), ignore_errors=True)
 
 
-def settle(folder: Path) -> None:
-    """Clear away what a killed process left of replacing a folder; the folder itself is whole."""
-    old, draft = _beside(folder, FORMER), _beside(folder, DRAFT)
+def recover_folder(folder: Path) -> None:
+    """Remove what a killed process left when replacing a folder; the folder is complete then."""
+    old, draft = _temporary_path(folder, OLD_SUFFIX), _temporary_path(folder, PARTIAL_SUFFIX)
     if old.exists() and not folder.exists():
         old.rename(folder)
     for remains in (old, draft):
@@ -69,8 +69,8 @@ def settle(folder: Path) -> None:
             shutil.rmtree(remains)
 
 
-def _beside(path: Path, ending: str) -> Path:
-    return path.with_name(f"{path.name}.{ending}")
+def _temporary_path(path: Path, suffix: str) -> Path:
+    return path.with_name(f"{path.name}.{suffix}")
 
 
 @contextlib.contextmanager

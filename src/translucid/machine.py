@@ -54,8 +54,8 @@ class Machine:
         path = self.proc / "meminfo"
         if not path.is_file():
             raise TranslucidError(
-                f"how much memory is free cannot be told on this system (there is no {path}): give "
-                "micro_batch_tokens instead of fitting it"
+                f"cannot find out how much memory is free on this system (there is no {path}): "
+                "give micro_batch_tokens instead of fitting it"
             )
         free = [1024 * _value(path.read_text(), "MemAvailable:")]
         for group in self._groups("memory"):
@@ -94,7 +94,7 @@ class Machine:
 
 # Parameters of glibc's malloc.h, and their values.
 _KEPT = {
-    -4: 0,  # M_MMAP_MAX: no block is a mapping of its own, which goes back when it is freed
+    -4: 0,  # M_MMAP_MAX: no block gets its own mapping, which would be returned when freed
     -1: -1,  # M_TRIM_THRESHOLD: the end of the heap does not go back either
     -2: 1 << 26,  # M_TOP_PAD: it grows by so much at least
     -8: 1,  # M_ARENA_MAX: one heap for all threads, so that each takes what another has freed
@@ -104,7 +104,7 @@ _KEPT = {
 def keep_freed_memory() -> bool:
     """Have the C library keep what is freed for what is needed next; return whether it does so.
 
-    glibc hands large blocks back to the system when they are freed, and asks for the like of them a
+    glibc hands large blocks back to the system when they are freed, and requests similar ones a
     moment later, which the system clears page by page: with the tensors of a training step,
     thousands of times.
     """
@@ -129,4 +129,4 @@ def _value(table: str, name: str) -> int:
         fields = line.split()
         if fields and fields[0] == name:
             return int(fields[1])
-    raise TranslucidError(f"the system does not say {name!r} where it should")
+    raise TranslucidError(f"the system does not report {name!r}")

@@ -63,6 +63,6 @@ class Registry(Generic[Part]):
         if name in self.names:
             return None
         return (
-            f"{self.kind} = {name!r} is not known here; known: {', '.join(self.names)}. If it is "
+            f"{self.kind} = {name!r} is unknown; available: {', '.join(self.names)}. If it is "
             f"your own, {HOW_TO}: @{self.decorator}({name!r})"
         )

@@ -135,7 +135,7 @@ def test_what_a_killed_process_left_is_cleared_away(tmp_path: Path) -> None:
         (store.folder / name / "model.safetensors").touch()
     killed_in_between = store.folder / "step-000010.translucid-old"
     (store.folder / "step-000010").rename(killed_in_between)
-    store.settle()
+    store.recover()
     assert sorted(path.name for path in store.folder.iterdir()) == ["step-000010", "step-000020"]
     assert store.open(10).step == 10
 

@@ -16,7 +16,7 @@ import torch
 
 from translucid.checkpoint.store import explain_full_disk, tensors_size, write_file, write_tensors
 from translucid.errors import TranslucidError
-from translucid.files import new_folder, settle
+from translucid.files import new_folder, recover_folder
 
 
 def replace_and_die(folder: Path, renames: int) -> None:
@@ -48,7 +48,7 @@ def test_killed_at_any_rename_a_folder_is_the_old_or_the_new_one(
     process.start()
     process.join()
     assert process.exitcode == -signal.SIGKILL
-    settle(folder)
+    recover_folder(folder)
     assert (folder / "content").read_bytes() == expected
     assert [path.name for path in tmp_path.iterdir()] == ["best"]
 

@@ -147,7 +147,7 @@ def test_a_folder_of_something_else_is_not_replaced(finished: Path, tmp_path: Pa
     (tmp_path / "letters.txt").write_text("dear")
     (tmp_path / "config.json").write_text("{}")  # which many folders have
     done = run("average", finished, "-o", tmp_path)
-    assert "no model directory" in str(done.exception)
+    assert "not a model directory" in str(done.exception)
     assert (tmp_path / "letters.txt").exists()
 
 

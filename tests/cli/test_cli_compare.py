@@ -123,13 +123,13 @@ def test_folders_of_evaluations_are_compared_without_translating_again(
 @pytest.mark.parametrize(
     ("words", "error", "message"),
     [
-        (["a"], InputError, "1 system cannot be compared"),
+        (["a"], InputError, "needs two or more systems, not 1"),
         (["a", "nowhere"], InputError, "nowhere does not exist"),
         (["a", "short"], DataError, "has 1 lines"),
         (["a", "a"], InputError, "two systems are named"),
         (["a", "b", "--resamples", "0", "--trials", "0"], InputError, "at least one of the tests"),
         (["a", "b", "--bleu-tokenizer", "13b"], InputError, "13b"),
-        (["a", "b", "--beam", "3"], InputError, "--beam: the translations are there already"),
+        (["a", "b", "--beam", "3"], InputError, "--beam: the translations are already given"),
         (["a", "b", "--split", "dev"], InputError, "--split dev: the sentences are those of"),
     ],
 )
@@ -146,5 +146,5 @@ def test_a_comparison_that_cannot_be_made_translates_nothing(
     files: dict[str, Path], tmp_path: Path
 ) -> None:
     done = compared(files, write_random_model(tmp_path / "alone"))
-    assert "1 system cannot be compared" in str(done.exception)
+    assert "needs two or more systems, not 1" in str(done.exception)
     assert "translate:" not in done.stderr

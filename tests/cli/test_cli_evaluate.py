@@ -213,7 +213,7 @@ def test_a_weight_without_a_reader_is_refused(files: dict[str, Path], model: Pat
     assert "--rerank-weight without --rerank" in str(done.exception)
     done = evaluated(files, "--translations", files["out"], "--to", "en", "--rerank", model)
     assert isinstance(done.exception, InputError)
-    assert "--rerank: the translations are there already" in str(done.exception)
+    assert "--rerank: the translations are already given" in str(done.exception)
 
 
 def test_translations_of_a_file_are_evaluated_beside_it(files: dict[str, Path]) -> None:
@@ -302,7 +302,7 @@ def test_a_folder_of_other_things_is_refused_before_any_work(
     (tmp_path / "mine").write_text("x")
     done = evaluated(files, "--translations", files["out"], "-o", tmp_path)
     assert isinstance(done.exception, InputError)
-    assert "holds no results" in str(done.exception)
+    assert "has no results" in str(done.exception)
     assert done.stdout == ""
 
 
@@ -372,4 +372,4 @@ def test_mistakes_are_told_before_anything_is_translated(
 def test_a_search_for_translations_that_are_there_is_refused(files: dict[str, Path]) -> None:
     done = evaluated(files, "--translations", files["out"], "--beam", "7", "--method", "nosuch")
     assert isinstance(done.exception, InputError)
-    assert "--method, --beam: the translations are there already" in str(done.exception)
+    assert "--method, --beam: the translations are already given" in str(done.exception)

@@ -232,7 +232,7 @@ def test_the_panels_are_listed() -> None:
         ([SENTENCE, "-o", "OUT/a.json", "--layer", "1"], "--layer chooses what a picture shows"),
         ([SENTENCE, "-o", "OUT/a.html", "--side", "cross"], "the page shows all three"),
         ([SENTENCE, "-o", "OUT/a.svg", "--panel", "arcs", "--side", "left"], "must be encoder"),
-        ([SENTENCE, "-o", "OUT/a.svg", "--panel", "beam", "--head", "1"], "--head means nothing"),
+        ([SENTENCE, "-o", "OUT/a.svg", "--panel", "beam", "--head", "1"], "--head does not apply"),
         ([SENTENCE, "-m", "MODEL", "-o", "OUT/a.svg", "--level", "some"], "must be light or full"),
         ([SENTENCE, "--trace", "x", "-o", "OUT/a.svg"], "TEXT: a saved trace"),
         (["--trace", "x", "--given", "y", "--force", "-o", "OUT/a.svg"], "--given, --force"),
@@ -293,7 +293,7 @@ def test_a_run_of_another_network_is_refused(finished: Path, tmp_path: Path) -> 
         SENTENCE, "-m", other, "--run", finished, "--panel", "film", "-o", tmp_path / "a.html"
     )
     assert isinstance(result.exception, InputError)
-    assert "the model is not of the run" in str(result.exception)
+    assert "the model is not one of the run" in str(result.exception)
 
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to-look-inside.md"

@@ -157,7 +157,7 @@ def test_where_no_head_does_it_the_table_says_so(taught: Path) -> None:
     ("words", "message"),
     [
         ([], "give --src FILE for the table of heads, or --sentence TEXT"),
-        (["--src", "in", *QUESTION], "or --sentence TEXT: one of both"),
+        (["--src", "in", *QUESTION], "or --sentence TEXT, not both"),
         (["--src", "none"], "--src none: there is no such file"),
         (["--src", "in", "--ref", "none"], "--ref none: there is no such file"),
         (QUESTION[:4], "1 --sentence, 1 --look-from, 0 --look-to, 0 --rival"),

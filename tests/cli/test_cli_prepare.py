@@ -171,7 +171,7 @@ def test_a_tokenizer_of_lower_case_is_taken_over_for_lower_case_only(
     taken = (*train, *LANGUAGES, "-o", "more", "--tokenizer-from", "lower")
     refused = prepare(*taken, tokenizer=None)
     assert refused.code == 2
-    assert "knows no capitals, for it was learned from text in lower case" in refused.err
+    assert "has no capitals, because it was learned from lower-case text" in refused.err
     assert prepare(*taken, "--lowercase", tokenizer=None).code == 0
 
 
@@ -273,10 +273,10 @@ def test_the_same_again_is_told_and_fine(prepare, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--split", "1000"], "--split 1000: give two whole numbers with a comma"),
+        (["--split", "1000"], "--split 1000: give two whole numbers separated by a comma"),
         (["--split", "a,b"], "--split a,b: give two whole numbers"),
-        (["--fields", "a"], "--fields a: give two names with a comma"),
-        (["--fields", "a,"], "--fields a,: give two names with a comma"),
+        (["--fields", "a"], "--fields a: give two names separated by a comma"),
+        (["--fields", "a,"], "--fields a,: give two names separated by a comma"),
         (["--workers", "0"], "--workers 0: must be at least 1"),
         (["--chunk-pairs", "0"], "--chunk-pairs 0: must be at least 1"),
         (["--tokenizer-from", "x"], "--tokenizer char asks for a new one"),

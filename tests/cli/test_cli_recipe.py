@@ -220,7 +220,7 @@ def test_a_recipe_that_teaches_itself_is_refused(tmp_path: Path) -> None:
 def test_only_a_teacher_of_the_same_direction_translates_along(tmp_path: Path) -> None:
     teacher(tmp_path, '[data]\ncorpus = "multi30k"\nprepare = ["--from", "de", "--to", "en"]\n')
     beside = f'{TAUGHT}[result]\nbeside = ["teacher.toml"]\n'
-    with pytest.raises(InputError, match=r"teacher.toml cannot translate along .* direction"):
+    with pytest.raises(InputError, match=r"teacher.toml cannot translate together .* direction"):
         commands(written(tmp_path, beside), tmp_path)
 
 
@@ -336,7 +336,7 @@ def test_only_a_teacher_with_the_same_tokenizer_translates_along(tmp_path: Path)
         teacher(tmp_path, '[data]\ncorpus = "multi30k"\n', name)
     both = TAUGHT.replace('"teacher.toml"', '"teacher.toml", "other.toml"')
     path = written(tmp_path, f'{both}[result]\nbeside = ["other.toml"]\n')
-    with pytest.raises(InputError, match=r"other.toml cannot translate along .* tokenizer"):
+    with pytest.raises(InputError, match=r"other.toml cannot translate together .* tokenizer"):
         commands(path, tmp_path)
 
 

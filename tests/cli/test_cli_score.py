@@ -107,7 +107,7 @@ def test_lines_too_long_to_be_scored_are_named(
     [
         (["--src", "none", "--tgt", "in"], "--src none: there is no such file"),
         (["--src", "in", "--tgt", "."], "--tgt .: is a folder"),
-        (["--src", "in", "--tgt", "in", "-o", "in"], "-o in is a file that is read"),
+        (["--src", "in", "--tgt", "in", "-o", "in"], "-o in is also an input file"),
         (["--src", "in", "--tgt", "in", "--format", "csv"], "must be text or jsonl"),
         (["--src", "in", "--tgt", "in", "--to", "xx"], "does not translate into 'xx'"),
     ],

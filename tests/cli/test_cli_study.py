@@ -166,7 +166,7 @@ def test_what_is_wrong_with_a_command(
 
 def test_places_that_do_not_serve(data: PreparedData, tmp_path: Path) -> None:
     words = ["nothing.toml", "--data", str(data.folder), "-o", str(tmp_path / "study")]
-    assert "neither table-3 nor a file" in str(CliRunner().invoke(app, words).exception)
+    assert "neither table-3 nor an existing file" in str(CliRunner().invoke(app, words).exception)
     bare = word_data(tmp_path / "bare", {"train": word_pairs(9, seed=3)})
     assert "has no dev set" in str(run(bare, tmp_path / "study").exception)
 

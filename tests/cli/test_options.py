@@ -106,7 +106,10 @@ def test_terms_are_read(tmp_path: Path) -> None:
         ("chat\tcat\nchien\n", "line 2: 'chien' is not two columns"),
         ("chat\t \n", "line 1: 'chat\\t ' is not two columns"),
         ("a\tb\tc\n", "line 1: 'a\\tb\\tc' is not two columns"),
-        ("chat\tcat\nchat\ttomcat\n", "line 2: 'chat' is to become 'tomcat' here and 'cat' before"),
+        (
+            "chat\tcat\nchat\ttomcat\n",
+            "line 2: 'chat' is translated as 'tomcat' here, but as 'cat' above",
+        ),
         ("\n\n", "has no terms"),
     ],
 )

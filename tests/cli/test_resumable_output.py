@@ -97,7 +97,7 @@ def test_unfinished_results_are_not_thrown_away(tmp_path: Path) -> None:
 def test_finished_results_are_not_thrown_away_by_resume(tmp_path: Path) -> None:
     path = tmp_path / "out"
     run(path, resume=False)
-    with pytest.raises(InputError, match="nothing says that it is unfinished"):
+    with pytest.raises(InputError, match="is not marked as unfinished"):
         run(path, resume=True)
     assert path.read_bytes() == b"".join(RESULTS)
     assert not unfinished_folder(path).exists()
@@ -141,7 +141,7 @@ def test_a_record_that_cannot_be_used(tmp_path: Path, record: str, message: str)
     (unfinished_folder(path) / "progress.json").write_text(record)
     with pytest.raises(DataError, match=message) as caught:
         run(path, resume=True)
-    assert "To begin anew, remove" in str(caught.value)
+    assert "To start over, remove" in str(caught.value)
 
 
 def test_the_record_says_how_far_it_is(tmp_path: Path) -> None:

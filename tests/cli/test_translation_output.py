@@ -105,7 +105,7 @@ def test_an_n_best_list_is_that_of_moses() -> None:
 
 
 def test_an_n_best_list_has_no_alignment() -> None:
-    with pytest.raises(InputError, match="leave --n-best out, or take --format jsonl"):
+    with pytest.raises(InputError, match="leave --n-best out, or use --format jsonl"):
         form(n_best=True, alignment=True)
     assert form("jsonl", n_best=True, alignment=True)
 

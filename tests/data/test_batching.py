@@ -209,6 +209,6 @@ def test_a_seed_outside_its_range_is_refused(data: PreparedData, seed: int) -> N
 def test_ranks_that_cannot_be_are_refused(data: PreparedData) -> None:
     step = next(batches_of(data, 400).steps(START, 2))
     with pytest.raises(InputError, match="rank = 2: must be from 0 to 1 with 2 processes"):
-        select_rank(step.batches, rank=2, world=2)
+        select_rank(step.batches, rank=2, world_size=2)
     with pytest.raises(InputError, match="2 micro-batches leaves some of 3 processes without work"):
-        select_rank(step.batches, rank=0, world=3)
+        select_rank(step.batches, rank=0, world_size=3)

@@ -61,7 +61,7 @@ def loader_of(data: PreparedData, max_tokens: int = 200, strength: float | None 
 
 
 def take(loader: Loader, count: int, cursor: Cursor = START, **options: int) -> list[LoadedStep]:
-    options = {"per_step": 3, "rank": 0, "world": 1, **options}
+    options = {"per_step": 3, "rank": 0, "world_size": 1, **options}
     with loader.steps(cursor, **options) as steps:
         return list(itertools.islice(steps, count))
 
@@ -127,7 +127,8 @@ def test_ranks_load_the_parts_of_what_one_process_loads(
 ) -> None:
     alone = take(loader_of(data, strength=strength), 10, per_step=4)
     ranks = [
-        take(loader_of(data, strength=strength), 10, per_step=4, rank=r, world=3) for r in range(3)
+        take(loader_of(data, strength=strength), 10, per_step=4, rank=r, world_size=3)
+        for r in range(3)
     ]
 
     def rows(steps: Sequence[LoadedStep]) -> list[list[int]]:
@@ -241,7 +242,7 @@ def test_an_impossible_number_ahead_is_refused(data: PreparedData) -> None:
 
 def test_ranks_and_steps_are_checked(data: PreparedData) -> None:
     with pytest.raises(InputError, match="rank = 3: must be from 0 to 2 with 3 processes"):
-        take(loader_of(data), 1, rank=3, world=3)
+        take(loader_of(data), 1, rank=3, world_size=3)
 
 
 def test_pinned_batches_are_the_same(data: PreparedData) -> None:

@@ -172,7 +172,7 @@ def test_a_killed_worker_ends_the_run_with_an_explanation(
         _, errors = process.communicate()
     assert process.returncode == 1, errors
     assert "a worker process was killed from outside" in errors
-    assert "run the same command again" in errors
+    assert "What is done so far is kept: run it again" in errors
     assert "Traceback" not in errors
     assert command.run("worker", "--workers", "1").returncode == 0
     assert files(data) == undisturbed

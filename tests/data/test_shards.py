@@ -312,7 +312,7 @@ def test_offsets_that_end_elsewhere_are_refused(data: PreparedData) -> None:
 def test_an_empty_index_of_a_part_is_refused(tmp_path: Path) -> None:
     write_part(tmp_path / "part", [], LAYOUT)
     (tmp_path / "part" / "fr.offsets").write_bytes(b"")
-    with pytest.raises(DataError, match="0 bytes, which is no whole number of 8-byte offsets"):
+    with pytest.raises(DataError, match="0 bytes, which is not a whole number of 8-byte offsets"):
         measure(tmp_path / "part", LAYOUT)
 
 

@@ -130,9 +130,12 @@ def test_stopping_early_saves_steps() -> None:
 
 def test_the_bound_is_what_the_best_row_would_get_at_the_limit() -> None:
     """A row of log P −2 at a limit with penalty 4 can reach −0.5: that is not above −0.5."""
-    best_B, longest_B = torch.tensor([-2.0, -2.0, -2.0]).double(), torch.full((3,), 4.0).double()
+    best_B, max_penalty_B = (
+        torch.tensor([-2.0, -2.0, -2.0]).double(),
+        torch.full((3,), 4.0).double(),
+    )
     to_beat_B = torch.tensor([-0.5, -0.51, -math.inf]).double()
-    assert cannot_be_beaten(best_B, to_beat_B, longest_B).tolist() == [True, False, False]
+    assert cannot_be_beaten(best_B, to_beat_B, max_penalty_B).tolist() == [True, False, False]
 
 
 def test_a_long_translation_that_wins_late_is_waited_for() -> None:
@@ -379,7 +382,7 @@ def test_groups_cannot_promise_terms() -> None:
         torch.tensor([9]), BEGIN, END, prefixes=((),), terms=(((3,),),), forbidden=()
     )
     wanted = config(method="diverse", groups=2)
-    with pytest.raises(InputError, match="'diverse' cannot promise terms"):
+    with pytest.raises(InputError, match="'diverse' cannot guarantee that terms occur"):
         search(start([random_table(1, 5)]), request, wanted, None)
 
 
@@ -462,7 +465,7 @@ class NoNumbers(TableStepper):
 def test_log_probs_that_are_no_numbers_end_the_search(columns: slice) -> None:
     """As nothing compares with them, it would go on for ever."""
     tables = [random_table(1, 6)]
-    with pytest.raises(TranslucidError, match="log P that is not a number"):
+    with pytest.raises(TranslucidError, match="log-probabilities that are not numbers"):
         beam_search(
             lambda copies: NoNumbers(tables, copies, columns),
             build_request([6]),

@@ -109,7 +109,7 @@ def test_attention_is_shown_where_all_members_show_it() -> None:
 
 
 def test_members_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(InputError, match="give at least one"):
+    with pytest.raises(InputError, match="needs at least one member"):
         Ensemble([])
     steppers = [start([random_table(1, size)])(1) for size in (5, 6)]
     with pytest.raises(InputError, match=r"\(1, 5\), \(1, 6\)\]: they must share their vocab"):

@@ -132,7 +132,7 @@ def test_no_step_goes_beyond_the_learned_positions() -> None:
 
 @pytest.mark.parametrize("limits", [[], [3, 0]])
 def test_a_row_without_room_is_refused(limits: list[int]) -> None:
-    with pytest.raises(InputError, match="a token for each"):
+    with pytest.raises(InputError, match="at least one source is needed"):
         plainly(Table([[4]]), torch.tensor(limits, dtype=torch.int64))
 
 
@@ -173,7 +173,9 @@ def test_a_row_in_circles_ends_and_the_others_go_on() -> None:
 
 def test_terms_are_refused_with_what_to_do() -> None:
     request = SearchRequest(torch.tensor([5]), BEGIN, END, ((),), (((4,),),), forbidden=())
-    with pytest.raises(InputError, match=r"'greedy' cannot promise terms.*method = 'beam'"):
+    with pytest.raises(
+        InputError, match=r"'greedy' cannot guarantee that terms occur.*method = 'beam'"
+    ):
         greedy_search(Table([[4]]), request, PLAIN, None)
 
 

@@ -41,7 +41,7 @@ def test_a_plain_job_asks_for_nothing_but_lengths() -> None:
     [
         ({"limits_B": torch.tensor([[5, 4]])}, r"shape \(1, 2\).*must be a vector of int64"),
         ({"limits_B": torch.tensor([5.0, 4.0])}, r"torch.float32: they must be a vector"),
-        ({"limits_B": torch.tensor([5, 0])}, r"\[5, 0\]: there must be a row, and a token for"),
+        ({"limits_B": torch.tensor([5, 0])}, r"\[5, 0\]: at least one source is needed, and a"),
         ({"prefixes": ((),)}, r"1 prefixes for 2 sources: give one per source"),
         ({"terms": ((), (), ())}, r"3 terms for 2 sources: give one per source"),
         ({"keys": (1,)}, r"1 keys for 2 sources: give one per source, or none"),

@@ -124,7 +124,7 @@ def test_only_a_small_p_value_is_significant(found: Comparison) -> None:
 @pytest.mark.parametrize(
     ("systems", "message"),
     [
-        (SYSTEMS[:1], "1 system cannot be compared"),
+        (SYSTEMS[:1], "needs two or more systems, not 1"),
         ([SYSTEMS[0], SYSTEMS[0]], "two systems are named 'first'"),
         ([SYSTEMS[0], System("short", ("x",))], "short has 1 translations of 50 sentences"),
     ],

@@ -42,16 +42,16 @@ def test_an_empty_folder_may_be_filled(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["notes.txt", "settings.json"])
 def test_a_folder_with_other_things_is_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(InputError, match="holds no results of an evaluation"):
+    with pytest.raises(InputError, match="has no results of an evaluation"):
         write_results(tmp_path, RESULTS)
     assert (tmp_path / name).read_text() == "mine"
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="holds no results of an evaluation"):
+    with pytest.raises(InputError, match="has no results of an evaluation"):
         check_folder(tmp_path / "file")
-    with pytest.raises(InputError, match=r"cannot be made: .*Give another place \(-o\)"):
+    with pytest.raises(InputError, match=r"cannot be created: .*Give another one \(-o\)"):
         check_folder(tmp_path / "file" / "results")
 
 

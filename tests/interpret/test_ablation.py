@@ -166,7 +166,7 @@ def test_heads_that_do_not_exist_are_named(taught: Translator) -> None:
 
 def test_an_ensemble_is_refused(tmp_path: Path) -> None:
     folder = write_random_model(tmp_path / "one")
-    with pytest.raises(InputError, match="ensemble of 2 models: look into each by itself"):
+    with pytest.raises(InputError, match="ensemble of 2 models: look into each one separately"):
         disable_heads(load(folder, folder), [])
 
 

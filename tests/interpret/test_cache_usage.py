@@ -64,7 +64,7 @@ def test_multiplications_without_a_cache(rows: int, activation: str) -> None:
     for step in account.steps:
         prefix = tokens(rows)[:, None].expand(-1, step.length)
         with FlopCounterMode(display=False) as counter:
-            memories = model.decoder.read(memory, allowed)  # one source for all rows
+            memories = model.decoder.project_memory(memory, allowed)  # one source for all rows
             states = model.decoder(model.target_embedding(prefix), memories)
             model.output_projection(states[:, -1:])
         assert step.without_cache == counted(counter)
@@ -79,8 +79,10 @@ def test_bytes_are_those_of_the_sessions_buffers(rows: int) -> None:
         session.step(tokens(rows))
         assert step.bytes == session.cache.bytes
         assert step.length == session.cache.length
-    memories = model.decoder.read(model.encode(SOURCE), torch.ones(1, 1, 1, 6, dtype=torch.bool))
-    assert account.source_bytes == sum(m.keys_BHSK.nbytes + m.values_BHSW.nbytes for m in memories)
+    memories = model.decoder.project_memory(
+        model.encode(SOURCE), torch.ones(1, 1, 1, 6, dtype=torch.bool)
+    )
+    assert account.source_bytes == sum(m.keys_BHSK.nbytes + m.values_BHSU.nbytes for m in memories)
     assert account.bytes == account.source_bytes + session.cache.bytes
 
 

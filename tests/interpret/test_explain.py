@@ -288,7 +288,7 @@ def test_a_network_that_cannot_read_or_write_so_much_is_named() -> None:
     translator = random_translator(positions="learned", max_positions=20)
     with pytest.raises(InputError, match=r"this network can read 20 \(max_positions\)"):
         explain(translator, LONG[:100])
-    with pytest.raises(InputError, match=r"this network can write 20 \(max_positions\)"):
+    with pytest.raises(InputError, match=r"this network can write at most 20 \(max_positions\)"):
         explain(translator, "Le chat", given=LONG[:100])
 
 

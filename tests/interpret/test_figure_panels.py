@@ -229,7 +229,7 @@ def test_relative_positions_show_their_bias_and_none_says_so() -> None:
         position_heat(relative)
     with pytest.raises(InputError, match="none positions"):
         position_heat(none)
-    with pytest.raises(InputError, match="dimension 99 does not exist: 0 to 31 do"):
+    with pytest.raises(InputError, match="dimension 99 does not exist: they are 0 to 31"):
         position_curves(long_trace(), [99])
 
 
@@ -247,10 +247,14 @@ def test_the_course_of_a_run() -> None:
 @pytest.mark.parametrize(
     ("name", "choice", "message"),
     [
-        ("beam", Choice(layer=1), "--layer means nothing to the panel beam.*none of them"),
-        ("softmax", Choice(head=1), "--head means nothing.*it takes: --step"),
+        ("beam", Choice(layer=1), "--layer does not apply to the panel beam.*none of them"),
+        ("softmax", Choice(head=1), "--head does not apply.*it takes: --step"),
         ("crss", Choice(), "no panel is called 'crss'; did you mean 'cross'"),
-        ("film", Choice(), "the panel film is drawn by the page: write .html.*there are: pos"),
+        (
+            "film",
+            Choice(),
+            "the panel film is drawn by the page: write .html.*written as files: pos",
+        ),
         ("curve", Choice(), "needs the folder of a run.*--run"),
         ("lens", Choice(), "the panel lens is drawn by the page: write .html"),
         ("cross", Choice(layer=2, head=0), "layer 2: this decoder has 2, counted from 0: 0 to 1"),

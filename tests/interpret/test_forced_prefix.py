@@ -142,7 +142,7 @@ def test_a_prefix_that_does_not_fit_is_refused() -> None:
     learned = random_translator(positions="learned", max_positions=20)
     with pytest.raises(InputError, match=r"prefix of 30 tokens .* translation of at most 19"):
         explain(learned, "Le chat", prefix=ids)
-    with pytest.raises(InputError, match=r"31 tokens with its end symbol, .* can write 20"):
+    with pytest.raises(InputError, match=r"31 tokens with its end symbol, .* can write at most 20"):
         explain(learned, "Le chat", prefix=[*ids, EOS])
 
 

@@ -173,7 +173,7 @@ def test_it_agrees_with_every_step_of_a_trace() -> None:
         ({"text": " "}, "the text is blank"),
         ({"prefix": [EOS]}, "prefix ends in the end symbol, 3: nothing can come after it"),
         ({"prefix": [9999]}, "prefix[0] = 9999 is no token"),
-        ({"count": 0}, "count = 0: list at least 1 token"),
+        ({"count": 0}, "count = 0: must be at least 1"),
         ({"target": "de"}, "does not translate into 'de' but into en"),
     ],
 )

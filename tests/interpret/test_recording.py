@@ -43,11 +43,11 @@ class FastWeights:
         self.found = found
 
     def __call__(
-        self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMW: Tensor, mask: Tensor | None, dropout: float
+        self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMU: Tensor, mask: Tensor | None, dropout: float
     ) -> tuple[Tensor, None]:
         units = torch.eye(k_BHMK.size(2)).expand(*k_BHMK.shape[:2], -1, -1).contiguous()
         self.found.append(sdpa(q_BHLK, k_BHMK, units, mask, 0.0)[0][0])
-        return sdpa(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+        return sdpa(q_BHLK, k_BHMK, v_BHMU, mask, dropout)
 
 
 def fused_twin(model: Transformer, found: list[Tensor]) -> Transformer:

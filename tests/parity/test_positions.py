@@ -62,10 +62,10 @@ def test_rotary_position_zero_turns_nothing() -> None:
     assert torch.equal(rotate(q, positions.rotation(0, 1)), q)
 
 
-def bucket(distance: int, both_ways: bool, buckets: int, farthest: int) -> int:
+def bucket(distance: int, bidirectional: bool, buckets: int, max_distance: int) -> int:
     """The definition, for one distance (key − query)."""
     base = 0
-    if both_ways:
+    if bidirectional:
         buckets //= 2
         base = buckets if distance > 0 else 0
         distance = abs(distance)
@@ -74,16 +74,16 @@ def bucket(distance: int, both_ways: bool, buckets: int, farthest: int) -> int:
     exact = buckets // 2
     if distance < exact:
         return base + distance
-    step = math.log(distance / exact) / math.log(farthest / exact) * (buckets - exact)
+    step = math.log(distance / exact) / math.log(max_distance / exact) * (buckets - exact)
     return base + min(buckets - 1, exact + int(step))
 
 
-@pytest.mark.parametrize("both_ways", [True, False])
-@pytest.mark.parametrize(("buckets", "farthest"), [(32, 128), (8, 20), (4, 3)])
-def test_distance_buckets(both_ways: bool, buckets: int, farthest: int) -> None:
+@pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize(("buckets", "max_distance"), [(32, 128), (8, 20), (4, 3)])
+def test_distance_buckets(bidirectional: bool, buckets: int, max_distance: int) -> None:
     distances = torch.arange(-300, 301)
-    got = distance_buckets(distances, both_ways, buckets, farthest).tolist()
-    expected = [bucket(int(d), both_ways, buckets, farthest) for d in distances]
+    got = distance_buckets(distances, bidirectional, buckets, max_distance).tolist()
+    expected = [bucket(int(d), bidirectional, buckets, max_distance) for d in distances]
     wrong = [d for d, g, e in zip(distances.tolist(), got, expected, strict=True) if g != e]
     # float32 and float64 logarithms may differ by one at the few exact powers.
     assert len(wrong) <= 4

@@ -118,5 +118,7 @@ def test_cross_attention_reads_the_last_encoder_layer() -> None:
     model.encoder.layers[-1].register_forward_hook(lambda _m, _i, output: seen.append(output))
     logits = model(source, target)
     allowed = padding_mask(source, 0)
-    states = model.decoder(model.target_embedding(target), model.decoder.read(seen[0], allowed))
+    states = model.decoder(
+        model.target_embedding(target), model.decoder.project_memory(seen[0], allowed)
+    )
     assert torch.equal(model.output_projection(states), logits)

@@ -88,13 +88,17 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
 def test_the_ranks_of_a_step_share_it_without_overlap(
     data: PreparedData, budget: int, seed: int, per_step: int, data_: st.DataObject
 ) -> None:
-    world = data_.draw(st.integers(1, per_step))
+    world_size = data_.draw(st.integers(1, per_step))
     batches = Batches(load_examples(data, "train"), max_tokens=budget, seed=seed)
     count = len(batches.epoch(0))
     steps = list(itertools.islice(batches.steps(START, per_step), -(-count // per_step)))
     shares = [
-        [batch for step in steps for batch in select_rank(step.batches, rank=rank, world=world)]
-        for rank in range(world)
+        [
+            batch
+            for step in steps
+            for batch in select_rank(step.batches, rank=rank, world_size=world_size)
+        ]
+        for rank in range(world_size)
     ]
     places = [(batch.epoch, batch.index) for share in shares for batch in share]
     assert len(set(places)) == len(places) == len(steps) * per_step

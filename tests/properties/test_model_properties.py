@@ -13,7 +13,7 @@ from torch import nn
 from networks import NORMS, POSITIONS, VOCAB, ragged, small_config, small_network
 from translucid.errors import InputError
 from translucid.model import MultiHeadAttention, Transformer, eager
-from translucid.model.attention import SHORT, fastest
+from translucid.model.attention import SHORT, auto
 from translucid.model.dropout import dropout_generator
 from translucid.model.feed_forward import FeedForward
 from translucid.model.masks import additive, causal_mask, padding_mask
@@ -198,7 +198,7 @@ def test_attention_dropout_draws_from_the_generator_of_its_thread(length: int) -
     def attended(own: int, pytorchs: int) -> torch.Tensor:
         torch.manual_seed(pytorchs)
         with dropout_generator(torch.Generator().manual_seed(own)):
-            return torch.stack([fastest(q, k, v, None, 0.5)[0] for _ in range(20)])
+            return torch.stack([auto(q, k, v, None, 0.5)[0] for _ in range(20)])
 
     assert torch.equal(attended(1, pytorchs=2), attended(1, pytorchs=3))
     assert not torch.equal(attended(1, pytorchs=2), attended(2, pytorchs=2))

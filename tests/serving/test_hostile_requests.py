@@ -55,7 +55,9 @@ def test_a_body_that_says_it_has_100_megabytes_is_refused_before_it_is_sent(
         connection.shutdown(socket.SHUT_WR)
         status, problem = answer_of(connection)
     assert (status, problem["type"]) == (413, "/problems/body-too-large")
-    assert "104857600 bytes; this server takes 1000000 (max_body_bytes)" in problem["detail"]
+    assert (
+        "104857600 bytes; this server accepts at most 1000000 (max_body_bytes)" in problem["detail"]
+    )
 
 
 def test_100_megabytes_in_pieces_without_a_length_are_refused_on_the_way(server: Running) -> None:
@@ -75,7 +77,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(server: Running, sent: byte
         )
         status, problem = answer_of(connection)
     assert (status, problem["type"]) == (408, "/problems/slow-body")
-    assert "not there after 0.6 seconds (body_seconds)" in problem["detail"]
+    assert "did not arrive within 0.6 seconds (body_seconds)" in problem["detail"]
 
 
 def test_a_body_that_drips_is_not_waited_for(server: Running) -> None:
@@ -162,7 +164,7 @@ def test_more_connections_than_allowed_are_refused(server: Running) -> None:
         (b'{"\\udfff": 1}', 400, "bad-json", "\\udfff is half of a surrogate pair"),
         (b'{"texts": NaN}', 400, "bad-json", "NaN is not a number in JSON"),
         (b'{"texts": -Infinity}', 400, "bad-json", "-Infinity is not a number"),
-        (b'{"texts": [], "texts": []}', 400, "bad-json", '"texts" stands twice'),
+        (b'{"texts": [], "texts": []}', 400, "bad-json", '"texts" occurs twice'),
         (b'{"texts": ' + b"9" * 5000 + b"}", 400, "bad-json", "too many digits"),
         (b"", 400, "bad-json", "line 1, column 1"),
         (b'{"texts": ["a"],}', 400, "bad-json", "at line 1, column 17"),
@@ -226,7 +228,7 @@ def test_fields_beyond_what_is_allowed(
         (
             "chat noir eau",
             dict.fromkeys(["chat", "noir", "eau"], "old " * 49),
-            "must become 147 tokens; this server takes 128 (max_term_tokens)",
+            "have 147 tokens in the translation; this server accepts at most 128 (max_term_tokens)",
         ),
     ],
 )
@@ -244,14 +246,16 @@ def test_scores_of_many_lines(server: Running) -> None:
     detail = server.problem(
         server.post("/v1/score", {"sources": [lines], "targets": [lines]}), 422, "unusable-input"
     )
-    assert "513 sentences (lines, and parts of long lines); this server takes 512" in detail
+    assert (
+        "513 sentences (lines, and parts of long lines); this server accepts at most 512" in detail
+    )
 
 
 def test_alignments_grow_with_the_square_of_a_text() -> None:
     body = {"texts": ["chat\n" * 9], "alignment": True}
     with serving({"max_alignment": 9 * 2 * 9 - 1}) as server:
         detail = server.problem(server.post("/v1/translate", body), 422, "unusable-input")
-        assert "would have 162 numbers; this server sends 161 (max_alignment)" in detail
+        assert "would have 162 numbers; this server sends at most 161 (max_alignment)" in detail
         stream = server.post("/v1/translate/stream", {"text": "chat\n" * 9, "alignment": True})
         assert "162 numbers" in stream.text
         short = server.post("/v1/translate", {"texts": ["chat\n" * 8], "alignment": True}).json()

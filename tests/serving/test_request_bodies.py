@@ -151,7 +151,7 @@ class Compared(str):
 
 def test_a_key_that_stands_twice_is_found_in_linear_time() -> None:
     keys = [Compared(number) for number in [*range(1000), 999]]
-    with pytest.raises(Problem, match='"999" stands twice'):
+    with pytest.raises(Problem, match='"999" occurs twice'):
         _object([(key, 1) for key in keys])
     assert Compared.count < 20 * len(keys)
 

@@ -326,7 +326,7 @@ def test_a_run_that_is_gone_hides_no_other(original: Path, folder: Path) -> None
         for path, body in (("events", None), ("film", FILM)):
             place = f"/v1/runs/lesson/{path}"
             answer = client.get(place) if body is None else client.post(place, json=body)
-            assert "is not there any more" in problem(answer, 404, "unknown-run")
+            assert "no longer exists" in problem(answer, 404, "unknown-run")
 
 
 def test_languages_of_a_run_are_not_known_before_its_first_model(folder: Path) -> None:

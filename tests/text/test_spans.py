@@ -12,8 +12,8 @@ from translucid.text.placeholders import (
     Protected,
     count_placeholders,
     get_placeholder,
+    insert_placeholders,
     is_intact,
-    mask,
     protect,
 )
 from translucid.text.spans import SpanFinder, localize_amount
@@ -24,7 +24,7 @@ FRENCH = SpanFinder(source="fr", target="en")
 
 def protected_text(finder: SpanFinder, text: str) -> Protected | None:
     spans = finder.find(text)
-    return protect(mask(text, spans), spans)
+    return protect(insert_placeholders(text, spans), spans)
 
 
 FOUND = [

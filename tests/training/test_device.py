@@ -59,7 +59,7 @@ def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(InputError) as caught:
         choose_device("cuda", 2)
     assert str(caught.value) == (
-        "this machine has 2 GPUs, too few for process 3 of it: run torchrun with --nproc-per-node 2"
+        "this machine has 2 GPUs, too few for its process 3: run torchrun with --nproc-per-node 2"
     )
 
 

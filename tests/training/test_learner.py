@@ -24,7 +24,7 @@ CPU = torch.device("cpu")
 def micro_batches(data: PreparedData, count: int) -> list[Batch]:
     batches = Batches(load_examples(data, "train"), max_tokens=64, seed=4)
     loader = Loader(batches, sampling=None, ahead=1, pin=False)
-    with loader.steps(START, per_step=count, rank=0, world=1) as steps:
+    with loader.steps(START, per_step=count, rank=0, world_size=1) as steps:
         return list(next(steps).batches)
 
 

@@ -152,8 +152,8 @@ def test_a_measurement_that_fails_says_what_to_do_instead(
     with pytest.raises(TranslucidError) as caught:
         measure_memory(small_config(), TrainingConfig(), **options)  # type: ignore[arg-type]
     assert str(caught.value) == (
-        "how much memory a step takes could not be measured (MemoryError: none): give "
-        "--batch-tokens a number, and training.micro_batch_tokens too if need be"
+        "could not measure how much memory a step takes (MemoryError: none): give "
+        "--batch-tokens a number, and training.micro_batch_tokens too if necessary"
     )
 
 

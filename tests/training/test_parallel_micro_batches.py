@@ -114,7 +114,7 @@ def test_nobody_needs_them_any_more_and_they_end() -> None:
 
 def micro_batches(data: PreparedData, count: int) -> list[Batch]:
     loader = Loader(Batches(load_examples(data, "train"), 64, seed=4), None, ahead=1, pin=False)
-    with loader.steps(START, per_step=count, rank=0, world=1) as steps:
+    with loader.steps(START, per_step=count, rank=0, world_size=1) as steps:
         return list(next(steps).batches)
 
 
@@ -184,7 +184,7 @@ def test_a_lone_micro_batch_has_all_threads(data: PreparedData) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "device", "bf16", "world", "apart"),
+    ("changes", "device", "bf16", "world_size", "apart"),
     [
         ({}, "cpu", False, 1, True),
         ({}, "cuda", False, 1, False),
@@ -194,10 +194,12 @@ def test_a_lone_micro_batch_has_all_threads(data: PreparedData) -> None:
     ],
 )
 def test_who_may_be_apart(
-    changes: dict[str, Any], device: str, bf16: bool, world: int, apart: bool
+    changes: dict[str, Any], device: str, bf16: bool, world_size: int, apart: bool
 ) -> None:
     settings = toy_settings(**changes)
-    found = can_run_in_parallel(settings, device=torch.device(device), bf16=bf16, world=world)
+    found = can_run_in_parallel(
+        settings, device=torch.device(device), bf16=bf16, world_size=world_size
+    )
     assert found is apart
 
 

@@ -12,7 +12,7 @@ TORCHRUN = {"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE
 def test_torchrun_says_which_process_this_is() -> None:
     place = DistributedContext.from_environment({**TORCHRUN, "TORCHELASTIC_RESTART_COUNT": "0"})
     assert place == DistributedContext(
-        rank=5, world=8, local_rank=1, local_world=4, restarted=False
+        rank=5, world_size=8, local_rank=1, local_world_size=4, restarted=False
     )
     assert not place.is_main
     assert DistributedContext.from_environment({**TORCHRUN, "RANK": "0"}).is_main
@@ -47,7 +47,7 @@ def test_processes_of_a_machine_share_its_cores(
     processes: int, said: str | None, cores: int, threads: int | None
 ) -> None:
     place = DistributedContext(
-        rank=0, world=8, local_rank=0, local_world=processes, restarted=False
+        rank=0, world_size=8, local_rank=0, local_world_size=processes, restarted=False
     )
     environment = {} if said is None else {"OMP_NUM_THREADS": said}
     assert choose_threads(place, environment, cores) == threads

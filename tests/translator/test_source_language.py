@@ -141,12 +141,12 @@ def test_a_damaged_file_is_refused_by_name(tmp_path: Path, content: bytes) -> No
 
 def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
     model = model_of(tmp_path / "both")
-    with pytest.raises(DataError, match="not one number for each of 9 tokens of fr, en"):
+    with pytest.raises(DataError, match="needs one number for each of 9 tokens of fr, en"):
         read_source_languages(model, ["fr", "en"], 9)
     size = load(model).tokenizer.vocab_size
     spoiled = SourceLanguages({"fr": torch.full((size,), torch.nan), "en": torch.zeros(size)})
     save_source_languages(model, spoiled)
-    with pytest.raises(DataError, match=f"not one number for each of {size} tokens"):
+    with pytest.raises(DataError, match=f"needs one number for each of {size} tokens"):
         load(model)
     save_source_languages(
         model, SourceLanguages({"fr": torch.zeros(size), "en": torch.zeros(size)})

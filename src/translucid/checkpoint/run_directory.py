@@ -33,7 +33,7 @@ from translucid.checkpoint.store import CheckpointStore, explain_full_disk, writ
 from translucid.config import ModelConfig
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Skipped, Trained, Validated
-from translucid.files import is_locked, settle, sync_folder
+from translucid.files import is_locked, recover_folder, sync_folder
 from translucid.model import Transformer
 
 VERSION = 1
@@ -102,7 +102,7 @@ class RunDirectory:
 
     @property
     def models(self) -> list[Path]:
-        """The model directories that are there: the best one first, then the last one."""
+        """The existing model directories: the best one first, then the last one."""
         return [self.path / name for name in MODEL_FOLDERS if (self.path / name).is_dir()]
 
     @property
@@ -193,11 +193,11 @@ class RunDirectory:
         config = self.read_record().model
         return build_network(config, kept_weights(checkpoint), checkpoint.folder).eval()
 
-    def settle(self) -> None:
-        """Clear away what a killed process has left."""
-        self.checkpoints.settle()
+    def recover(self) -> None:
+        """Remove what a killed process has left."""
+        self.checkpoints.recover()
         for folder in (self.best, self.model):
-            settle(folder)
+            recover_folder(folder)
 
 
 class MetricsFile:

@@ -34,14 +34,14 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from translucid.errors import DataError, InputError, TranslucidError
-from translucid.files import DRAFT, FORMER, new_folder, settle, synced
+from translucid.files import OLD_SUFFIX, PARTIAL_SUFFIX, new_folder, recover_folder, synced
 
 VERSION = 1
 STATE = "state.json"
 
 _NAME = re.compile(r"step-(\d{6,})")
 _REMOVED = "translucid-removed"
-_LEFT_BEHIND = re.compile(rf"step-\d{{6,}}\.({DRAFT}|{FORMER}|{_REMOVED})")
+_LEFT_BEHIND = re.compile(rf"step-\d{{6,}}\.({PARTIAL_SUFFIX}|{OLD_SUFFIX}|{_REMOVED})")
 _STATE_SIZE = 16_384  # bytes, about: for the message of a full disk
 _REMEDY = "It is damaged: delete the folder, and resume from an earlier checkpoint."
 
@@ -71,7 +71,7 @@ class CheckpointStore:
     folder: Path
 
     def path(self, step: int) -> Path:
-        """Return where the checkpoint of a step stands."""
+        """Return the folder of a step's checkpoint."""
         return self.folder / f"step-{step:06d}"
 
     def steps(self) -> list[int]:
@@ -141,19 +141,19 @@ class CheckpointStore:
             removed = self.folder / f"{self.path(step).name}.{_REMOVED}"
             shutil.rmtree(self.path(step).rename(removed))
 
-    def settle(self) -> None:
-        """Clear away what a killed process has left."""
+    def recover(self) -> None:
+        """Remove what a killed process has left."""
         for path in sorted(self.folder.iterdir()) if self.folder.is_dir() else []:
             if not _LEFT_BEHIND.fullmatch(path.name) or not path.exists():
                 continue
             if path.suffix == f".{_REMOVED}":
                 shutil.rmtree(path)
             else:
-                settle(path.with_suffix(""))
+                recover_folder(path.with_suffix(""))
 
     def _kept(self, step: int) -> str:
         earlier = [other for other in self.steps() if other != step]
-        kept = f"The checkpoint of step {earlier[-1]:,} is kept" if earlier else "None was there"
+        kept = f"The checkpoint of step {earlier[-1]:,} is kept" if earlier else "There is none yet"
         return f"{kept}. Free some space, or move the run to a larger disk, and resume it."
 
 

@@ -102,7 +102,7 @@ def refuse_search(given: Mapping[str, Any], reranker: Reranker | None) -> None:
     """Refuse options of the search where no model translates."""
     names = [*map(options.spell_option, given), *(["--rerank"] if reranker else [])]
     if names:
-        raise InputError(f"{', '.join(names)}: the translations are there already; leave it out")
+        raise InputError(f"{', '.join(names)}: the translations are already given; leave it out")
 
 
 def name_search(search: SearchConfig, default: SearchConfig) -> str:

@@ -197,8 +197,8 @@ def build_material(
     shows_run = form.suffix == ".html" and form.panel in (None, "film", "curve")
     if options.run is not None and options.model and not shows_run:
         raise InputError(
-            f"--run {options.run} beside -m: of a run only a page, the panel film and the panel "
-            "curve show anything; leave one of the two out"
+            f"--run {options.run} together with -m: only a page, the panel film and the panel "
+            "curve show a run; leave one of the two out"
         )
     translator = network()
     search = how(translator)
@@ -220,7 +220,7 @@ def _check(options: ExplainOptions) -> None:
     already = {**_translation_options(options), "--run": options.run is not None}
     if wrong := [name for name, there in already.items() if there]:
         raise InputError(
-            f"{', '.join(wrong)}: a saved trace (--trace) has all of this inside; leave it out"
+            f"{', '.join(wrong)}: a saved trace (--trace) already contains this; leave it out"
         )
 
 

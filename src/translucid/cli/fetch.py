@@ -42,9 +42,9 @@ def fetch(
         bool, typer.Option("--list", help="Show the known corpora and stop.")
     ] = False,
 ) -> None:
-    """Get a known public corpus: checksummed, resumable, its licence told first.
+    """Get a known public corpus: checksummed, resumable, its licence shown first.
 
-    Prints the folder. A run that was cut off continues where it stopped; files that are there are
+    Prints the folder. A run that was cut off continues where it stopped; existing files are
     checked and not fetched again.
     """
     from translucid.cli.display import show_progress, stderr_console

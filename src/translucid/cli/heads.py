@@ -87,7 +87,7 @@ def heads(
 
     questions = parse_questions(sentences, look_from, look_to, rival)
     if bool(questions) == (source is not None):
-        raise InputError("give --src FILE for the table of heads, or --sentence TEXT: one of both")
+        raise InputError("give --src FILE for the table of heads, or --sentence TEXT, not both")
     for name, given in (("--ref", reference is not None), ("--importance", importance)):
         if questions and given:
             raise InputError(f"{name} is for the table of heads (--src), not for --sentence")
@@ -125,7 +125,7 @@ def read_sentences(source: Path, reference: Path | None, most: int) -> Sentences
         raise DataError(
             reference,
             f"has {lines:,} lines, and {source} has {total:,}",
-            remedy="Each line of --ref is to translate that line of --src.",
+            remedy="Each line of --ref must translate the same line of --src.",
         )
     return Sentences(sources, _first(reference, most), total)
 

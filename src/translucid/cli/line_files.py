@@ -139,7 +139,7 @@ class Survey:
 
 
 def survey(path: Path, errors: Errors) -> Survey:
-    """Read a file once without keeping it, so that a fault in it is known before work begins."""
+    """Read a file once without keeping it, to find its faults before work begins."""
     digest = hashlib.sha256()
     count = 0
     for raw in raw_lines(path):
@@ -165,7 +165,7 @@ class ReadyLines:
         self._lines = lines
 
     def take(self, most: int) -> list[Line]:
-        """Return the next `most` lines, or as many as there are."""
+        """Return the next `most` lines, or all that are left."""
         return list(islice(self._lines, most))
 
 
@@ -223,7 +223,7 @@ def refuse_document(path: Path) -> None:
             f"-i {path}: this is {known}, and translated as lines of text it would be destroyed.\n"
             "  Only plain text, with a sentence or paragraph per line, can be translated: extract "
             "the text first.\n"
-            "  To translate each line of the file all the same, say --as text."
+            "  To translate each line of the file anyway, use --as text."
         )
 
 
@@ -248,7 +248,7 @@ _CHUNKS_AHEAD = 16  # read while the network is busy, at most
 
 
 class ByteStream(Protocol):
-    """A stream of bytes that returns what is there instead of waiting for more."""
+    """A stream of bytes that returns what has arrived instead of waiting for more."""
 
     def read(self, size: int, /) -> bytes | None:
         """Return at most `size` bytes, as soon as there are any; no bytes: the end.
@@ -353,7 +353,7 @@ def read_terms(path: Path) -> dict[str, str]:
         if terms.setdefault(source, target) != target:
             raise DataError(
                 path,
-                f"{source!r} is to become {target!r} here and {terms[source]!r} before",
+                f"{source!r} is translated as {target!r} here, but as {terms[source]!r} above",
                 remedy="Keep one of the two.",
                 line=number,
             )
@@ -366,9 +366,7 @@ def read_keep(path: Path) -> tuple[str, ...]:
     """Return the words and phrases that a file says are not to be translated."""
     kept = tuple(line.strip() for _, line in _lines("--keep", path))
     if not kept:
-        raise DataError(
-            path, "has no words", remedy="Write a word or a phrase that is kept on each line."
-        )
+        raise DataError(path, "has no words", remedy="Write one word or phrase to keep per line.")
     return kept
 
 

@@ -26,7 +26,7 @@ class PrepareCommand(options.Command):
     """The command ``prepare``, whose options --dev and --test take several files."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse arguments in which such an option stands once for all its files."""
+        """Parse arguments in which such an option is given once for all its files."""
         return super().parse_args(ctx, options.repeat_option(args, _SEVERAL))
 
 
@@ -143,8 +143,8 @@ def _two_counts(text: str) -> tuple[int, int]:
     dev, comma, test = text.partition(",")
     if not (comma and dev.strip().isdecimal() and test.strip().isdecimal()):
         raise InputError(
-            f"--split {text}: give two whole numbers with a comma, the pairs of the dev and of the "
-            "test set, such as --split 1000,1000"
+            f"--split {text}: give two whole numbers separated by a comma, the pairs of the dev "
+            "set and of the test set, such as --split 1000,1000"
         )
     return int(dev), int(test)
 
@@ -153,8 +153,8 @@ def _two_names(text: str) -> tuple[str, str]:
     names = tuple(name.strip() for name in text.split(","))
     if len(names) != 2 or not all(names):
         raise InputError(
-            f"--fields {text}: give two names with a comma, the source field and the target field, "
-            "such as --fields french,english"
+            f"--fields {text}: give two names separated by a comma, the source field and the "
+            "target field, such as --fields french,english"
         )
     return names[0], names[1]
 

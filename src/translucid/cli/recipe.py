@@ -89,7 +89,7 @@ def _conclude(asked: RecipeFile, seconds: float) -> None:
 
 
 def run_command(command: Sequence[str]) -> int:
-    """Run a command and return its exit code; it has the last word about Ctrl-C and SIGTERM.
+    """Run a command and return its exit code; it decides what Ctrl-C and SIGTERM do.
 
     Ctrl-C reaches it from the terminal, because it is in the same group; SIGTERM is passed on.
     """
@@ -285,13 +285,14 @@ class _Plan:
         for other in along:
             if set(self._directions(one)) - set(self._directions(other)):
                 raise InputError(
-                    f"{one.path}: {other.path.name} cannot translate along with it, for it was "
-                    "trained for another direction. [result] beside takes teachers of the same one"
+                    f"{one.path}: {other.path.name} cannot translate together with it, because it "
+                    "was trained for another direction. [result] beside takes teachers of the "
+                    "same one"
                 )
             if _find_first(other).name != _find_first(one).name:
                 raise InputError(
-                    f"{one.path}: {other.path.name} cannot translate along with it, for it has "
-                    "another tokenizer. A recipe takes over that of its first teacher"
+                    f"{one.path}: {other.path.name} cannot translate together with it, because it "
+                    "has another tokenizer. A recipe takes over that of its first teacher"
                 )
         _check_written(one, [one, *along])
         beside = self._place(one) / "beside"

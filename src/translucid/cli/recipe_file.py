@@ -8,7 +8,7 @@
     [data]
     corpus = "tatoeba-fra-eng"               # of `translucid fetch`, or a built-in one
     prepare = ["--both", "--vocab-size", "8000"]
-    teachers = ["first.toml"]                # recipes beside this one; see recipe_stages.py
+    teachers = ["first.toml"]                # recipes beside this one; see recipe.py
 
     [model]                                  # as in any file of `translucid train -c`
     [training]

@@ -76,7 +76,7 @@ class ResumableOutput:
             raise DataError(
                 self._path,
                 f"is not what was written for the first {lines:,} lines: it was changed since",
-                remedy=f"To begin anew, remove {self._record.parent}.",
+                remedy=f"To start over, remove {self._record.parent}.",
             )
         self.lines = lines
 
@@ -127,19 +127,20 @@ class ResumableOutput:
 
     def _read_record(self) -> tuple[int, int, str]:
         """Return lines, bytes and SHA-256 of the record, if it is one of this work."""
-        anew = f"To begin anew, remove {self._record.parent}."
+        start_over = f"To start over, remove {self._record.parent}."
         try:
             record = json.loads(self._record.read_bytes())
             version, work = record["version"], dict(record["work"])
             found = int(record["lines"]), int(record["bytes"]), str(record["sha256"])
         except (ValueError, KeyError, TypeError) as error:
-            raise DataError(self._record, f"is damaged: {error}", remedy=anew) from error
+            raise DataError(self._record, f"is damaged: {error}", remedy=start_over) from error
         if version != _VERSION:
-            raise DataError(self._record, f"is of version {version!r}, not {_VERSION}", remedy=anew)
+            problem = f"is of version {version!r}, not {_VERSION}"
+            raise DataError(self._record, problem, remedy=start_over)
         if differences := _differences(work, self._work):
             raise InputError(
-                f"--resume: {self._path} was begun otherwise: {'; '.join(differences)}.\n"
-                f"  Go on with what it was begun with. {anew}"
+                f"--resume: {self._path} was begun differently: {'; '.join(differences)}.\n"
+                f"  Continue with what it was begun with. {start_over}"
             )
         return found
 
@@ -165,8 +166,8 @@ def resumable_output(path: Path, work: Work, *, resume: bool) -> Iterator[Resuma
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"-o {path} cannot be written: {error.strerror or error}; give a name in a folder that "
-            "is there and that you may write to"
+            f"-o {path} cannot be written: {error.strerror or error}; give a name in an existing "
+            "folder to which you may write"
         ) from error
     try:
         with locked(folder):
@@ -185,17 +186,17 @@ def resumable_output(path: Path, work: Work, *, resume: bool) -> Iterator[Resuma
 
 
 def _check(path: Path, folder: Path, *, resume: bool) -> None:
-    """Refuse to throw away unfinished or finished results that were not meant."""
+    """Refuse to discard unfinished or finished results by mistake."""
     begun = is_unfinished(path)
     if begun and not resume:
         raise InputError(
-            f"-o {path} is unfinished: continue with the same command and --resume, or, to begin "
-            f"anew, remove {folder}"
+            f"-o {path} is unfinished: continue with the same command and --resume, or, to start "
+            f"over, remove {folder}"
         )
     if resume and not begun and path.exists() and path.stat().st_size:
         raise InputError(
-            f"--resume: {path} is there, and nothing says that it is unfinished. To translate "
-            "again and replace it, leave --resume out; else give another name"
+            f"--resume: {path} exists and is not marked as unfinished. To translate again and "
+            "replace it, leave --resume out; otherwise give another name"
         )
 
 
@@ -207,6 +208,5 @@ def _explain_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         raise TranslucidError(
             f"{path} cannot be written: {error.strerror or error}.\n"
-            "  What is in it so far is kept. Put that right, then run the same command with "
-            "--resume."
+            "  What was written so far is kept. Fix this, then run the same command with --resume."
         ) from error

@@ -82,5 +82,7 @@ def study(
 def _parse_seeds(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() for part in parts) or len(set(parts)) < len(parts):
-        raise InputError(f"--seeds {text}: give different whole numbers with commas, such as 1,2,3")
+        raise InputError(
+            f"--seeds {text}: give different whole numbers separated by commas, such as 1,2,3"
+        )
     return [int(part) for part in parts]

@@ -112,7 +112,7 @@ def train(
         else:
             typer.echo(run.model)
     code = 130 if run.is_interrupted else 0
-    if context.world > 1:
+    if context.world_size > 1:
         _leave(code)
     raise typer.Exit(code)
 

@@ -55,7 +55,7 @@ def train_with_display(data: Any, **arguments: Any) -> TrainedRun:
     context = DistributedContext.from_environment(os.environ)
     stop = threading.Event()
     with ExitStack() as stack:
-        display = TrainingDisplay(stack, stop, context.is_main, once=context.world > 1)
+        display = TrainingDisplay(stack, stop, context.is_main, once=context.world_size > 1)
         command = shlex.join(["translucid", *sys.argv[1:]])
         return train(data, on_event=display.show, stop=stop, command=command, **arguments)
 

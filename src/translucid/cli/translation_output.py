@@ -55,13 +55,13 @@ class Form:
     def __post_init__(self) -> None:
         if self.format == "text" and self.n_best and self.alignment:
             raise InputError(
-                "--alignment is of the best translation, and an n-best list would need one for "
-                "each: leave --n-best out, or take --format jsonl"
+                "--alignment describes only the best translation, so it cannot be combined with "
+                "--n-best: leave --n-best out, or use --format jsonl"
             )
         if self.format == "tsv" and (self.n_best or self.alignment or self.word_scores):
             raise InputError(
                 "--format tsv has two columns, source and translation: leave --n-best, --alignment "
-                "and --word-scores out, or take --format jsonl"
+                "and --word-scores out, or use --format jsonl"
             )
 
 
@@ -77,12 +77,14 @@ def render_translation(line: Line, translation: Translation, form: Form) -> byte
         )
     else:
         text = _best_fields(translation, form)
-        text += line.ending or ("" if text else "\n")  # a last line of nothing would be no line
+        text += line.ending or (
+            "" if text else "\n"
+        )  # without its newline, an empty last line would vanish
     return text.encode("utf-8", "replace")
 
 
 def escape_field(text: str) -> str:
-    """Return a text that stands between ``|||``: one line, and no such bars in it."""
+    """Return a text to write between ``|||``: one line, without such bars."""
     return join_lines(text).replace("|||", "&#124;&#124;&#124;")
 
 
@@ -195,7 +197,7 @@ _SPACE_MARK = "▁"  # how sentencepiece writes a space
 
 
 def word_scores(text: str, tokens: Sequence[str], log_probs: Sequence[float]) -> list[float] | None:
-    """Return log P of each word of ``text.split()``; None: it is not known which token has which.
+    """Return log P of each word of ``text.split()``; None if tokens cannot be assigned to words.
 
     The score of a word is the sum over its tokens; the scores of all words sum to log P::
 
@@ -221,7 +223,7 @@ def word_scores(text: str, tokens: Sequence[str], log_probs: Sequence[float]) ->
 
 
 def _places(tokens: Sequence[str]) -> Iterator[int]:
-    """Yield how many visible characters stand before those of each token."""
+    """Yield how many visible characters precede those of each token."""
     parts = [_token_bytes(token) for token in tokens]
     borders = list(itertools.accumulate(map(len, parts), initial=0))
     token = place = shown = 0
@@ -335,14 +337,14 @@ def check_output(output: Path | None, inputs: Sequence[Path]) -> Path | None:
     if output.is_dir():
         raise InputError(f"-o {output}: is a folder; give a file")
     if not output.parent.is_dir():
-        raise InputError(f"-o {output}: there is no folder {output.parent}; make it first")
+        raise InputError(f"-o {output}: there is no folder {output.parent}; create it first")
     if output.exists() and any(output.samefile(path) for path in inputs):
-        raise InputError(f"-o {output} is a file that is read; give another name")
+        raise InputError(f"-o {output} is also an input file; choose another name")
     return output
 
 
 class StreamOutput:
-    """Results that are written to a stream as soon as they are there."""
+    """Results that are written to a stream as soon as they are ready."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self._stream = stream

@@ -1,11 +1,12 @@
 """The sequence of micro-batches: a pure function of (data, max_tokens, seed, epoch).
 
-An epoch has every pair as often as its corpus weighs, in every direction. A micro-batch has at most
-`max_tokens` tokens on either side, including padding, tag, BOS and EOS. Sentences of similar length
-are batched together (see `shuffle`), and the micro-batches of an epoch come in random order. Those
-of all epochs form one sequence, whatever the number of processes: an optimiser step takes the next
-k of them, and rank r of w computes those whose position in the step is r modulo w. A step at the
-end of an epoch takes the missing ones from the next epoch, so that every step has exactly k.
+An epoch contains each pair as often as its corpus's weight says, in every direction. A
+micro-batch has at most `max_tokens` tokens on either side, including padding, tag, BOS and EOS.
+Sentences of similar length are batched together (see `shuffle`), and the micro-batches of an epoch
+come in random order. Those of all epochs form one sequence, whatever the number of processes: an
+optimiser step takes the next k of them, and rank r of w computes those whose position in the step
+is r modulo w. A step at the end of an epoch takes the missing ones from the next epoch, so that
+every step has exactly k.
 
 ::
 
@@ -155,7 +156,7 @@ class Batches:
         )
 
     def steps(self, cursor: Cursor, per_step: int) -> Iterator[Step]:
-        """Yield optimiser steps of `per_step` micro-batches each, endlessly, from a cursor on."""
+        """Yield optimiser steps of `per_step` micro-batches, endlessly, starting at a cursor."""
         if per_step < 1:
             raise InputError(f"per_step = {per_step}: must be at least 1")
         taken: list[MicroBatch] = []
@@ -166,7 +167,7 @@ class Batches:
                 taken.clear()
 
     def _sequence(self, cursor: Cursor) -> Iterator[tuple[MicroBatch, Cursor]]:
-        """Yield every micro-batch from a cursor on, with the position after it."""
+        """Yield every micro-batch, starting at a cursor, with the position after it."""
         first = cursor.batch
         for number in itertools.count(cursor.epoch):
             epoch = self.epoch(number)
@@ -183,16 +184,20 @@ class Batches:
             del epoch  # the next one is planned in the memory of this one
 
 
-def select_rank(batches: Sequence[MicroBatch], *, rank: int, world: int) -> Sequence[MicroBatch]:
-    """Return the micro-batches of a step that process `rank` of `world` computes."""
-    if not 0 <= rank < world:
-        raise InputError(f"rank = {rank}: must be from 0 to {world - 1} with {world} processes")
-    if len(batches) < world:
+def select_rank(
+    batches: Sequence[MicroBatch], *, rank: int, world_size: int
+) -> Sequence[MicroBatch]:
+    """Return the micro-batches of a step that process `rank` of `world_size` computes."""
+    if not 0 <= rank < world_size:
         raise InputError(
-            f"a step of {len(batches)} micro-batches leaves some of {world} processes without "
-            f"work: it must have at least {world}"
+            f"rank = {rank}: must be from 0 to {world_size - 1} with {world_size} processes"
         )
-    return batches[rank::world]
+    if len(batches) < world_size:
+        raise InputError(
+            f"a step of {len(batches)} micro-batches leaves some of {world_size} processes without "
+            f"work: it must have at least {world_size}"
+        )
+    return batches[rank::world_size]
 
 
 def _sort_keys(

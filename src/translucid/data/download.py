@@ -58,7 +58,7 @@ class _ConnectionLostError(Exception):
 
 
 def download(job: Download, *, retries: RetryPolicy, emit: Emit) -> None:
-    """Download the part file to its full size, continuing from what is there.
+    """Download the part file to its full size, continuing an earlier download.
 
     After a lost connection it tries again from there; after the last attempt the part file stays
     for the next run. A server that refuses, or offers a file of another size, is an error at once.
@@ -135,7 +135,7 @@ def copy_blocks(
 
 
 def _request(job: Download, held: int, timeout: float) -> http.client.HTTPResponse:
-    """Request the file, or the rest of it if some is there already."""
+    """Request the file, or the rest of it if a part was already downloaded."""
     headers = {"User-Agent": f"translucid/{__version__}", "Accept-Encoding": "identity"}
     if held:
         headers["Range"] = f"bytes={held}-"

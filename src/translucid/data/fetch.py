@@ -61,7 +61,7 @@ def find_known_corpus(name: str) -> KnownCorpus:
     if name not in KNOWN:
         raise InputError(
             f"unknown corpus {name!r}: {nearest(name, KNOWN)}\n"
-            "  `translucid fetch --list` shows all of them. Files of your own need no fetching:\n"
+            "  `translucid fetch --list` shows all of them. You need not fetch your own files:\n"
             "  give them to `translucid prepare`."
         )
     return KNOWN[name]
@@ -98,7 +98,7 @@ def fetch(
 ) -> Path:
     """Put the files of a corpus into the folder ``into/NAME`` and return that folder.
 
-    Files that are there already are checked and not fetched again. With a mirror folder the network
+    Existing files are checked and not fetched again. With a mirror folder the network
     is not used. The licence is shown before anything is fetched.
     """
     emit(Notice(f"{corpus.name}: {corpus.licence}. {corpus.terms}"))
@@ -140,7 +140,7 @@ class _FetchJob:
     emit: Emit
 
     def is_complete(self) -> bool:
-        """Return whether everything is there, and say so."""
+        """Return whether everything was already fetched, and say so."""
         there = (self.folder / NOTE).is_file() and not self.missing()
         if there:
             self.emit(Notice(f"{self.corpus.name}: already there, checksums verified"))
@@ -301,7 +301,7 @@ def _copy_from_mirror(job: _FetchJob, file: KnownFile, path: Path) -> None:
         raise (wheel or file).describe_difference(
             path,
             origin=str(path),
-            remedy="Nothing of it was taken. Put the right file into the mirror.",
+            remedy="Nothing was copied. Put the right file into the mirror.",
         )
     if isinstance(file, WheelFile) and wheel is not None:
         _from_wheel(job, file, path)

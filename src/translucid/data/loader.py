@@ -66,21 +66,23 @@ class Loader:
             raise InputError(f"ahead = {self.ahead}: must be at least 1")
 
     def steps(
-        self, cursor: Cursor, *, per_step: int, rank: int, world: int
+        self, cursor: Cursor, *, per_step: int, rank: int, world_size: int
     ) -> Prefetcher[LoadedStep]:
-        """Return the steps of process `rank` of `world`, endlessly, from a cursor on.
+        """Return the steps of process `rank` of `world_size`, endlessly, starting at a cursor.
 
         Use it in a ``with`` statement, which ends the thread.
         """
-        return Prefetcher(self._steps(cursor, per_step, rank, world), self.ahead)
+        return Prefetcher(self._steps(cursor, per_step, rank, world_size), self.ahead)
 
     def epoch(self, number: int) -> Prefetcher[Batch]:
         """Return the batches of one epoch, for validation."""
         return Prefetcher(self._epoch(number), self.ahead)
 
-    def _steps(self, cursor: Cursor, per_step: int, rank: int, world: int) -> Iterator[LoadedStep]:
+    def _steps(
+        self, cursor: Cursor, per_step: int, rank: int, world_size: int
+    ) -> Iterator[LoadedStep]:
         for step in self.batches.steps(cursor, per_step):
-            mine = select_rank(step.batches, rank=rank, world=world)
+            mine = select_rank(step.batches, rank=rank, world_size=world_size)
             yield LoadedStep(tuple(b for batch in mine for b in self._load(batch)), step.after)
 
     def _epoch(self, number: int) -> Iterator[Batch]:

@@ -454,7 +454,7 @@ def _last_offset(path: Path) -> int:
     if size == 0 or size % OFFSET.itemsize:
         raise DataError(
             path,
-            f"the file has {size:,} bytes, which is no whole number of 8-byte offsets",
+            f"the file has {size:,} bytes, which is not a whole number of 8-byte offsets",
             remedy=PREPARE_AGAIN,
         )
     with path.open("rb") as file:

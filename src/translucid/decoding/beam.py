@@ -52,8 +52,9 @@ from translucid.errors import InputError, TranslucidError
 class Beam:
     """The hypotheses under way, all of the same length; a dead row has the total −∞.
 
-    `attended_NS` is the attention summed over all steps, if there is a coverage penalty; `nodes_BW`
-    is the node of each row in the search tree, if one is recorded.
+    `totals_BW` is the log-probability of each row so far, summed over its tokens; `attended_NS` is
+    the attention summed over all steps, if there is a coverage penalty; `nodes_BW` is the node of
+    each row in the search tree, if one is recorded.
     """
 
     sources_B: Tensor
@@ -93,8 +94,8 @@ def beam_search(
     """Return the `n_best` hypotheses of every source, best first; fewer if no more exist."""
     if any(request.terms):
         raise InputError(
-            f"the method {settings.method!r} cannot promise terms in groups of a beam: set method "
-            "= 'beam', or leave the terms out"
+            f"method {settings.method!r} cannot guarantee that terms occur: set method = 'beam', "
+            "or leave the terms out"
         )
     groups = settings.groups if settings.method == "diverse" else 1
     chooser = BeamChooser.build(request, settings, groups)
@@ -134,11 +135,11 @@ class BeamChooser:
         return choice, cut_N
 
 
-def cannot_be_beaten(best_B: Tensor, to_beat_B: Tensor, longest_B: Tensor) -> Tensor:
+def cannot_be_beaten(best_B: Tensor, to_beat_B: Tensor, max_penalty_B: Tensor) -> Tensor:
     """Tell for which sources the result is certain although hypotheses are still under way.
 
     `best_B` is the highest log P under way, `to_beat_B` the score of the n_best-th hypothesis that
-    has ended (−∞ with fewer), `longest_B` the length penalty at the source's limit of length.
+    has ended (−∞ with fewer), `max_penalty_B` the length penalty at the source's limit of length.
 
     Proof. Let p ≤ 0 be log P of a row. Whatever it still becomes has n ≤ limit tokens, its end
     symbol counted, and log P = q ≤ p, as no token has log P above 0. Its score is q / lp(n) + c,
@@ -147,7 +148,7 @@ def cannot_be_beaten(best_B: Tensor, to_beat_B: Tensor, longest_B: Tensor) -> Te
     enter the n_best: of equal scores the one found earlier ranks first, and loops rank last. Each
     inequality holds for rounded numbers too, since rounding never turns ≤ into >.
     """
-    return (to_beat_B > -math.inf) & (best_B / longest_B <= to_beat_B)
+    return (to_beat_B > -math.inf) & (best_B / max_penalty_B <= to_beat_B)
 
 
 class BeamSearch:
@@ -168,8 +169,8 @@ class BeamSearch:
         self.recorder = recorder
         self.finished = [FinishedHypotheses() for _ in range(request.sources)]
         self._guard: LoopGuard | None = build_loop_guard(request, settings)
-        self._longest_B = longest_length_penalty(request.limits_B, settings)
-        self._to_beat_B = torch.full_like(self._longest_B, -math.inf)
+        self._max_penalty_B = longest_length_penalty(request.limits_B, settings)
+        self._to_beat_B = torch.full_like(self._max_penalty_B, -math.inf)
 
     @torch.inference_mode()
     def run(self, width: int, groups: int) -> list[list[Hypothesis]]:
@@ -188,7 +189,7 @@ class BeamSearch:
         """Return the beam before the first step: one row of each group is alive."""
         sources = self.request.sources
         sources_B = torch.arange(sources, device=self.request.limits_B.device)
-        totals_BW = self._longest_B.new_full((sources, width), -math.inf)
+        totals_BW = self._max_penalty_B.new_full((sources, width), -math.inf)
         totals_BW[:, :: width // groups] = 0
         nodes_BW = None
         if self.recorder is not None:
@@ -314,9 +315,12 @@ class BeamSearch:
         """Return the sources with nothing under way, or nothing that could change the result."""
         best_B = beam.totals_BW.amax(dim=1)
         if best_B.isnan().any():
-            raise TranslucidError("a network gives log P that is not a number: it is damaged")
+            raise TranslucidError(
+                "the network returned log-probabilities that are not numbers (NaN); its weights "
+                "are probably damaged"
+            )
         certain_B = cannot_be_beaten(
-            best_B, self._to_beat_B[beam.sources_B], self._longest_B[beam.sources_B]
+            best_B, self._to_beat_B[beam.sources_B], self._max_penalty_B[beam.sources_B]
         )
         return certain_B | (best_B == -math.inf)
 

@@ -26,7 +26,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 LINES = 16  # of the table that the vocabulary is laid out as
-SMALLEST_WIDTH = 64  # of that table, for it to be worth its while
+SMALLEST_WIDTH = 64  # of that table; below it, the table does not pay
 RUN = 64  # ids whose maximum is found at once
 
 
@@ -65,7 +65,7 @@ def top_tokens(values_NV: Tensor, count: int) -> tuple[Tensor, Tensor]:
 def _top(values_NV: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Do what `topk` does, three times as fast where the vocabulary is large.
 
-    The vocabulary is laid out as a table of 16 rows. The highest `count` values stand in the
+    The vocabulary is laid out as a table of 16 rows. The highest `count` values are in the
     `count` columns with the highest maxima: any value elsewhere is at most as high as each of
     those. So `topk` sees the maxima, and then what is in those columns::
 

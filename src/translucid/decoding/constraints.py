@@ -115,13 +115,13 @@ class MinimumLength:
 class NoRepeat:
     """No n-gram is written twice.
 
-    With n = 3, after "a b c d a b" the token c may not come: "a b c" is there already.
+    With n = 3, after "a b c d a b" the token c may not come: it would repeat "a b c".
     """
 
     length: int
 
     def __call__(self, log_probs_NV: Tensor, tokens_NT: Tensor, sources_N: Tensor) -> Tensor:
-        """Put −∞ wherever the newest n − 1 tokens have stood before, for the token after them."""
+        """Put −∞ for each token that already followed the newest n − 1 tokens."""
         del sources_N
         if tokens_NT.size(1) < self.length:
             return log_probs_NV
@@ -289,7 +289,7 @@ LONGEST_ROUND = 8  # the largest distance between a token and the one it repeats
 
 
 def is_looping(tokens: Sequence[int]) -> bool:
-    """Tell whether a translation under way goes in circles.
+    """Tell whether an unfinished translation repeats itself endlessly.
 
     >>> is_looping([7, 4, 5] * 8), is_looping([7, 4, 5] * 9)
     (False, True)

@@ -87,8 +87,8 @@ def decode_rows(
     """
     if any(request.terms):
         raise InputError(
-            f"the method {settings.method!r} cannot promise terms: only a beam search can, of any "
-            "width; set method = 'beam', or leave the terms out"
+            f"method {settings.method!r} cannot guarantee that terms occur: only a beam search "
+            "can, of any width; set method = 'beam', or leave the terms out"
         )
     filters, limits = build_filters(request, settings), LengthLimits(request)
     guard = build_loop_guard(request, settings)
@@ -242,7 +242,7 @@ class _Tree:
         self._nodes: dict[tuple[int, int], int] = {}  # (parent, token) to node
 
     def add_written(self, hypothesis: Hypothesis) -> list[int]:
-        """Record the tokens that a row wrote; return the nodes from the root on."""
+        """Record the tokens that a row wrote; return the nodes, starting at the root."""
         end = (self._end,) if hypothesis.finished else ()
         path, total = [self._root], 0.0
         for token, log_prob in zip(hypothesis.tokens + end, hypothesis.log_probs, strict=True):

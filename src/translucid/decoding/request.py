@@ -83,7 +83,10 @@ def _find_faults(request: SearchRequest) -> Iterator[str]:
         )
         return
     if request.sources == 0 or int(limits_B.min()) < 1:
-        yield f"limits of length {limits_B.tolist()}: there must be a row, and a token for each"
+        yield (
+            f"limits of length {limits_B.tolist()}: at least one source is needed, and a limit of "
+            "at least 1 for each"
+        )
     for name, values in (
         ("prefixes", request.prefixes),
         ("terms", request.terms),

@@ -26,7 +26,7 @@ EXTRA_LENGTH = 50  # "maximum output length during inference to input length + 5
 
 
 class Stepper(Protocol):
-    """Translations under way, one per row."""
+    """Unfinished translations, one per row."""
 
     def step(self, last_ids_N: Tensor) -> Tensor:
         """Feed the newest token of every row; return log P(next token) as (N, V).
@@ -68,7 +68,7 @@ class Ensemble:
 
     def __init__(self, members: Sequence[Stepper]) -> None:
         if not members:
-            raise InputError("an ensemble of no members: give at least one")
+            raise InputError("an ensemble needs at least one member")
         self._members = tuple(members)
 
     def step(self, last_ids_N: Tensor) -> Tensor:

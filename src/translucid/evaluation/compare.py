@@ -218,11 +218,11 @@ def compare(
 def check_comparison(names: Sequence[str], scoring: Scoring, trials: int) -> None:
     """Refuse a comparison that cannot be made, before anything is translated for it."""
     if len(names) < 2:
-        raise InputError(f"{len(names)} system cannot be compared: give two or more")
+        raise InputError(f"a comparison needs two or more systems, not {len(names)}")
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
-        raise InputError(f"two systems are named {repeated[0]!r}: give each a name of its own")
+        raise InputError(f"two systems are named {repeated[0]!r}: give each its own name")
     if scoring.resamples <= 0 and trials <= 0:
-        raise InputError("0 resamples and 0 trials: at least one of the tests must be made")
+        raise InputError("0 resamples and 0 trials: at least one of the tests must run")
     scoring.target_words()  # refuses a tokenizer that does not exist
 
 

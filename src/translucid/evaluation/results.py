@@ -43,14 +43,14 @@ def check_folder(folder: Path) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder} cannot be made: {error}. Give another place (-o)") from error
+        raise InputError(f"{folder} cannot be created: {error}. Give another one (-o)") from error
     if not os.access(folder.parent, os.W_OK):
-        raise InputError(f"{folder.parent} may not be written to: give another place (-o)")
+        raise InputError(f"{folder.parent} is not writable: give another folder (-o)")
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if not (folder / SETTINGS).is_file() or not (folder / SCORES).is_file():
         raise InputError(
-            f"{folder} is there and holds no results of an evaluation: give another name (-o)"
+            f"{folder} exists but has no results of an evaluation: give another name (-o)"
         )
 
 

@@ -73,11 +73,11 @@ class _AblatedKernel:
     heads: tuple[int, ...]
 
     def __call__(
-        self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMW: Tensor, mask: Tensor | None, dropout: float
+        self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMU: Tensor, mask: Tensor | None, dropout: float
     ) -> tuple[Tensor, Tensor | None]:
-        output_BHLW, weights_BHLM = self.kernel(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
-        off = torch.tensor(self.heads, device=output_BHLW.device)
-        return output_BHLW.index_fill(1, off, 0.0), weights_BHLM
+        output_BHLU, weights_BHLM = self.kernel(q_BHLK, k_BHMK, v_BHMU, mask, dropout)
+        off = torch.tensor(self.heads, device=output_BHLU.device)
+        return output_BHLU.index_fill(1, off, 0.0), weights_BHLM
 
 
 def disable_heads(translator: Translator, heads: Iterable[AttentionHead]) -> Translator:
@@ -117,7 +117,7 @@ def measure_head_importance(
     batch_size: int = 64,
     on_event: Emit = silent,
 ) -> tuple[HeadImportance, ...]:
-    """Turn off each head by itself and return how much log P of given translations drops.
+    """Turn off each head separately and return how much log P of given translations drops.
 
     `target` is the language, needed where the model has several.
     """

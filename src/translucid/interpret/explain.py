@@ -168,7 +168,7 @@ def check_sentence(name: str, text: str) -> str:
     if "\n" in line:
         raise InputError(
             f"the {name} has {line.count(chr(10)) + 1} lines, and a trace shows one sentence: "
-            "trace each line by itself"
+            "trace each line separately"
         )
     return line
 
@@ -215,7 +215,7 @@ def _take_whole(written: Tokens, positions: int) -> _Output:
     if len(written) > positions:
         raise InputError(
             f"the given translation has {len(written)} tokens with its end symbol, and this "
-            f"network can write {positions} (max_positions): shorten it"
+            f"network can write at most {positions} (max_positions): shorten it"
         )
     return _Output(written, None, None, (1,) * len(written))
 

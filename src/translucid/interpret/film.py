@@ -42,7 +42,7 @@ def record_frames(
 ) -> Iterator[Frame]:
     """Yield the frames of checkpoints (step, translator), the newest first.
 
-    A checkpoint is needed only until its frame is there, so they can be loaded one after another.
+    A checkpoint is needed only until its frame is made, so they can be loaded one after another.
     `max_bytes` bounds the trace of a frame; `on_event` gets every step of a search.
     """
     how = partial(explain, level="light", target=target, max_bytes=max_bytes, on_event=on_event)
@@ -67,5 +67,5 @@ def load_checkpoint(run: RunDirectory, step: int, like: Translator) -> Translato
     """Return the network of a run after a step, with the tokenizer and heads of its model."""
     model = run.load_network(step)
     if model.config != like.members[0].model.config:
-        raise InputError(f"the model is not of the run {run.path}: they have different settings")
+        raise InputError(f"the model is not one of the run {run.path}: their settings differ")
     return replace_network(like, model, f"{like.name} after step {step}")

@@ -36,7 +36,7 @@ from translucid.interpret.network import (
 )
 from translucid.interpret.trace import Side, Trace
 from translucid.model import Transformer, eager
-from translucid.model.attention import PLAIN, Kernel
+from translucid.model.attention import EQUATION_1_KERNELS, Kernel
 from translucid.text.normalization import nfc
 from translucid.text.tokenizer import BOS, EOS
 from translucid.text.word_alignment import sure_links
@@ -214,14 +214,14 @@ class _ObservedKernel:
     inner: Kernel
 
     def __call__(
-        self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMW: Tensor, mask: Tensor | None, dropout: float
+        self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMU: Tensor, mask: Tensor | None, dropout: float
     ) -> tuple[Tensor, Tensor]:
-        output_BHLW, weights_BHLM = eager(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
-        if self.inner not in PLAIN:
-            output_BHLW, own_BHLM = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+        output_BHLU, weights_BHLM = eager(q_BHLK, k_BHMK, v_BHMU, mask, dropout)
+        if self.inner not in EQUATION_1_KERNELS:
+            output_BHLU, own_BHLM = self.inner(q_BHLK, k_BHMK, v_BHMU, mask, dropout)
             weights_BHLM = weights_BHLM if own_BHLM is None else own_BHLM
         self.on_weights(self.side, self.layer, weights_BHLM)
-        return output_BHLW, weights_BHLM
+        return output_BHLU, weights_BHLM
 
 
 def observe_attention(model: Transformer, on_weights: OnWeights) -> Transformer:

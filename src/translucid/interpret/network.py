@@ -95,7 +95,7 @@ def single_network(translator: Translator) -> Transformer:
     if len(translator.members) != 1:
         raise InputError(
             f"{translator.name} is an ensemble of {len(translator.members)} models: look into "
-            "each by itself"
+            "each one separately"
         )
     return translator.members[0].model
 

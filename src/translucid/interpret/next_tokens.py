@@ -96,7 +96,7 @@ def next_tokens(
     if EOS in forced:
         raise InputError(f"prefix ends in the end symbol, {EOS}: nothing can come after it")
     if count < 1:
-        raise InputError(f"count = {count}: list at least 1 token")
+        raise InputError(f"count = {count}: must be at least 1")
     sentence = check_sentence("text", text)
     part, _ = translator.read_whole(target, sentence)
     source = (*translator.tag(target, [sentence]), *part.tokens, EOS)

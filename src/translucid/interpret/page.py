@@ -334,7 +334,7 @@ def _hash(content: str) -> str:
 
 
 def _assemble(content: str, numbers: str) -> str:
-    """Return the whole file; no text of the user's can end its element, for it has no `<`."""
+    """Return the whole file; no text of the user's can end its element, as it has no `<`."""
     safe = content.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     template = _template()
     return (

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from translucid.decoding.candidates import top_tokens
 from translucid.interpret.trace import FrozenTensors, Level, may_bias_scores, tensor_shapes
 from translucid.model import MultiHeadAttention, Transformer
-from translucid.model.attention import PLAIN, Kernel
+from translucid.model.attention import EQUATION_1_KERNELS, Kernel
 from translucid.model.transformer import share_weights
 from translucid.text.tokenizer import BOS
 
@@ -94,30 +94,30 @@ class RecordingKernel:
     inner: Kernel
 
     def __call__(
-        self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMW: Tensor, mask: Tensor | None, dropout: float
+        self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMU: Tensor, mask: Tensor | None, dropout: float
     ) -> tuple[Tensor, Tensor]:
         """Attend, in evaluation mode."""
         raw_BHLM = q_BHLK @ k_BHMK.transpose(-2, -1)
         scaled_BHLM = raw_BHLM / math.sqrt(q_BHLK.size(-1))
         weights_BHLM = (scaled_BHLM if mask is None else scaled_BHLM + mask).softmax(dim=-1)
-        if self.inner in PLAIN:
-            heads_BHLW = weights_BHLM @ v_BHMW
+        if self.inner in EQUATION_1_KERNELS:
+            heads_BHLU = weights_BHLM @ v_BHMU
         else:
-            heads_BHLW, own_BHLM = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+            heads_BHLU, own_BHLM = self.inner(q_BHLK, k_BHMK, v_BHMU, mask, dropout)
             weights_BHLM = weights_BHLM if own_BHLM is None else own_BHLM
         self.log.add(f"{self.stem}.weights", weights_BHLM)
         if self.level == "full":
             for name, value_B in (
                 ("q", q_BHLK),
                 ("k", k_BHMK),
-                ("v", v_BHMW),
+                ("v", v_BHMU),
                 ("raw_scores", raw_BHLM),
                 ("scaled_scores", scaled_BHLM),
                 ("mask", _expand_mask(mask, raw_BHLM, self.biased)),
-                ("heads", heads_BHLW),
+                ("heads", heads_BHLU),
             ):
                 self.log.add(f"{self.stem}.{name}", value_B)
-        return heads_BHLW, weights_BHLM
+        return heads_BHLU, weights_BHLM
 
 
 def _expand_mask(mask: Tensor | None, scores_BHLM: Tensor, biased: bool) -> Tensor:

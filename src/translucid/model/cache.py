@@ -1,7 +1,9 @@
 """The key-value cache of masked self-attention, for decoding one token at a time (section 3.1).
 
-The decoder is auto-regressive: what it computed for earlier positions never changes, so their keys
-and values are kept, and each step projects and attends for the newest position only::
+The keys and values of cross-attention never grow: `Decoder.project_memory` makes them once per
+source, and the session holds them. Those of self-attention grow. As the decoder is auto-regressive,
+what it computed for earlier positions never changes: it is kept, and each step projects and attends
+for the newest position only::
 
     step      0   1   2   3
     keys    [ k0  k1  k2  k3 ·  ·  ·  · ]      length 4, capacity 8
@@ -17,7 +19,7 @@ them belong to the past of each copy. So a beam that continues twice costs no co
     copy 1 sees     ■  ·     ■  ·     ·  ■
 
 Shapes: B sources, W copies of each, H heads, T positions so far, M = T × W keys, C capacity in
-keys, K size of a key, V of a value.
+keys, K size of a key, U of a value.
 """
 
 from __future__ import annotations
@@ -34,27 +36,27 @@ class LayerCache:
     def __init__(self) -> None:
         self.length = 0
         self._keys_BHCK: Tensor | None = None
-        self._values_BHCV: Tensor | None = None
+        self._values_BHCU: Tensor | None = None
 
-    def append(self, keys_BHWK: Tensor, values_BHWV: Tensor) -> tuple[Tensor, Tensor]:
+    def append(self, keys_BHWK: Tensor, values_BHWU: Tensor) -> tuple[Tensor, Tensor]:
         """Remember the newest position of all copies; return all keys and values so far."""
         start = self.length * keys_BHWK.size(2)
         self.length += 1
         self._keys_BHCK = _write(self._keys_BHCK, keys_BHWK, start)
-        self._values_BHCV = _write(self._values_BHCV, values_BHWV, start)
+        self._values_BHCU = _write(self._values_BHCU, values_BHWU, start)
         stop = start + keys_BHWK.size(2)
-        return self._keys_BHCK[:, :, :stop], self._values_BHCV[:, :, :stop]
+        return self._keys_BHCK[:, :, :stop], self._values_BHCU[:, :, :stop]
 
     def keep(self, sources_B: Tensor, keys: int) -> None:
         """Continue with these sources alone, of which this many keys are in use."""
-        if self._keys_BHCK is not None and self._values_BHCV is not None:
+        if self._keys_BHCK is not None and self._values_BHCU is not None:
             self._keys_BHCK = _select(self._keys_BHCK, sources_B, keys)
-            self._values_BHCV = _select(self._values_BHCV, sources_B, keys)
+            self._values_BHCU = _select(self._values_BHCU, sources_B, keys)
 
     @property
     def bytes(self) -> int:
         """Memory that the buffers take, unused capacity included."""
-        buffers = (self._keys_BHCK, self._values_BHCV)
+        buffers = (self._keys_BHCK, self._values_BHCU)
         return sum(b.numel() * b.element_size() for b in buffers if b is not None)
 
 

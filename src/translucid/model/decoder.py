@@ -1,7 +1,7 @@
 """The decoder: a stack of N identical layers (section 3.1, right half of figure 1).
 
-Shapes: B batch of sources, W copies of each that are decoded side by side (for example beams),
-N = B × W rows, S source positions, T target positions, D d_model, H heads, M keys, K size of a key.
+Shapes: B sources, W copies of each that are decoded side by side (for example beams), N = B × W
+rows, S source and T target positions, D d_model, H heads, M keys, K size of a key, U of a value.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class CrossMemory(NamedTuple):
     """What a layer's cross-attention reads (section 3.2.3): the source, projected once."""
 
     keys_BHSK: Tensor
-    values_BHSW: Tensor
+    values_BHSU: Tensor
     mask_B11S: Tensor
 
 
@@ -62,7 +62,7 @@ class DecoderLayer(nn.Module):
 
         def cross_attention(y_BTD: Tensor) -> Tensor:
             return self.cross_attention.attend(
-                y_BTD, memory.keys_BHSK, memory.values_BHSW, memory.mask_B11S, None
+                y_BTD, memory.keys_BHSK, memory.values_BHSU, memory.mask_B11S, None
             )
 
         x_BTD = self.self_attention_residual(x_BTD, masked_self_attention)
@@ -75,12 +75,12 @@ class Decoder(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.positions = make_positions(config, both_ways=False)
+        self.positions = make_positions(config, bidirectional=False)
         self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         self.norm = final_norm(config)
 
-    def read(self, memory_BSD: Tensor, allowed_B11S: Tensor) -> list[CrossMemory]:
+    def project_memory(self, memory_BSD: Tensor, allowed_B11S: Tensor) -> list[CrossMemory]:
         """Project the encoder's output to each layer's cross-attention keys and values."""
         mask = additive(allowed_B11S, None, memory_BSD.dtype)
         assert mask is not None
@@ -109,7 +109,7 @@ class Decoder(nn.Module):
     ) -> Tensor:
         """Turn the embedding of every row's newest token into its state_ND (section 3.1).
 
-        All copies of a source ask the same memory, so they stand side by side as queries of one
+        All copies of a source attend to the same memory, so they are side by side as queries of one
         row, and the source's keys and values are neither copied nor read twice.
         """
         offset, copies = cache.length, cache.copies

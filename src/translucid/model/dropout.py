@@ -1,11 +1,11 @@
-"""Residual dropout (section 5.4): in training, a share of the numbers is set to zero.
+"""Residual dropout (section 5.4): in training, numbers chosen at random become zero.
 
-On a processor most of its cost is random numbers: PyTorch draws one for each element, one after
+On a CPU most of its cost is drawing random numbers: PyTorch draws one for each element, one after
 another. Here each 64-bit draw decides four elements, by its four 16-bit quarters, which takes a
-third of the time; the share is thereby rounded to a multiple of 1/65,536.
+third of the time; the probability `p` is thereby rounded to a multiple of 1/65,536.
 
-Threads that compute at the same time each draw from a generator of their own, not from PyTorch's,
-or what is dropped would depend on which of them came first.
+Threads that compute at the same time each draw from their own generator, not from PyTorch's:
+otherwise, what is dropped would depend on which of them came first.
 """
 
 from __future__ import annotations
@@ -21,50 +21,50 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 _LEVELS = 1 << 16
-_own = threading.local()  # its generator: where this thread draws from, if not from PyTorch's
+_thread_local = threading.local()  # .generator: of this thread, if not PyTorch's
 
 
 @contextlib.contextmanager
 def dropout_generator(generator: torch.Generator) -> Iterator[None]:
-    """Make the dropout of this thread (section 5.4), on a processor, draw from a generator."""
-    _own.generator = generator
+    """Make the dropout of this thread (section 5.4), on a CPU, draw from a generator."""
+    _thread_local.generator = generator
     try:
         yield
     finally:
-        _own.generator = None
+        _thread_local.generator = None
 
 
 class Dropout(nn.Module):
-    """Zero a share of the input and scale up the rest (section 5.4), in training only."""
+    """In training, zero each input with probability `p` and scale up the rest (section 5.4)."""
 
-    def __init__(self, share: float) -> None:
+    def __init__(self, p: float) -> None:
         super().__init__()
-        self.share = share
+        self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x as it is in evaluation, and with random zeros in training; same shape."""
-        return apply_dropout(x, self.share) if self.training else x
+        return apply_dropout(x, self.p) if self.training else x
 
     def extra_repr(self) -> str:
-        """Return the share, shown when a network is printed."""
-        return f"{self.share}"
+        """Return the probability, shown when a network is printed."""
+        return f"{self.p}"
 
 
-def apply_dropout(x: Tensor, share: float) -> Tensor:
-    """Zero a share of the numbers and scale up the rest (section 5.4); same shape."""
-    if share == 0.0:
+def apply_dropout(x: Tensor, p: float) -> Tensor:
+    """Zero each number with probability `p`, scale up the rest (section 5.4); same shape."""
+    if p == 0.0:
         return x
     if x.device.type != "cpu":
-        return F.dropout(x, share)
-    return _Dropped.apply(x, share)  # type: ignore[no-untyped-call]
+        return F.dropout(x, p)
+    return _Dropped.apply(x, p)  # type: ignore[no-untyped-call]
 
 
 class _Dropped(torch.autograd.Function):
     """Dropout that remembers a byte for each element: whether it was kept."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, share: float) -> Tensor:
-        keep, scale = dropout_mask(x, share)
+    def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
+        keep, scale = dropout_mask(x, p)
         ctx.save_for_backward(keep)
         ctx.scale = scale
         return x * keep.to(x.dtype).mul_(scale)
@@ -76,12 +76,12 @@ class _Dropped(torch.autograd.Function):
         return grad * keep.to(grad.dtype).mul_(ctx.scale), None
 
 
-def dropout_mask(x: Tensor, share: float) -> tuple[Tensor, float]:
-    """Return what is kept of x (section 5.4), each with probability 1 − `share`, and its scale."""
+def dropout_mask(x: Tensor, p: float) -> tuple[Tensor, float]:
+    """Return what is kept of x (section 5.4), each with probability 1 − `p`, and its scale."""
     count = x.numel()
     draws = torch.empty((count + 3) // 4, dtype=torch.int64)
-    own = None if torch.compiler.is_compiling() else getattr(_own, "generator", None)
-    draws.random_(-(1 << 63), None, generator=own)
+    generator = None if torch.compiler.is_compiling() else getattr(_thread_local, "generator", None)
+    draws.random_(-(1 << 63), None, generator=generator)
     quarters = draws.view(torch.int16)[:count].view(x.shape)
-    zeros = min(round(share * _LEVELS), _LEVELS - 1)  # of the values a quarter may have
+    zeros = min(round(p * _LEVELS), _LEVELS - 1)  # of the values a quarter may have
     return quarters >= zeros - _LEVELS // 2, _LEVELS / (_LEVELS - zeros)

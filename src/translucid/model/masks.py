@@ -2,7 +2,7 @@
 
 Three sentences of a batch, padded on the right, and the decoder's causal mask::
 
-    padding_mask               causal_mask(4)
+    padding_mask               causal_mask(4, 4, device)
     the  cat  sat  <e>         ■ · · ·      position 0 sees itself
      ■    ■    ■    ■          ■ ■ · ·      position 1 sees 0 and 1
      ■    ■    ·    ·          ■ ■ ■ ·
@@ -35,8 +35,8 @@ def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
     With ``queries == keys`` this is the mask of section 3.2.3 that keeps the decoder
     auto-regressive; fewer queries than keys are the newest positions of a cached sequence.
     """
-    allowed_MM = torch.ones(queries, keys, dtype=torch.bool, device=device)
-    return allowed_MM.tril(diagonal=keys - queries)
+    allowed_LM = torch.ones(queries, keys, dtype=torch.bool, device=device)
+    return allowed_LM.tril(diagonal=keys - queries)
 
 
 def additive(allowed: Tensor | None, bias_HLM: Tensor | None, dtype: torch.dtype) -> Tensor | None:

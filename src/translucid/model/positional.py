@@ -11,10 +11,10 @@ sinusoidal-timescales   halves, with wavelengths spread over d/2 − 1 steps (as
 learned                 a trained vector per position (table 3, row E); refuses longer inputs
 rotary                  Su et al. 2021, "RoFormer"
 relative                Raffel et al. 2020, "T5": a trained bias for each bucket of distance
-none                    order is known to the decoder's mask alone
+none                    only the causal mask carries order
 ======================  ======================================================================
 
-``@register_positions("name")`` adds a kind: a function of (config, both_ways) that returns one.
+``@register_positions("name")`` adds a kind: a function of (config, bidirectional) that returns one.
 
 Shapes: B batch, L positions (queries), M keys, D d_model, H heads, K size of a head.
 """
@@ -83,7 +83,7 @@ def sinusoids(start: int, stop: int, d_model: int, layout: str) -> Tensor:
 class SinusoidalPositions(Positions):
     """PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(…) (section 3.5), of any length.
 
-    A table is made once, in float64, and rounded; positions past its end are computed when asked.
+    A table is made once, in float64, and rounded; positions past its end are computed when needed.
     """
 
     table_LD: Tensor
@@ -103,7 +103,7 @@ class SinusoidalPositions(Positions):
 
 
 class LearnedPositions(Positions):
-    """A trained vector for each position (section 3.5, table 3 row E); it has no vector beyond."""
+    """A trained vector per position (section 3.5, table 3 row E); none beyond max_positions."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -148,19 +148,21 @@ class RotaryPositions(Positions):
         return torch.stack([torch.cat([cos, cos], dim=-1), torch.cat([sin, sin], dim=-1)])
 
 
-def distance_buckets(distance: Tensor, both_ways: bool, buckets: int, farthest: int) -> Tensor:
+def distance_buckets(
+    distance: Tensor, bidirectional: bool, buckets: int, max_distance: int
+) -> Tensor:
     """Map distances (key − query) to buckets: small ones exactly, larger ones by logarithm.
 
-    ``both_ways`` gives keys after the query half of the buckets; without it they share
+    ``bidirectional`` gives keys after the query half of the buckets; without it they share
     bucket 0. From T5; the paper has no such thing.
     """
-    if both_ways:
+    if bidirectional:
         buckets //= 2
         base, distance = (distance > 0) * buckets, distance.abs()
     else:
         base, distance = torch.zeros_like(distance), (-distance).clamp(min=0)
     exact = buckets // 2
-    scale = (buckets - exact) / math.log(farthest / exact)
+    scale = (buckets - exact) / math.log(max_distance / exact)
     coarse = exact + ((distance.clamp(min=exact) / exact).log() * scale).long()
     return base + torch.where(distance < exact, distance, coarse.clamp(max=buckets - 1))
 
@@ -171,10 +173,10 @@ class RelativePositions(Positions):
     An alternative to section 3.5, from Raffel et al. 2020 ("T5"); the paper has no such thing.
     """
 
-    def __init__(self, both_ways: bool, config: ModelConfig) -> None:
+    def __init__(self, bidirectional: bool, config: ModelConfig) -> None:
         super().__init__()
-        self.both_ways = both_ways
-        self.farthest = config.relative_distance
+        self.bidirectional = bidirectional
+        self.max_distance = config.relative_distance
         self.biases = nn.Embedding(config.relative_buckets, config.heads)
 
     def bias(self, queries: int, keys: int) -> Tensor:
@@ -182,7 +184,7 @@ class RelativePositions(Positions):
         key_M = torch.arange(keys, device=self.biases.weight.device)
         distance_LM = key_M[None, :] - key_M[keys - queries :, None]
         buckets_LM = distance_buckets(
-            distance_LM, self.both_ways, self.biases.num_embeddings, self.farthest
+            distance_LM, self.bidirectional, self.biases.num_embeddings, self.max_distance
         )
         bias_LMH: Tensor = self.biases(buckets_LM)
         return bias_LMH.permute(2, 0, 1)
@@ -193,10 +195,10 @@ for _layout in ("sinusoidal", "sinusoidal-halves", "sinusoidal-timescales"):
     register_positions(_layout)(lambda config, _: SinusoidalPositions(config.positions, config))
 register_positions("learned")(lambda config, _: LearnedPositions(config))
 register_positions("rotary")(lambda config, _: RotaryPositions(config))
-register_positions("relative")(lambda config, both_ways: RelativePositions(both_ways, config))
+register_positions("relative")(lambda config, both: RelativePositions(both, config))
 register_positions("none")(lambda *_: Positions())
 
 
-def make_positions(config: ModelConfig, both_ways: bool) -> Positions:
-    """Return a stack's positions (section 3.5); the encoder's look ``both_ways``."""
-    return POSITIONS.find(config.positions)(config, both_ways)
+def make_positions(config: ModelConfig, bidirectional: bool) -> Positions:
+    """Return a stack's positions (section 3.5); the encoder's are ``bidirectional``."""
+    return POSITIONS.find(config.positions)(config, bidirectional)

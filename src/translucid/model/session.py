@@ -39,7 +39,7 @@ class DecodingSession:
         self._scratch_2NV: Tensor | None = None
         # Contiguous heads make the products of every step faster.
         self._memories = [
-            CrossMemory(m.keys_BHSK.contiguous(), m.values_BHSW.contiguous(), m.mask_B11S)
+            CrossMemory(m.keys_BHSK.contiguous(), m.values_BHSU.contiguous(), m.mask_B11S)
             for m in memories
         ]
 
@@ -77,7 +77,7 @@ class DecodingSession:
             self.memory_BSD = self.memory_BSD[sources_B]
             mask_B11S = self._memories[0].mask_B11S[sources_B]  # one tensor, shared by the layers
             self._memories = [
-                CrossMemory(m.keys_BHSK[sources_B], m.values_BHSW[sources_B], mask_B11S)
+                CrossMemory(m.keys_BHSK[sources_B], m.values_BHSU[sources_B], mask_B11S)
                 for m in self._memories
             ]
 

@@ -68,7 +68,7 @@ class Transformer(nn.Module):
         check_ids("target", target_BT, self.config.target_vocab_size, dimensions=2)
         _check_rows(target_BT, memory_BSD, source_BS)
         allowed_B11S = padding_mask(source_BS, self.config.padding_id)
-        memories = self.decoder.read(memory_BSD, allowed_B11S)
+        memories = self.decoder.project_memory(memory_BSD, allowed_B11S)
         return self.decoder(self.target_embedding(target_BT), memories)
 
     @torch.inference_mode()
@@ -85,7 +85,7 @@ class Transformer(nn.Module):
         memory_BSD = self.encode(source_BS)
         allowed_B11S = padding_mask(source_BS, self.config.padding_id)
         return DecodingSession(
-            self, memory_BSD, self.decoder.read(memory_BSD, allowed_B11S), copies
+            self, memory_BSD, self.decoder.project_memory(memory_BSD, allowed_B11S), copies
         )
 
 

@@ -59,7 +59,8 @@ def serve(
     `models` are model directories, runs, ``fr-en``, ``NAME=`` before any of these, or translators.
     Without any, the models of `runs`, which the page shows, are served, or ``fr-en``. Port 0 is any
     free one. Limits and times are those of ServingConfig: `config`, or single `settings` by name.
-    `on_message` is told the address, and when the server shuts down; otherwise the log is.
+    `on_message` receives the address, and a message when the server shuts down; without it, the log
+    does.
     """
     check_packages()
     from translucid.built_in import DEFAULT

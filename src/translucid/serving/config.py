@@ -146,7 +146,7 @@ class ServingConfig(EngineSettings):
         default=20.0, description="from the first byte of a body to its last"
     )
     send_seconds: Seconds = Field(
-        default=30.0, description="a client that reads nothing of its answer is let go"
+        default=30.0, description="a client that does not read its answer is disconnected"
     )
     heartbeat_seconds: Seconds = Field(
         default=10.0, description="between signs of life of a stream"

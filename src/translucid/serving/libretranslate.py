@@ -49,7 +49,7 @@ BodyT = TypeVar("BodyT", bound=Body)
 
 
 def _parse_number(value: Any) -> Any:
-    """Return the number that a form has as text; what is none is refused as it stands."""
+    """Return the number that a form has as text; text that is not a number is refused unchanged."""
     return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
@@ -139,7 +139,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
         403: "The API key is missing or wrong, or a page of another site sent this",
         408: "The body came too slowly",
         413: "The body is too large",
-        421: "This server does not go by that name",
+        421: "This server does not have that name",
         429: "The server is busy",
         431: "The headers are too large",
         500: "Something went wrong in the server",
@@ -378,7 +378,7 @@ def parse_multipart(raw: bytes, headers: Any) -> dict[str, str]:
     if not parts:
         raise Problem(
             "unusable-input",
-            "the form's parts cannot be told from each other: name the "
+            "the parts of the form cannot be separated: name the "
             "boundary in the Content-Type, as HTTP libraries do by themselves",
         )
     if len(parts) > _MOST_FIELDS:
@@ -394,7 +394,7 @@ def parse_multipart(raw: bytes, headers: Any) -> dict[str, str]:
 
 
 def _split_parts(raw: bytes, boundary: bytes) -> list[bytes]:
-    """Return what stands between the boundaries, one more part than a form may have at most."""
+    """Return what is between the boundaries, one more part than a form may have at most."""
     line = re.compile(rb"\r\n--" + re.escape(boundary) + rb"(?=--|[ \t]*\r\n)")
     pieces = line.split(b"\r\n" + raw, _MOST_FIELDS + 2)[1:]
     return list(itertools.takewhile(lambda piece: not piece.startswith(b"--"), pieces))

@@ -165,7 +165,7 @@ class RequestReader:
         except TimeoutError as error:
             raise Problem(
                 "slow-body",
-                f"the body was not there after {self._settings.body_seconds:g} seconds "
+                f"the request body did not arrive within {self._settings.body_seconds:g} seconds "
                 "(body_seconds): send it faster",
                 headers={"Connection": "close"},
             ) from error
@@ -181,8 +181,8 @@ def _check_content_length(scope: Scope, limit: int) -> None:
 def _too_large(size: str, limit: int) -> Problem:
     return Problem(
         "body-too-large",
-        f"the body has {size}; this server takes {limit} (max_body_bytes): send several smaller "
-        "requests",
+        f"the request body is {size}; this server accepts at most {limit} (max_body_bytes): send "
+        "several smaller requests",
         headers={"Connection": "close"},
     )
 
@@ -208,7 +208,7 @@ async def _refuse_while_sending(
 ) -> None:
     """Send a refusal while the body is still arriving.
 
-    To close a connection on which data waits unread makes the system throw away what was sent last:
+    Closing a connection that still has unread data makes the system discard what was sent last:
     the client would see a broken connection and no reason. So the last, empty part of the answer
     waits until the client stops sending, for a few seconds at most.
     """

@@ -80,10 +80,9 @@ _PROBLEM_TYPES = (
     ProblemType(
         "wrong-host",
         421,
-        "This server does not go by that name",
-        "The Host header names a host that this server was not told it is. This protects a server "
-        "on one's own machine from pages of other sites. Start it with --allow-host NAME to add "
-        "one.",
+        "This server does not have that name",
+        "The Host header has a name that is not one of this server's. This protects a server on "
+        "your own machine from pages of other sites. Start it with --allow-host NAME to add one.",
     ),
     ProblemType(
         "not-found",
@@ -271,7 +270,7 @@ def problem_from_error(error: RequestError) -> Problem:
 
 
 def internal_problem(request_id: str) -> Problem:
-    """Return the problem of a request that failed as nobody expected: it tells its id alone."""
+    """Return the problem of a request that failed unexpectedly: it has only the id."""
     return Problem(
         "internal", f"the server failed to answer; its log has the reason under {request_id}"
     )

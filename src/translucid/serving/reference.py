@@ -303,7 +303,7 @@ def _mark(required: bool) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return text as HTML, with what stands between back quotes as code."""
+    """Return text as HTML, with what is between back quotes as code."""
     return "".join(
         f"<code>{escape(part)}</code>" if number % 2 else escape(part)
         for number, part in enumerate(text.split("`"))
@@ -364,7 +364,7 @@ _LARGEST_SHOWN = 10**15  # a bound beyond it is there for the machine's sake
 
 @dataclass(frozen=True)
 class Row:
-    """A field: how deep it lies in others, its name, type, bounds, and what it means."""
+    """A field: how deep it is nested, its name, type, bounds, and what it means."""
 
     depth: int
     name: str

@@ -99,7 +99,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise Problem("bad-json", f"the key {_shown(twice)} stands twice in one object")
+        raise Problem("bad-json", f"the key {_shown(twice)} occurs twice in one object")
     return found
 
 

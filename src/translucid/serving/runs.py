@@ -63,7 +63,7 @@ class Run:
         """Return a function that loads the network of a step; a DataError if it is damaged."""
         if not self.directory.models:
             raise InputError(
-                f"the run {self.name} has not saved a model yet, so its tokenizer is not there: "
+                f"the run {self.name} has not saved a model yet, so it has no tokenizer: "
                 "wait for its first validation"
             )
         like = load(self.path)
@@ -123,7 +123,7 @@ class Runs:
         if run is not None and run.exists():
             return run
         if run is not None:
-            raise Problem("unknown-run", f"the folder of the run {name!r} is not there any more")
+            raise Problem("unknown-run", f"the folder of the run {name!r} no longer exists")
         hint = nearest(name[:80], self._runs) if self._runs else "start the server with --run RUN"
         raise Problem("unknown-run", f"no run is called {name[:80]!r}; {hint}")
 

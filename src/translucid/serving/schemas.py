@@ -370,9 +370,7 @@ class ModelFields(Answer):
     parameters: int = Field(description="number of trained numbers")
     hash: str = Field(description="changes whenever anything that decides translations does")
     config: dict[str, str | float | bool | None] = Field(description="settings of the network")
-    search: dict[str, str | float | bool | None] = Field(
-        description="how it searches unless told otherwise"
-    )
+    search: dict[str, str | float | bool | None] = Field(description="how it searches by default")
     alignment_heads: list[tuple[int, int]] = Field(
         description="[layer, head] of the decoder whose attention gives the alignment"
     )

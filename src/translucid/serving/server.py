@@ -68,7 +68,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
     except PermissionError as error:
         made.close()
         raise InputError(
-            f"port {port} is for the system's administrator: choose one above 1023 with --port"
+            f"port {port} is reserved for the administrator: choose one above 1023 with --port"
         ) from error
     except OSError as error:
         made.close()

@@ -85,7 +85,7 @@ class TraceStore:
         self._store.expire()
 
     def find(self, key: str) -> StoredTrace:
-        """Return a trace by its id, which counts as a use; raise a Problem if it is gone."""
+        """Return a trace by its id, which counts as a use; raise a Problem if it was dropped."""
         stored = self._store.get(key) if _ID.fullmatch(key) else None
         if stored is None:
             shown = key if len(key) <= _MAX_SHOWN_ID else f"{key[:_MAX_SHOWN_ID]}…"

@@ -77,7 +77,7 @@ def is_code(text: str) -> bool:
 
 
 def check_languages(source_lang: str, target_lang: str) -> None:
-    """Refuse invalid codes, and two codes that cannot be told apart."""
+    """Refuse invalid codes, and two codes that cannot be distinguished."""
     for code in (source_lang, target_lang):
         if not is_code(code):
             raise InputError(
@@ -106,7 +106,7 @@ def find_side(name: str, languages: tuple[str, str]) -> int | None:
 
 @lru_cache(maxsize=1024)
 def find_sides(names: tuple[str, ...], languages: tuple[str, str]) -> tuple[int, int] | None:
-    """Return the positions of the source's and the target's name among names, if both are there.
+    """Return the positions of the source's and the target's name among names, if both exist.
 
     The exact code wins over one with a region, and that over the words ``source`` and ``target``.
     """

@@ -8,9 +8,9 @@
     restored    Ouvrez {file} dans <b>cette</b> fenêtre 😀
 
 Each ⟨…⟩ is one private-use character (`translucid.text.tokenizer.PLACEHOLDERS`), which is one
-piece of a vocabulary that has placeholders. A text is masked first, each span by the first
-placeholder of its family; placeholders are numbered only in the parts into which the text is
-split, so that there are enough of them.
+piece of a vocabulary that has placeholders. At first, each
+span is replaced by the first placeholder of its family; placeholders are numbered only in the parts
+into which the text is split, so that there are enough of them.
 """
 
 from __future__ import annotations
@@ -45,15 +45,17 @@ class Protected:
 
         Spans that are missing, as in a translation that was cut off, come at the end.
         """
-        lacking = [(mark, span) for mark, span in self.spans if mark not in text]
+        lacking = [
+            (placeholder, span) for placeholder, span in self.spans if placeholder not in text
+        ]
         pairs = [span.pair for _, span in lacking]
         still_open = [
-            (mark, span)
-            for mark, span in reversed(lacking)
+            (placeholder, span)
+            for placeholder, span in reversed(lacking)
             if span.family == "close" and pairs.count(span.pair) == 1
         ]
         ending = still_open + [one for one in lacking if one not in still_open]
-        return self.restore_beginning(text + "".join(mark for mark, _ in ending))
+        return self.restore_beginning(text + "".join(placeholder for placeholder, _ in ending))
 
     def restore_beginning(self, text: str) -> str:
         """Return the beginning of a translation with the spans instead of placeholders.
@@ -63,10 +65,10 @@ class Protected:
         """
         if self.fragment:
             return text.rstrip(_SENTENCE_MARKS) or text
-        for mark, span in self.spans:
-            if span.family == "word" and mark in text:
-                text = _separate(self.text, text, mark)
-        return text.translate({ord(mark): span.text for mark, span in self.spans})
+        for placeholder, span in self.spans:
+            if span.family == "word" and placeholder in text:
+                text = _separate(self.text, text, placeholder)
+        return text.translate({ord(placeholder): span.text for placeholder, span in self.spans})
 
     def hide(self, translation: str) -> str | None:
         """Return a given translation with placeholders; None if a span is missing.
@@ -79,26 +81,28 @@ class Protected:
     def hide_beginning(self, translation: str) -> str:
         """Return the beginning of a translation with placeholders for the spans in it."""
         longest_first = sorted(self.spans, key=lambda one: -len(one[1].text))
-        for mark, span in longest_first:
-            translation = re.sub(whole_word(span.text), mark, translation, count=1)
+        for placeholder, span in longest_first:
+            translation = re.sub(whole_word(span.text), placeholder, translation, count=1)
         return translation
 
     @property
     def source(self) -> str:
         """The text with its spans, as in the source."""
-        return self.text.translate({ord(mark): span.source for mark, span in self.spans})
+        return self.text.translate(
+            {ord(placeholder): span.source for placeholder, span in self.spans}
+        )
 
     @property
     def places(self) -> list[int]:
         """Where each character of the text begins in the source, and where the last one ends."""
-        lengths = {mark: len(span.source) for mark, span in self.spans}
+        lengths = {placeholder: len(span.source) for placeholder, span in self.spans}
         return list(itertools.accumulate((lengths.get(c, 1) for c in self.text), initial=0))
 
 
-def _separate(source: str, text: str, mark: str) -> str:
+def _separate(source: str, text: str, placeholder: str) -> str:
     """Put spaces beside a placeholder where the source has no letters."""
-    _, before, behind = _neighbours(source, mark)
-    place, left, right = _neighbours(text, mark)
+    _, before, behind = _neighbours(source, placeholder)
+    place, left, right = _neighbours(text, placeholder)
     if _is_letter(right) and not _is_letter(behind):
         text = f"{text[: place + 1]} {text[place + 1 :]}"
     if _is_letter(left) and not _is_letter(before):
@@ -106,8 +110,8 @@ def _separate(source: str, text: str, mark: str) -> str:
     return text
 
 
-def _neighbours(text: str, mark: str) -> tuple[int, str, str]:
-    place = text.index(mark)
+def _neighbours(text: str, placeholder: str) -> tuple[int, str, str]:
+    place = text.index(placeholder)
     return place, text[max(0, place - 1) : place], text[place + 1 : place + 2]
 
 
@@ -118,10 +122,12 @@ def _is_letter(character: str) -> bool:
 
 def remove_spans(text: str, spans: Iterable[Span]) -> str:
     """Return the text with a space instead of each span."""
-    return "".join(" " if c in _PLACEHOLDERS else c for c in mask(text, spans))
+    return "".join(" " if c in _PLACEHOLDERS else c for c in insert_placeholders(text, spans))
 
 
-def mask(text: str, spans: Iterable[Span], start: int = 0, end: int | None = None) -> str:
+def insert_placeholders(
+    text: str, spans: Iterable[Span], start: int = 0, end: int | None = None
+) -> str:
     """Return text[start:end] with each span replaced by the first placeholder of its family."""
     pieces: list[str] = []
     for span in spans:
@@ -130,36 +136,37 @@ def mask(text: str, spans: Iterable[Span], start: int = 0, end: int | None = Non
     return "".join([*pieces, text[start:end]])
 
 
-def unmask(masked: str, spans: Iterable[Span]) -> str:
-    """Return a masked text with the texts of its spans for the translation."""
+def replace_placeholders(unnumbered: str, spans: Iterable[Span]) -> str:
+    """Return a text with what the translation has for each span instead of its placeholder."""
     each = iter(spans)
-    return "".join(next(each).text if c in _PLACEHOLDERS else c for c in masked)
+    return "".join(next(each).text if c in _PLACEHOLDERS else c for c in unnumbered)
 
 
-def can_protect(masked: str) -> bool:
-    """Return whether there are enough placeholders for all spans of a masked text."""
+def can_protect(unnumbered: str) -> bool:
+    """Return whether there are enough placeholders for all spans of a text."""
     counts = dict.fromkeys(PLACEHOLDER_FAMILIES, 0)
     opened = 0
-    for character in filter(_PLACEHOLDERS.__contains__, masked):
+    for character in filter(_PLACEHOLDERS.__contains__, unnumbered):
         family, _ = parse_placeholder(character)
         opened += family == "open"
         if family == "close":
             family = "close" if opened else "mark"
             opened -= family == "close"
         counts[family] += 1
-    alone = min(opened, counts["open"])  # tags that close elsewhere count as single marks
+    alone = min(opened, counts["open"])  # tags that close elsewhere count as the family "mark"
     counts["open"], counts["mark"] = counts["open"] - alone, counts["mark"] + alone
     return max(counts.values()) <= FAMILY_SIZE
 
 
-def protect(masked: str, spans: Sequence[Span]) -> Protected | None:
-    """Number the placeholders of a masked text; None if it has too many spans.
+def protect(unnumbered: str, spans: Sequence[Span]) -> Protected | None:
+    """Number the placeholders of a text; None if it has too many spans.
 
-    The opening and the closing tag of a pair share their number; other tags are single marks.
+    The opening and the closing tag of a pair share their number; the family of other tags
+    is "mark".
     """
     if not spans:
-        return Protected(masked)
-    if not can_protect(masked):
+        return Protected(unnumbered)
+    if not can_protect(unnumbered):
         return None
     pairs = [span.pair for span in spans]
     used = dict.fromkeys(PLACEHOLDER_FAMILIES, 0)
@@ -173,8 +180,8 @@ def protect(masked: str, spans: Sequence[Span]) -> Protected | None:
         used[family] += 1
         slots[span.pair] = slot
         numbered.append((get_placeholder(family, slot), span))
-    marks = iter(numbered)
-    text = "".join(next(marks)[0] if c in _PLACEHOLDERS else c for c in masked)
+    each = iter(numbered)
+    text = "".join(next(each)[0] if c in _PLACEHOLDERS else c for c in unnumbered)
     return Protected(text, tuple(numbered))
 
 

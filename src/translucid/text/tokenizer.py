@@ -346,7 +346,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
     raise DataError(
         path,
         f"this tokenizer cannot be used: its kind is {kind!r}; {nearest(kind, tokenizer_kinds())}",
-        remedy="If it is a kind of your own, register it before: translucid.text.tokenizer."
+        remedy="If it is your own kind, register it first: translucid.text.tokenizer."
         f"register_tokenizer({kind!r}, load=…, train=…). Otherwise make the file again with "
         "`translucid prepare`.",
     )

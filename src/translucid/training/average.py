@@ -54,7 +54,7 @@ def average(
         raise InputError(f"last = {last} and best = {best}: give one of the two")
     folder = Path(output)
     if folder.exists() and not is_model_directory(folder):
-        raise InputError(f"-o {folder} is there and is no model directory; give another name")
+        raise InputError(f"-o {folder} exists and is not a model directory; give another name")
     directory = RunDirectory(Path(run))
     recipe = read_run_recipe(directory)
     prepared = _open_data(directory.read_record(), None if data is None else Path(data))
@@ -81,7 +81,7 @@ def _open_data(record: RunRecord, moved: Path | None) -> PreparedData:
     if moved is None and not folder.is_dir():
         raise DataError(
             folder,
-            "the data of the run is not there any more",
+            "the data of the run no longer exists",
             remedy="Say where it is now: --data DATA.",
         )
     data = open_data(folder)

@@ -53,7 +53,7 @@ def choose_device(name: DeviceName, local_rank: int) -> torch.device:
     count = torch.cuda.device_count()
     if local_rank >= count:
         raise InputError(
-            f"this machine has {count} GPUs, too few for process {local_rank + 1} of it: run "
+            f"this machine has {count} GPUs, too few for its process {local_rank + 1}: run "
             f"torchrun with --nproc-per-node {count}"
         )
     torch.cuda.set_device(local_rank)

@@ -59,15 +59,15 @@ _THREADS = "OMP_NUM_THREADS"
 
 @dataclass(frozen=True)
 class DistributedContext:
-    """The place of a process in its run (`rank` of `world`) and on its machine.
+    """The place of a process in its run (`rank` of `world_size`) and on its machine.
 
     `restarted`: torchrun has started it again, after one of the processes had failed.
     """
 
     rank: int
-    world: int
+    world_size: int
     local_rank: int
-    local_world: int
+    local_world_size: int
     restarted: bool
 
     @property
@@ -80,12 +80,16 @@ class DistributedContext:
         """Return what torchrun says; without torchrun, the only process there is."""
         if any(name not in environment for name in _VARIABLES):
             return SINGLE_PROCESS
-        rank, world, local_rank, local_world = (int(environment[name]) for name in _VARIABLES)
+        rank, world_size, local_rank, local_world_size = (
+            int(environment[name]) for name in _VARIABLES
+        )
         restarted = int(environment.get(_RESTARTS, "0")) > 0
-        return cls(rank, world, local_rank, local_world, restarted)
+        return cls(rank, world_size, local_rank, local_world_size, restarted)
 
 
-SINGLE_PROCESS = DistributedContext(rank=0, world=1, local_rank=0, local_world=1, restarted=False)
+SINGLE_PROCESS = DistributedContext(
+    rank=0, world_size=1, local_rank=0, local_world_size=1, restarted=False
+)
 
 
 def choose_threads(
@@ -96,17 +100,17 @@ def choose_threads(
     Processes on one machine share its cores evenly, unless OMP_NUM_THREADS says otherwise. torchrun
     itself sets that to 1 where nobody has, so 1 does not count as a choice.
     """
-    if context.local_world == 1 or environment.get(_THREADS, "1") != "1":
+    if context.local_world_size == 1 or environment.get(_THREADS, "1") != "1":
         return None
-    return max(1, cores // context.local_world)
+    return max(1, cores // context.local_world_size)
 
 
 class Distribution:
     """The processes that train together, seen from one of them; this class is the only one."""
 
-    def __init__(self, rank: int = 0, world: int = 1) -> None:
+    def __init__(self, rank: int = 0, world_size: int = 1) -> None:
         self.rank = rank
-        self.world = world
+        self.world_size = world_size
 
     @property
     def is_main(self) -> bool:
@@ -174,11 +178,11 @@ def join_processes(
 
     The main process's `sharding` counts for all.
     """
-    if context.world == 1:
+    if context.world_size == 1:
         yield Distribution()
         return
     with join_group(context, device):
-        place = (context.rank, context.world, device)
+        place = (context.rank, context.world_size, device)
         kind = Sharded if Processes(*place).broadcast(sharding) == "full" else Replicated
         with contextlib.closing(kind(*place)) as processes:
             yield processes
@@ -190,7 +194,7 @@ class LostProcessError(TranslucidError):
 
 @contextlib.contextmanager
 def explain_lost_process() -> Iterator[None]:
-    """Surround what needs all processes; raise LostProcessError where one is gone."""
+    """Surround what needs all processes; raise LostProcessError if one has ended."""
     try:
         yield
     except RuntimeError as error:
@@ -213,7 +217,7 @@ def join_group(context: DistributedContext, device: torch.device) -> Iterator[No
             "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo",
             store=_fresh_store(store, context),
             rank=context.rank,
-            world_size=context.world,
+            world_size=context.world_size,
             timeout=_PATIENCE,
         )
     try:
@@ -238,10 +242,10 @@ def _fresh_store(store: Store, context: DistributedContext) -> Store:
         part = store.get(f"reply/{name}").decode()
         store.set(f"heard/{part}/{context.rank}", "")
         return PrefixStore(part, store)
-    waiting, end = set(range(1, context.world)), time.monotonic() + _MEETING.total_seconds()
+    waiting, end = set(range(1, context.world_size)), time.monotonic() + _MEETING.total_seconds()
     while waiting:
         if time.monotonic() > end:
-            raise dist.DistStoreError(f"processes {sorted(waiting)} have not come")
+            raise dist.DistStoreError(f"processes {sorted(waiting)} have not joined")
         for rank in sorted(waiting):
             if store.check([f"heard/{name}/{rank}"]):
                 waiting.discard(rank)
@@ -254,8 +258,8 @@ def _fresh_store(store: Store, context: DistributedContext) -> Store:
 class Processes(Distribution):
     """One of several processes: what they tell each other, whatever they do with the weights."""
 
-    def __init__(self, rank: int, world: int, device: torch.device) -> None:
-        super().__init__(rank, world)
+    def __init__(self, rank: int, world_size: int, device: torch.device) -> None:
+        super().__init__(rank, world_size)
         self.device = device
 
     def all_sum(self, values: Tensor) -> Tensor:
@@ -279,12 +283,12 @@ class Processes(Distribution):
     def all_gather(self, text: str) -> list[str]:
         """Return the texts that all processes give here, by rank."""
         letters = _letters(text)
-        sizes = torch.zeros(self.world, dtype=torch.int64)
+        sizes = torch.zeros(self.world_size, dtype=torch.int64)
         sizes[self.rank] = len(letters)
         sizes = self.all_sum(sizes)
         padded = letters.new_zeros(int(sizes.max()))
         padded[: len(letters)] = letters
-        found = [torch.empty_like(padded) for _ in range(self.world)]
+        found = [torch.empty_like(padded) for _ in range(self.world_size)]
         with explain_lost_process():
             dist.all_gather(found, padded)
         return [_text(each[:size]) for each, size in zip(found, sizes.tolist(), strict=True)]
@@ -305,8 +309,8 @@ def _text(letters: Tensor) -> str:
 class Replicated(Processes):
     """Every process has the whole network; gradients are summed after a step's last micro-batch."""
 
-    def __init__(self, rank: int, world: int, device: torch.device) -> None:
-        super().__init__(rank, world, device)
+    def __init__(self, rank: int, world_size: int, device: torch.device) -> None:
+        super().__init__(rank, world_size, device)
         self._wrapped: list[DistributedDataParallel] = []
 
     def close(self) -> None:
@@ -398,7 +402,7 @@ class Sharded(Processes):
         # Attention returns views of its projections, and nothing of ours writes into them.
         warnings.filterwarnings("ignore", message=r"FSDP2-wrapped module .* returned a view tensor")
         with explain_lost_process():
-            mesh = init_device_mesh(self.device.type, (self.world,))
+            mesh = init_device_mesh(self.device.type, (self.world_size,))
             for layer in list(objective.modules()):
                 if isinstance(layer, DecoderLayer):
                     # The source is read before the layers run: cross-attention is its own part.
@@ -423,7 +427,7 @@ class Sharded(Processes):
 
     def micro_batch_count(self, count: int) -> int:
         """Return the greatest number of any process: each forward pass needs all of them."""
-        counts = torch.zeros(self.world, dtype=torch.int64)
+        counts = torch.zeros(self.world_size, dtype=torch.int64)
         counts[self.rank] = count
         return int(self.all_sum(counts).max())
 

@@ -1,9 +1,10 @@
 """The network that learns: its objective, its optimiser and its averaged weights.
 
 Randomness is a function of (seed, step, micro-batch), never of what happened before. Each
-micro-batch draws from generators that are seeded anew for it, so a resumed run drops the same as
-one that was not interrupted, and the number of processes and threads does not matter. A micro-batch
-is known by its rows, because subword sampling may cut it into pieces, which must not draw the same.
+micro-batch draws from generators that are seeded anew for it, so a resumed run drops out the same
+units as one that was not interrupted, and the number of processes and threads does not matter. A
+micro-batch is identified by its rows, because subword sampling may cut it into pieces, which must
+not draw the same.
 
 On a CPU, each micro-batch is computed by one thread. The operations of a small network are short:
 threads that share each of them wait for each other in each; threads that have a micro-batch each do
@@ -100,7 +101,9 @@ class Learner:
         self.average = (
             WeightAverage(self.parameters, settings.ema_decay) if settings.ema_decay else None
         )
-        can = can_run_in_parallel(settings, device=device, bf16=bf16, world=distribution.world)
+        can = can_run_in_parallel(
+            settings, device=device, bf16=bf16, world_size=distribution.world_size
+        )
         self.parallel = count_parallel(settings, torch.get_num_threads()) if can else 1
         self._threads = ThreadPool(self.parallel) if self.parallel > 1 else None
 
@@ -112,8 +115,8 @@ class Learner:
         plain) loss sums, one row for each that counts, in float64 on the CPU.
         """
         self.module.train()
-        twice = step >= self.settings.rdrop_start
-        self.objective.rdrop_alpha = self.settings.rdrop_alpha if twice else 0.0
+        rdrop = step >= self.settings.rdrop_start
+        self.objective.rdrop_alpha = self.settings.rdrop_alpha if rdrop else 0.0
         if self._threads is not None and own > 1:
             return self._forward_backward_in_parallel(self._threads, batches[:own], step)
         count = self.distribution.micro_batch_count(own)
@@ -242,15 +245,15 @@ Result = TypeVar("Result")
 
 
 def can_run_in_parallel(
-    settings: TrainingConfig, *, device: torch.device, bf16: bool, world: int
+    settings: TrainingConfig, *, device: torch.device, bf16: bool, world_size: int
 ) -> bool:
     """Tell whether threads of this process may compute micro-batches in parallel.
 
-    One of several processes hands on every gradient in the order of a single backward pass; a GPU
-    is busy with one micro-batch; a compiled network, and one in bfloat16, keep state that threads
+    With several processes, DDP reduces gradients in the order of a single backward pass; a GPU is
+    busy with one micro-batch; a compiled network, and one in bfloat16, keep state that threads
     would have to share.
     """
-    return device.type == "cpu" and world == 1 and not settings.compile and not bf16
+    return device.type == "cpu" and world_size == 1 and not settings.compile and not bf16
 
 
 def count_threads(tokens: int, allowed: int) -> int:

@@ -201,7 +201,7 @@ def _loss_and_gradients(
 class _Normalized(NamedTuple):
     """What depends on all logits: logsumexp of each row, and how far two passes are apart.
 
-    The gradients are those of the sum of it all; without meaning where they are not wanted.
+    The gradients are those of the total sum; they are meaningless unless requested.
     """
 
     normalizer_R: Tensor

@@ -76,7 +76,7 @@ def split_batch(
 
 
 def largest_micro_batch(fit: Fit, *, cap: int, longest: int) -> int:
-    """Read off how many tokens per side fit into memory at once; `cap` is as many as are wanted.
+    """Return how many tokens per side fit into memory at once, at most `cap`.
 
     InputError says so where not even the longest sentence fits.
     """
@@ -122,8 +122,8 @@ def measure_memory(
     if done.returncode > 0 or not lines:  # below 0 it was killed, for lack of memory as a rule
         last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
         raise TranslucidError(
-            f"how much memory a step takes could not be measured ({last[0]}): give --batch-tokens "
-            "a number, and training.micro_batch_tokens too if need be"
+            f"could not measure how much memory a step takes ({last[0]}): give --batch-tokens a "
+            "number, and training.micro_batch_tokens too if necessary"
         )
     budget, *points = lines  # of a child that was killed, those that it had written
     return Fit(budget, tuple(itertools.starmap(Measurement, points)))
@@ -177,7 +177,7 @@ def _expected(points: Sequence[Measurement], tokens: int) -> float:
 
 
 def _step(learner: Learner, rows: int, length: int) -> Measurement:
-    """Train a step on sentences of nothing but words, and return the most memory it took.
+    """Train a step on sentences without padding, and return its peak memory.
 
     It is split into the micro-batches that are computed in parallel.
     """

@@ -9,8 +9,8 @@
      0  warmup             0      total      0    total       0        total    0
 
 All of them grow linearly during warm-up. `inverse_sqrt` is the paper's curve with its highest point
-given instead of derived from d_model. `wsd` (warm-up, stable, decay) decides only at the beginning
-of its decay how long the run is: until then, a resumed run may be given more or fewer steps.
+given instead of derived from d_model. With `wsd` (warm-up, stable, decay), the run's length is
+fixed only when the decay begins: until then, a resumed run may be given more or fewer steps.
 """
 
 from __future__ import annotations

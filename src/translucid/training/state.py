@@ -184,7 +184,7 @@ def read_run_recipe(run: RunDirectory) -> Recipe:
 def start_run(run: RunDirectory, recipe: Recipe, data: PreparedData, *, resume: bool) -> None:
     """Write run.json; refuse where the directory holds another run.
 
-    With `resume`, a run that is there continues if it differs only in settings that may change;
+    With `resume`, an existing run continues if it differs only in settings that may change;
     where there is none, one begins.
     """
     record = RunRecord(

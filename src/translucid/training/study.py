@@ -157,7 +157,7 @@ def find_study(what: str | Path) -> Study:
     if what == TABLE_3:
         return table_3()
     if not Path(what).is_file():
-        raise InputError(f"{str(what)!r} is neither {TABLE_3} nor a file that is there")
+        raise InputError(f"{str(what)!r} is neither {TABLE_3} nor an existing file")
     return read_study(Path(what))
 
 

@@ -227,14 +227,14 @@ class TrainingJob:
     ) -> TrainingConfig:
         """Split a step into micro-batches that fit into memory and give every worker work.
 
-        Where nobody has said how large they are, they are divided among the threads of a single
+        If their size is not given, they are divided among the threads of a single
         process too.
         """
         training = self.recipe.training
-        can = can_run_in_parallel(training, device=device, bf16=bf16, world=context.world)
+        can = can_run_in_parallel(training, device=device, bf16=bf16, world_size=context.world_size)
         allowed = torch.get_num_threads() if can else 1
         is_given = "micro_batch_tokens" in training.model_fields_set
-        if not self.fit_memory and context.world == 1 and (allowed == 1 or is_given):
+        if not self.fit_memory and context.world_size == 1 and (allowed == 1 or is_given):
             return training
         needed = longest_example(load_examples(self.data, "train"))
         tokens = training.micro_batch_tokens
@@ -247,18 +247,18 @@ class TrainingJob:
                 device=device,
                 bf16=bf16,
                 longest=needed,
-                processes=context.local_world,
+                processes=context.local_world_size,
             )
             tokens = largest_micro_batch(fit, cap=training.batch_tokens, longest=needed)
         threads = min(count_threads(tokens, allowed), max(1, tokens // needed))
-        workers = context.world * threads
+        workers = context.world_size * threads
         split = split_batch(training, workers=workers, at_most=tokens // threads, longest=needed)
         return split.replace(parallel_micro_batches=threads) if self.fit_memory else split
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What all processes of a run do alike."""
+    """What all processes of a run have in common."""
 
     model: ModelConfig
     training: TrainingConfig
@@ -294,7 +294,7 @@ class _Plan:
         model, settings = self.model, self.training
         parameters = sum(block.parameters for block in anatomy(model, 1))
         dev = data.manifest.splits.get("dev")
-        parts, world = settings.micro_batches, self.distribution.world
+        parts, world_size = settings.micro_batches, self.distribution.world_size
         return Started(
             description=f"{parameters:,} parameters, {model.encoder_layers}+"
             f"{model.decoder_layers} layers, d_model {model.d_model}; "
@@ -302,12 +302,12 @@ class _Plan:
             f"{f'{dev.pairs:,} dev pairs' if dev else 'no dev set, so nothing is validated'}; "
             f"{settings.batch_tokens:,} tokens per step in {parts} part{'s' if parts > 1 else ''}; "
             f"{self.device.type}, {'bf16' if self.bf16 else 'fp32'}"
-            f"{f', {world} processes' if world > 1 else ''}",
+            f"{f', {world_size} processes' if world_size > 1 else ''}",
             max_steps=settings.max_steps,
             max_minutes=settings.max_minutes,
             flops=flops_per_token(model, data),
             device=str(self.device),
-            processes=world,
+            processes=world_size,
             passes=settings.passes,
         )
 

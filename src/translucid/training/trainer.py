@@ -133,7 +133,7 @@ class Trainer:
         self._saved_step = 0
 
     def request_stop(self) -> None:
-        """Ask for an end after the step under way, with everything saved; safe in a handler.
+        """Request a stop after the current step, with everything saved; safe in a handler.
 
         Any of several processes may be asked; all of them end after the same step.
         """
@@ -151,7 +151,7 @@ class Trainer:
                 stack.enter_context(locked(self.run.path))
                 recipe = Recipe(self._model.config, self.settings)
                 start_run(self.run, recipe, self._data, resume=self._resume)
-                self.run.settle()
+                self.run.recover()
             self._learner = Learner(
                 self._model,
                 self.settings,
@@ -190,9 +190,9 @@ class Trainer:
         """Train step by step until there is a cause to end."""
         # Processes beyond the number of micro-batches read the last one's and only take part.
         rank, per_step = self._distribution.rank, self.settings.micro_batches
-        busy = min(self._distribution.world, per_step)
+        busy = min(self._distribution.world_size, per_step)
         steps = self._build_loader().steps(
-            self.state.cursor, per_step=per_step, rank=min(rank, busy - 1), world=busy
+            self.state.cursor, per_step=per_step, rank=min(rank, busy - 1), world_size=busy
         )
         with steps:
             while (cause := self._find_cause()) is None:
@@ -220,7 +220,7 @@ class Trainer:
     def train_step(self, steps: Iterator[LoadedStep], *, has_work: bool) -> Events:
         """Load, forward, backward, clip, update and log: one optimiser step over all processes.
 
-        A process that has no work of its own computes along, so that the others need not wait.
+        A process without work still takes part, so that the others do not wait forever.
         """
         began, before = time.perf_counter(), self.state
         step = before.step + 1
@@ -276,7 +276,9 @@ class Trainer:
     ) -> None:
         loss, limit = totals.plain / totals.tokens, self._largest_loss
         if not loss <= limit:
-            what = f"the loss is {loss:.4g} per token; from {limit:.4g} on training has failed"
+            what = (
+                f"the loss is {loss:.4g} per token; above {limit:.4g}, training counts as diverged"
+            )
             self._fail(step, batches, losses, what)
 
     def _fail(self, step: int, batches: Sequence[Batch], losses: Tensor, what: str) -> None:
@@ -286,11 +288,14 @@ class Trainer:
         texts = self._distribution.all_gather(json.dumps(found))
         if self._distribution.is_main:
             write_bad_batch(path, step, [line for text in texts for line in json.loads(text)])
-        kept = f"that of step {self._saved_step:,} is kept" if self._saved_step else "there is none"
+        kept = (
+            f"The last checkpoint, of step {self._saved_step:,}, is kept."
+            if self._saved_step
+            else "There is no checkpoint yet."
+        )
         raise DivergedError(
             f"{self.run.path}: step {step:,}: {what}.\n"
-            f"  The sentences of this step are in {path.name}. No checkpoint was written since; "
-            f"{kept}.\n"
+            f"  The sentences of this step are in {path.name}. {kept}\n"
             "  Look at the sentences; lower learning_rate or clip_norm, or raise warmup_steps."
         )
 
@@ -341,7 +346,7 @@ class Trainer:
     # Small questions.
 
     def _find_cause(self) -> Cause | None:
-        alone = self._distribution.world == 1  # several processes must agree first
+        alone = self._distribution.world_size == 1  # several processes must agree first
         interrupted = self._interrupted or (alone and self._stop.is_set())
         return find_cause(self.state, self.settings, interrupted=interrupted)
 
@@ -408,7 +413,7 @@ def check_model_fits(model: Transformer, data: PreparedData) -> None:
 
 
 def largest_loss(vocab_size: int, factor: float) -> float:
-    """Return the loss per token from which on training has failed.
+    """Return the loss per token above which training counts as diverged.
 
     It is `factor` times that of guessing: with the same chance for each of V tokens, ln V.
     """

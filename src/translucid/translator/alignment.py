@@ -314,7 +314,7 @@ def find_alignment_heads(
     if len(translator.members) != 1:
         raise InputError(
             f"{translator.name} is an ensemble of {len(translator.members)} models: find the heads "
-            "of each by itself"
+            "of each one separately"
         )
     tag = translator.tag(target)
     usable = _encode_pairs(translator, pairs, len(tag))
@@ -364,7 +364,7 @@ def _choose_heads(measure: _HeadMeasurement) -> AlignmentHeads:
 
 
 def _separately(weights_KAS: Tensor) -> Tensor:
-    """Return the weights of each head by itself."""
+    """Return the weights of each head separately."""
     return weights_KAS
 
 

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from translucid.decoding.stepper import Stepper
 from translucid.model import Transformer, eager
-from translucid.model.attention import PLAIN, Kernel
+from translucid.model.attention import EQUATION_1_KERNELS, Kernel
 from translucid.model.transformer import share_weights
 from translucid.text.tokenizer import PAD
 
@@ -105,15 +105,15 @@ class _RecordingKernel:
     inner: Kernel
 
     def __call__(
-        self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMW: Tensor, mask: Tensor | None, dropout: float
+        self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMU: Tensor, mask: Tensor | None, dropout: float
     ) -> tuple[Tensor, Tensor]:
-        output_BHLW, weights_BHLM = eager(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
-        if self.inner not in PLAIN:
-            output_BHLW, own_BHLM = self.inner(q_BHLK, k_BHMK, v_BHMW, mask, dropout)
+        output_BHLU, weights_BHLM = eager(q_BHLK, k_BHMK, v_BHMU, mask, dropout)
+        if self.inner not in EQUATION_1_KERNELS:
+            output_BHLU, own_BHLM = self.inner(q_BHLK, k_BHMK, v_BHMU, mask, dropout)
             weights_BHLM = weights_BHLM if own_BHLM is None else own_BHLM
         for head in self.heads:
             self.record.weights_BLS[head] = weights_BHLM[:, head.head]
-        return output_BHLW, weights_BHLM
+        return output_BHLU, weights_BHLM
 
 
 def record_cross_attention(

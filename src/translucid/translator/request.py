@@ -127,7 +127,7 @@ class TranslationRequest(Config):
         return request.replace(**given) if given else request
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed, validated anew."""
+        """Return a copy with some fields changed, validated again."""
         values = {name: getattr(self, name) for name in type(self).model_fields}
         return type(self)(**{**values, **changes})
 

@@ -76,8 +76,8 @@ class Reranker:
             )
         if lowercase and not self.model.generation.lowercase:
             raise InputError(
-                f"{self.model.name} was trained on text with capitals, and is to score text "
-                "in lower case: take a model that was trained with --lowercase too"
+                f"{self.model.name} was trained on text with capitals, but would score "
+                "lower-case text: take a model that was trained with --lowercase too"
             )
 
     def rescore(

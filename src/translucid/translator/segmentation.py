@@ -31,9 +31,9 @@ from translucid.text.placeholders import (
     Protected,
     can_protect,
     count_placeholders,
-    mask,
+    insert_placeholders,
     protect,
-    unmask,
+    replace_placeholders,
 )
 from translucid.text.sentences import is_unspaced, split_to_fit
 from translucid.text.spans import Span, SpanFinder
@@ -51,7 +51,7 @@ MAX_SOURCE_TOKENS = 256  # a longer line is divided; trained networks have hardl
 class Segment:
     """A part of a text that is translated at once.
 
-    `before` is copied in front of its translation; `start` is its position in the text.
+    `before` is put before its translation; `start` is its position in the text.
     `inside_word`: it was cut off from the segment before it in the middle of a word.
     """
 
@@ -69,7 +69,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class SegmentedText:
-    """A text in segments; `after` is copied behind the translation of the last one.
+    """A text in segments; `after` is appended after the translation of the last one.
 
     `split`: a line was too long and was divided. `between_spans`: a line was divided because the
     model has no placeholders.
@@ -137,7 +137,7 @@ class Segmenter:
         )
 
     def read_whole(self, line: str) -> tuple[Segment, str]:
-        """Return a line as one segment, however long, and what is copied behind it.
+        """Return a line as one segment, however long, and what is appended after it.
 
         If spans alone would divide it, it is read as it is, without placeholders.
         """
@@ -209,26 +209,33 @@ class _SegmentBuilder:
         for number in beside:
             span = spans[number]
             inside = spans[first:number]
-            self._add(mask(line, inside, place, span.start), inside, start + place, literal=True)
+            self._add(
+                insert_placeholders(line, inside, place, span.start),
+                inside,
+                start + place,
+                literal=True,
+            )
             self.gap += span.text
             place, first = span.end, number + 1
         inside = spans[first:]
-        self._add(mask(line, inside, place), inside, start + place, literal=bool(spans))
+        self._add(
+            insert_placeholders(line, inside, place), inside, start + place, literal=bool(spans)
+        )
         if spans and not self._segmenter.placeholders and len(self.segments) > known:
             self.between_spans = True
 
-    def _add(self, masked: str, spans: Sequence[Span], place: int, *, literal: bool) -> None:
-        """Add masked text from a place on; `literal` text without letters is not translated."""
-        if not masked.strip() or (literal and not any(map(str.isalpha, masked))):
-            self.gap += unmask(masked, spans)
+    def _add(self, unnumbered: str, spans: Sequence[Span], place: int, *, literal: bool) -> None:
+        """Add text, placeholders not yet numbered; `literal` without letters is not translated."""
+        if not unnumbered.strip() or (literal and not any(map(str.isalpha, unnumbered))):
+            self.gap += replace_placeholders(unnumbered, spans)
             return
         ending = ""
         fragment = literal and not self._segmenter.placeholders
         if fragment:
-            begin, end = _find_words(masked)
-            self.gap, ending = self.gap + masked[:begin], masked[end:]
-            masked, place = masked[begin:end], place + begin
-        pieces = self._pieces(masked)
+            begin, end = _find_words(unnumbered)
+            self.gap, ending = self.gap + unnumbered[:begin], unnumbered[end:]
+            unnumbered, place = unnumbered[begin:end], place + begin
+        pieces = self._pieces(unnumbered)
         self.split = self.split or len(pieces) > 1
         left = list(spans)
         for number, piece in enumerate(pieces):
@@ -247,15 +254,15 @@ class _SegmentBuilder:
             self.gap = piece[lead + len(text) :]
         self.gap += ending
 
-    def _pieces(self, masked: str) -> list[str]:
+    def _pieces(self, unnumbered: str) -> list[str]:
         """Return pieces that can be read at once; joined they are the text."""
-        if self._fits(masked):
-            return [masked]
-        return _merge_blank(split_to_fit(masked, self._fits))
+        if self._fits(unnumbered):
+            return [unnumbered]
+        return _merge_blank(split_to_fit(unnumbered, self._fits))
 
-    def _fits(self, masked: str) -> bool:
-        few = can_protect(masked)
-        return few and len(self._segmenter.encode(masked.strip())) <= self._segmenter.longest
+    def _fits(self, unnumbered: str) -> bool:
+        few = can_protect(unnumbered)
+        return few and len(self._segmenter.encode(unnumbered.strip())) <= self._segmenter.longest
 
 
 def _find_words(text: str) -> tuple[int, int]:

@@ -73,6 +73,6 @@ def read_source_languages(
     lacking = [language for language in wanted if language not in found]
     sound = all(each.shape == (vocab_size,) and each.isfinite().all() for each in found.values())
     if lacking or not sound:
-        problem = f"it has not one number for each of {vocab_size} tokens of {', '.join(wanted)}"
+        problem = f"it needs one number for each of {vocab_size} tokens of {', '.join(wanted)}"
         raise DataError(path, problem, remedy=remedy)
     return SourceLanguages(found)

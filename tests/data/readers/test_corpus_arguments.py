@@ -151,7 +151,7 @@ def test_two_files_of_one_side_are_no_pair(here: Path) -> None:
 def test_an_unknown_name_lists_what_is_known(here: Path, name: str) -> None:
     touch(name)
     message = refused(name)
-    assert f"'{name}': the name tells neither a format nor the language of a text file." in message
+    assert f"'{name}': the name shows neither a format nor the language of a text file." in message
     assert "NAME.fr and NAME.en" in message
     for extension in (".tsv", ".jsonl", ".tmx", ".po", ".xlf", ".parquet", ".gz"):
         assert extension in message
@@ -208,7 +208,7 @@ def test_the_lesson_is_built_in_unless_a_file_has_its_name(here: Path) -> None:
         "the built-in lesson is in fr and en, not in de and en"
     )
     touch("lesson")
-    assert "'lesson': the name tells neither a format" in refused("lesson")
+    assert "'lesson': the name shows neither a format" in refused("lesson")
 
 
 def test_fields_go_to_the_formats_that_have_them(here: Path) -> None:

@@ -16,15 +16,16 @@ import {
 const NAMES = ["ground", "ink", "muted", "line", "panel", "accent", "good", "masked"] as const;
 const PALETTES = { LIGHT, DARK };
 
+test("LIGHT is the palette of the Python figures, which have no other", () => {
+  const block = python.slice(python.indexOf("LIGHT = Palette(")).split("\n)")[0] ?? "";
+  for (const key of NAMES) expect(block).toContain(`${key}="${LIGHT[key]}"`);
+  const series = block.match(/series=\(([^)]*)\)/)?.[1]?.match(/#[0-9a-f]{6}/g);
+  expect(series).toEqual(LIGHT.series);
+  expect(python.match(/= Palette\(/g)).toHaveLength(1);
+});
+
 describe.each(["LIGHT", "DARK"] as const)("%s", (name) => {
   const colours = PALETTES[name];
-
-  test("is the palette of the Python figures", () => {
-    const block = python.slice(python.indexOf(`${name} = Palette(`)).split("\n)")[0] ?? "";
-    for (const key of NAMES) expect(block).toContain(`${key}="${colours[key]}"`);
-    const series = block.match(/series=\(([^)]*)\)/)?.[1]?.match(/#[0-9a-f]{6}/g);
-    expect(series).toEqual(colours.series);
-  });
 
   test("is the palette of the style sheet", () => {
     const place = name === "LIGHT" ? 0 : 1;

@@ -6,7 +6,7 @@ import { canBeKey, keyRefused, keyWanted, setKey } from "../api/client.ts";
 import { saved } from "../api/saved.ts";
 import { PANELS } from "../panels/index.ts";
 import { models, retry } from "../state/store.ts";
-import { helpOpen, keysOn, switchKeys } from "./shortcuts.ts";
+import { helpOpen, keysOn, PANEL_DIGITS, switchKeys } from "./shortcuts.ts";
 
 const KEYS: [string[], string][] = [
   [["Space"], "play or pause the steps of decoding"],
@@ -39,10 +39,10 @@ export function Help() {
             <dd>{words}</dd>
           </div>
         ))}
-        {PANELS.map((panel, index) => (
+        {PANELS.slice(0, PANEL_DIGITS.length).map((panel, index) => (
           <div key={panel.key}>
             <dt>
-              <kbd>{(index + 1) % 10}</kbd>
+              <kbd>{PANEL_DIGITS[index]}</kbd>
             </dt>
             <dd>
               {panel.title}: {panel.short}

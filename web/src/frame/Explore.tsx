@@ -11,6 +11,7 @@ import { headName } from "../panels/lens/headList.ts";
 import * as player from "../state/player.ts";
 import { address, baseline, go, highlight, link, trace } from "../state/store.ts";
 import { reducedMotion } from "../state/theme.ts";
+import { PANEL_DIGITS } from "./shortcuts.ts";
 
 /** The view. */
 export function Explore() {
@@ -108,7 +109,7 @@ function SideNav() {
               aria-current={entry.key === panel ? "page" : undefined}
             >
               <span class="panels-number" aria-hidden="true">
-                {(index + 1) % 10}
+                {PANEL_DIGITS[index]}
               </span>
               <span class="panels-title">{entry.title}</span>
               <span class="panels-short">{entry.short}</span>

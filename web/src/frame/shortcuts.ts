@@ -19,7 +19,7 @@ export interface Key {
   altKey: boolean;
 }
 
-/** Where the keyboard is: in a field, on a button, in something with keys of its own. */
+/** Where the keyboard is: in a field, on a button, in something with its own keys. */
 export type Place = "page" | "button" | "field" | "own";
 
 const STEPS: Record<string, "back" | "forward" | "first" | "last"> = {
@@ -29,10 +29,13 @@ const STEPS: Record<string, "back" | "forward" | "first" | "last"> = {
   End: "last",
 };
 
+/** The keys of the first ten panels, in order; panels after them have none. */
+export const PANEL_DIGITS = "1234567890";
+
 /** What a key does at a place; null: nothing of ours. */
 export function findAction(event: Key, place: Place, view: "translate" | "explore"): Action | null {
   if (event.ctrlKey || event.metaKey || event.altKey || place === "field") return null;
-  const digit = "1234567890".indexOf(event.key);
+  const digit = PANEL_DIGITS.indexOf(event.key);
   const panel = event.key.length === 1 && digit >= 0 ? PANEL_KEYS[digit] : undefined;
   if (panel) return { do: "panel", panel };
   if (event.key === "/") return { do: "sentence" };

@@ -1,4 +1,4 @@
-/** The ten panels, in the order of the side navigation. */
+/** The panels, in the order of the side navigation. */
 import type { ComponentType } from "preact";
 import type { PanelKey } from "../state/address.ts";
 import Attention from "./attention/index.tsx";

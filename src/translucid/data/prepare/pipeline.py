@@ -173,8 +173,8 @@ def _find_base(inputs: Inputs, config: PrepareConfig) -> BaseTokenizer | None:
         base = find_base(inputs.tokenizer_from)
         if base.lowercase and not config.cleaning.lowercase:
             raise InputError(
-                f"the tokenizer of {inputs.tokenizer_from} knows no capitals, for it was learned "
-                "from text in lower case: give --lowercase too, or leave --tokenizer-from out"
+                f"the tokenizer of {inputs.tokenizer_from} has no capitals, because it was learned "
+                "from lower-case text: give --lowercase too, or leave --tokenizer-from out"
             )
         if config.target_pieces_only:
             check_target_pieces(base, inputs.languages[1])
@@ -209,8 +209,8 @@ def _explain_full_disk(output: Path) -> Iterator[None]:
         raise TranslucidError(
             f"{output}: cannot write any more ({error.strerror}). The data is not "
             "complete.\n"
-            f"  Make room and run the same command again, which continues where it was stopped; or "
-            f"delete {output / UNFINISHED}."
+            f"  Free some space and run the same command again, which continues where it stopped; "
+            f"or delete {output / UNFINISHED}."
         ) from error
 
 

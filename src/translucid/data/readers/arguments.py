@@ -126,7 +126,7 @@ def _check_file(path: Path) -> None:
             "from a pipe or device: write it to a file first"
         )
     if not os.access(path, os.R_OK):
-        raise InputError(f"{name} cannot be read: you lack the permission (chmod +r {path})")
+        raise InputError(f"{name} cannot be read: you do not have permission (chmod +r {path})")
 
 
 def _suggest(path: Path) -> str:
@@ -162,7 +162,7 @@ def _text_file(argument: _Argument, languages: tuple[str, str]) -> _TextFile:
             before, after = "".join(parts[:position]), "".join(parts[position + 1 :])
             return _TextFile(argument, side, before, after)
     raise InputError(
-        f"{str(argument.path)!r}: the name tells neither a format nor the language of a text file. "
+        f"{str(argument.path)!r}: the name shows neither a format nor the language of a text file. "
         f"{_describe_formats(languages)}"
     )
 

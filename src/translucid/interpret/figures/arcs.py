@@ -75,7 +75,7 @@ def arcs(
 
 
 def _places(count: int, rows: int, top: float) -> list[float]:
-    """Return the middle of each token's row; the shorter column stands in the middle."""
+    """Return the middle of each token's row; the shorter column is centred."""
     first = top + (rows - count) * ROW / 2
     return [first + (row + 0.5) * ROW for row in range(count)]
 

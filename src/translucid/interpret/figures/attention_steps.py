@@ -116,7 +116,7 @@ def attention_steps(trace: Trace, side: Side, layer: int, head: int, query: int)
 
 
 class _Sheet:
-    """Where the columns of the table stand."""
+    """Where the columns of the table are."""
 
     def __init__(self, found: Numbers) -> None:
         self.found = found
@@ -220,7 +220,7 @@ class _Sheet:
         ]
 
     def _output(self, y: float) -> list[str]:
-        """Draw the sum of the weighted values: what the head hands on."""
+        """Draw the sum of the weighted values: what the head passes on."""
         base = y + 13
         rule_y = y - 6
         return [

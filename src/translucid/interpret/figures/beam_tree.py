@@ -45,7 +45,7 @@ LEAST_WIDTH = 820
 
 @dataclass(frozen=True)
 class Place:
-    """Where a candidate stands: the middle of the left edge of its box."""
+    """Where a candidate is drawn: the middle of the left edge of its box."""
 
     x: float
     y: float

@@ -304,7 +304,7 @@ def alignment(trace: Trace) -> Drawing:
 
 
 def _whose(trace: Trace) -> str:
-    """Say which heads the alignment is of, and no more of them than is known."""
+    """Say which heads the alignment comes from, as far as that is known."""
     heads = ", ".join(f"{layer}.{head}" for layer, head in trace.alignment_heads)
     if trace.alignment_found:
         return f"Mean of the cross-attention heads found to align best (layer.head: {heads})."

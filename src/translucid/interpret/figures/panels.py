@@ -92,7 +92,7 @@ def check_drawn(name: str) -> None:
         drawn = ", ".join(other for other, panel in PANELS.items() if panel.draw is not None)
         raise InputError(
             f"the panel {name} is drawn by the page: write .html, open it, and save the picture "
-            f"from there. As files of their own there are: {drawn}"
+            f"from there. These can be written as files: {drawn}"
         )
 
 
@@ -126,8 +126,8 @@ def check_choice(name: str, choice: Choice) -> None:
     if wrong := [option for option in choice.given() if option not in panel.options]:
         takes = ", ".join(f"--{option}" for option in panel.options) or "none of them"
         raise InputError(
-            f"--{wrong[0]} means nothing to the panel {name}; of --side, --layer, --head and "
-            f"--step it takes: {takes}"
+            f"--{wrong[0]} does not apply to the panel {name}; of --side, --layer, --head and "
+            f"--step, it takes: {takes}"
         )
 
 

@@ -121,7 +121,7 @@ def position_curves(trace: Trace, dimensions: Sequence[int] | None = None) -> Dr
     last = table_LD.size(1) - 1
     chosen = dimensions or sorted({round(last * share) for share in SHARES})
     if wrong := [one for one in chosen if not 0 <= one <= last]:
-        raise InputError(f"dimension {wrong[0]} does not exist: 0 to {last} do")
+        raise InputError(f"dimension {wrong[0]} does not exist: they are 0 to {last}")
     lines = [(f"dim {one}", table_LD[:, one].tolist()) for one in chosen]
     title = "Positional encoding: single dimensions"
     note = f"{_begun(about)}. {_speeds(trace.model.positions)}".strip()
@@ -129,7 +129,7 @@ def position_curves(trace: Trace, dimensions: Sequence[int] | None = None) -> Dr
 
 
 def _speeds(kind: str) -> str:
-    """Say which dimensions turn fast; nobody knows of learned ones."""
+    """Say which dimensions turn fast; of learned ones, this is not known."""
     if kind == "learned":
         return ""
     turn = "low dimensions turn fast and tell neighbours apart, high ones slowly."

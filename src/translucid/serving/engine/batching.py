@@ -201,7 +201,7 @@ class PendingResults:
         self.missing = count
 
     def put(self, place: int, result: Any) -> bool:
-        """Store a result unless it is there already; return whether it was the last one."""
+        """Store a result unless it is already stored; return whether it was the last one."""
         if self.results[place] is not None:
             return False
         self.results[place] = result

@@ -177,8 +177,8 @@ class Engine:
         tokens = max((sum(map(len, item.terms)) for item in inputs), default=0)
         if tokens > most:
             raise InputError(
-                f"the terms in one sentence must become {tokens} tokens; this server takes {most} "
-                "(max_term_tokens): send fewer or shorter terms"
+                f"the terms in one sentence have {tokens} tokens in the translation; this server "
+                f"accepts at most {most} (max_term_tokens): send fewer or shorter terms"
             )
 
     def _check_count(self, sentences: int) -> None:
@@ -186,7 +186,7 @@ class Engine:
         if sentences > most:
             raise InputError(
                 f"the texts have {sentences} sentences (lines, and parts of long lines); this "
-                f"server takes {most} (max_sentences): send several requests"
+                f"server accepts at most {most} (max_sentences): send several requests"
             )
 
     @asynccontextmanager
@@ -310,7 +310,7 @@ class LatestItem(Generic[Item]):
         self._news = asyncio.Event()
 
     def put(self, item: Item) -> None:
-        """Replace the item, from a thread; raise WorkCancelled if nobody waits any more."""
+        """Replace the item, from a thread; raise WorkCancelled if no request waits for it."""
         check_cancelled()
         self._loop.call_soon_threadsafe(self._set, item)
 

@@ -35,7 +35,7 @@ class RunFields(Answer):
 
     name: str
     state: State = Field(description="training now, come to its end, or standing still before it")
-    step: int = Field(description="the newest step that it has told of")
+    step: int = Field(description="the newest step that it has reported")
     max_steps: int
     directions: list[tuple[str, str]] = Field(
         description="source and target languages of its models; empty before there is one"
@@ -51,7 +51,7 @@ class RunsAnswer(Answer):
 
 
 class EventsAnswer(Answer):
-    """What a run has told of itself after a place in its course."""
+    """What a run has reported after a place in its course."""
 
     events: list[dict[str, Any]] = Field(description="lines of metrics.jsonl, as they are")
     next: int = Field(description="ask with this as `after` for what comes next")
@@ -114,7 +114,7 @@ def router(state: ServerState) -> APIRouter:
         "/v1/runs/{name}/events", response_model=EventsAnswer, responses=problem_responses(404)
     )
     def read_course(name: str, after: After = 0) -> Response:
-        """Read what a run has told of itself since the last time."""
+        """Read what a run has reported since the last time."""
         run = state.runs.find(name)
         now = run.state()  # before the events: when it has finished, none can be missing
         chunk = read_events(run.metrics, after)

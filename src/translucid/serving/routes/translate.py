@@ -185,8 +185,8 @@ def check_alignments(translations: Sequence[Translation], most: int) -> None:
     numbers = sum(len(one.source_tokens) * len(one.target_tokens) for one in each)
     if numbers > most:
         raise InputError(
-            f"the alignments would have {numbers} numbers; this server sends {most} "
-            "(max_alignment): send fewer or shorter texts, or leave alignment out"
+            f"the alignments would have {numbers} numbers; this server sends at most "
+            f"{most} (max_alignment): send fewer or shorter texts, or leave alignment out"
         )
 
 
