@@ -160,6 +160,16 @@ def test_whatever_is_written_spans_come_out_once(
                 assert found.text.startswith(partial.stable)
 
 
+def test_a_pair_that_is_divided_encloses_no_half_of_another(
+    knowing: Translator, unknowing: Translator
+) -> None:
+    text = "{a} {a} {a} <b>{a}</b> <i>The cat</i> {a} {a} {a} {a} {a}"
+    spans = tuple(span.text for span in SpanFinder().find(text))
+    for translator in (knowing, unknowing):
+        (found,) = translator.translate([text], target="en", search=QUICK)
+        check(found.text, spans)
+
+
 def test_words_to_keep_come_out(knowing: Translator, unknowing: Translator) -> None:
     for translator in (knowing, unknowing):
         (found,) = translator.translate(

@@ -172,10 +172,12 @@ def test_a_line_with_more_spans_than_placeholders_is_split() -> None:
 
 def test_tags_of_a_pair_in_two_parts_stand_alone() -> None:
     found = segment("<b>One here. Two</b> here.", 12, placeholders=True)
-    assert [readable(part.text) for part in found.segments] == [
-        "<mark0>One here.",
-        "Two<mark0> here.",
+    assert [(part.before, part.text) for part in found.segments] == [
+        ("<b>", "One here."),
+        (" ", "Two"),
+        ("</b> ", "here."),
     ]
+    assert found.split
 
 
 @given(TEXTS)

@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -237,21 +238,27 @@ class _SegmentBuilder:
             unnumbered, place = unnumbered[begin:end], place + begin
         pieces = self._pieces(unnumbered)
         self.split = self.split or len(pieces) > 1
-        left = list(spans)
-        for number, piece in enumerate(pieces):
-            count = count_placeholders(piece)
-            here, left = left[:count], left[count:]
+        last = ""
+        for piece, here, tag in _split_at_half_tags(pieces, spans):
+            if tag is not None:
+                self.gap += tag.text
+                place += len(tag.source)
+                continue
             text = piece.strip()
-            lead = len(piece) - len(piece.lstrip())
-            before = self.gap + piece[:lead]
-            inside = number > 0 and not before and _is_inside_word(pieces[number - 1], piece)
-            protected = protect(text, here)
-            assert protected is not None  # pieces are cut so that each can be protected
-            protected = replace(protected, fragment=fragment)
-            tokens = tuple(self._segmenter.encode(protected.text))
-            self.segments.append(Segment(before, place + lead, protected, tokens, inside))
-            place += len(piece) - count + sum(len(span.source) for span in here)
-            self.gap = piece[lead + len(text) :]
+            if not text or (len(pieces) > 1 and here and not any(map(str.isalpha, text))):
+                self.gap += replace_placeholders(piece, here)
+            else:
+                lead = len(piece) - len(piece.lstrip())
+                before = self.gap + piece[:lead]
+                inside = bool(last) and not before and _is_inside_word(last, piece)
+                protected = protect(text, here)
+                assert protected is not None  # pieces are cut so that each can be protected
+                protected = replace(protected, fragment=fragment)
+                tokens = tuple(self._segmenter.encode(protected.text))
+                self.segments.append(Segment(before, place + lead, protected, tokens, inside))
+                self.gap = piece[lead + len(text) :]
+            place += len(piece) - len(here) + sum(len(span.source) for span in here)
+            last = piece
         self.gap += ending
 
     def _pieces(self, unnumbered: str) -> list[str]:
@@ -263,6 +270,29 @@ class _SegmentBuilder:
     def _fits(self, unnumbered: str) -> bool:
         few = can_protect(unnumbered)
         return few and len(self._segmenter.encode(unnumbered.strip())) <= self._segmenter.longest
+
+
+def _split_at_half_tags(
+    pieces: Sequence[str], spans: Sequence[Span]
+) -> Iterator[tuple[str, Sequence[Span], Span | None]]:
+    """Yield pieces of a text with their spans, and by itself each tag whose partner is elsewhere.
+
+    A network may put such a tag anywhere, even inside another pair, so it is not shown to it.
+    """
+    first = 0
+    for piece in pieces:
+        here = spans[first : first + count_placeholders(piece)]
+        pairs = Counter(span.pair for span in here)
+        begin = number = 0
+        for place in (place for place, c in enumerate(piece) if count_placeholders(c)):
+            if here[number].pair is not None and pairs[here[number].pair] == 1:
+                yield piece[begin:place], spans[first : first + number], None
+                yield "", (), here[number]
+                begin, first, here, number = place + 1, first + number + 1, here[number + 1 :], 0
+            else:
+                number += 1
+        yield piece[begin:], here, None
+        first += len(here)
 
 
 def _find_words(text: str) -> tuple[int, int]:
