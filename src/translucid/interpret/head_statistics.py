@@ -35,14 +35,14 @@ from translucid.interpret.network import (
     single_network,
 )
 from translucid.interpret.trace import Side, Trace
-from translucid.model import Transformer, eager
-from translucid.model.attention import EQUATION_1_KERNELS, Kernel
+from translucid.model import Transformer
+from translucid.model.attention import Kernel
 from translucid.text.normalization import nfc
 from translucid.text.tokenizer import BOS, EOS
 from translucid.text.word_alignment import sure_links
 from translucid.translator import Translator
 from translucid.translator.alignment import DecoderRow
-from translucid.translator.member import pad
+from translucid.translator.member import attend_with_weights, pad
 from translucid.translator.request import check_batch_size, check_pairs, check_texts
 from translucid.translator.search import build_batches
 from translucid.translator.segmentation import MAX_SOURCE_TOKENS
@@ -216,10 +216,9 @@ class _ObservedKernel:
     def __call__(
         self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMU: Tensor, mask: Tensor | None, dropout: float
     ) -> tuple[Tensor, Tensor]:
-        output_BHLU, weights_BHLM = eager(q_BHLK, k_BHMK, v_BHMU, mask, dropout)
-        if self.inner not in EQUATION_1_KERNELS:
-            output_BHLU, own_BHLM = self.inner(q_BHLK, k_BHMK, v_BHMU, mask, dropout)
-            weights_BHLM = weights_BHLM if own_BHLM is None else own_BHLM
+        output_BHLU, weights_BHLM = attend_with_weights(
+            self.inner, q_BHLK, k_BHMK, v_BHMU, mask, dropout
+        )
         self.on_weights(self.side, self.layer, weights_BHLM)
         return output_BHLU, weights_BHLM
 

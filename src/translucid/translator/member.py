@@ -92,13 +92,25 @@ class CrossAttentionRecord:
         return torch.stack([self.weights_BLS[head] for head in heads]).mean(dim=0)
 
 
+def attend_with_weights(
+    kernel: Kernel,
+    q_BHLK: Tensor,
+    k_BHMK: Tensor,
+    v_BHMU: Tensor,
+    mask: Tensor | None,
+    dropout: float,
+) -> tuple[Tensor, Tensor]:
+    """Return a kernel's output and weights; those of equation 1 if it does not show its own."""
+    output_BHLU, weights_BHLM = eager(q_BHLK, k_BHMK, v_BHMU, mask, dropout)
+    if kernel not in EQUATION_1_KERNELS:
+        output_BHLU, own_BHLM = kernel(q_BHLK, k_BHMK, v_BHMU, mask, dropout)
+        weights_BHLM = weights_BHLM if own_BHLM is None else own_BHLM
+    return output_BHLU, weights_BHLM
+
+
 @dataclass(frozen=True)
 class _RecordingKernel:
-    """Eager attention that stores the weights of a layer's heads in a record.
-
-    `inner` is the kernel that the network had: if it computes something else than plain attention,
-    as one that turns heads off does, its output is used, and its weights if it shows them.
-    """
+    """Attention by the kernel `inner` that stores the weights of a layer's heads in a record."""
 
     record: CrossAttentionRecord
     heads: tuple[Head, ...]
@@ -107,10 +119,9 @@ class _RecordingKernel:
     def __call__(
         self, q_BHLK: Tensor, k_BHMK: Tensor, v_BHMU: Tensor, mask: Tensor | None, dropout: float
     ) -> tuple[Tensor, Tensor]:
-        output_BHLU, weights_BHLM = eager(q_BHLK, k_BHMK, v_BHMU, mask, dropout)
-        if self.inner not in EQUATION_1_KERNELS:
-            output_BHLU, own_BHLM = self.inner(q_BHLK, k_BHMK, v_BHMU, mask, dropout)
-            weights_BHLM = weights_BHLM if own_BHLM is None else own_BHLM
+        output_BHLU, weights_BHLM = attend_with_weights(
+            self.inner, q_BHLK, k_BHMK, v_BHMU, mask, dropout
+        )
         for head in self.heads:
             self.record.weights_BLS[head] = weights_BHLM[:, head.head]
         return output_BHLU, weights_BHLM
