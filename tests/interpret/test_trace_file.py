@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from saved_pages import saved_content
 from small_traces import given_trace, random_translator, taught_trace, taught_translator
 from translucid.decoding.config import SearchConfig
-from translucid.errors import DataError
+from translucid.errors import DataError, InputError
 from translucid.interpret import explain
 from translucid.interpret.figures.beam_tree import beam_tree, decode_pieces
 from translucid.interpret.trace import VERSION, Trace
@@ -55,6 +55,9 @@ def test_the_name_chooses_the_form(tmp_path: Path) -> None:
     page = (tmp_path / "one.html").read_text(encoding="utf-8")
     assert page.lower().startswith("<!doctype html>")
     assert saved_content(page)["trace"]["translation"] == "sleeps black cat"
+    with pytest.raises(InputError, match=r"one\.svg: a trace is saved as \.html, \.json"):
+        trace.save(tmp_path / "one.svg")
+    assert not (tmp_path / "one.svg").exists()
 
 
 def test_any_reader_of_safetensors_reads_it(saved: Path) -> None:

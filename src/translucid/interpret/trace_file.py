@@ -26,7 +26,7 @@ from torch import Tensor
 from translucid.config import ModelConfig
 from translucid.decoding.config import SearchConfig
 from translucid.decoding.tree import Node, SearchTree
-from translucid.errors import DataError
+from translucid.errors import DataError, InputError
 from translucid.files import new_file
 from translucid.interpret.cache_usage import CacheStep, CacheUsage
 from translucid.interpret.network import model_hash
@@ -52,7 +52,12 @@ _AGAIN = "Make the trace again with `translucid explain`."
 
 
 def save_trace(path: Path, trace: Trace) -> None:
-    """Write a trace as its file name asks: .json, .html, else safetensors."""
+    """Write a trace as its file name asks: .json, .html, else safetensors; pictures are refused."""
+    if path.suffix.lower() in (".svg", ".png", ".pdf"):
+        raise InputError(
+            f"{path}: a trace is saved as .html, .json or .safetensors. For one picture of it, use "
+            "`translucid explain --panel NAME` or the functions of translucid.interpret.figures"
+        )
     if path.suffix.lower() == ".json":
         _write(path, json.dumps(trace.to_json(), ensure_ascii=False, indent=2) + "\n")
     elif path.suffix.lower() == ".html":
