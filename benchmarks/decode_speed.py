@@ -29,7 +29,9 @@ from peers import marian_model
 from torch import Tensor, nn
 from turns import take_turns
 
-from translucid.checkpoint import load_model
+from translucid.checkpoint.model_directory import (
+    load_model,
+)
 from translucid.decoding.config import SearchConfig
 from translucid.decoding.request import SearchRequest
 from translucid.decoding.search import search

@@ -19,14 +19,15 @@ from torch import Tensor
 from small_translators import LEXICON
 from translucid.checkpoint.model_directory import GenerationConfig
 from translucid.config import ModelConfig
+from translucid.engines import Engines
+from translucid.engines.heads import default_heads
+from translucid.engines.pytorch import Member
 from translucid.model import MultiHeadAttention, Transformer
 from translucid.model.decoder import DecoderLayer
 from translucid.model.encoder import EncoderLayer
 from translucid.text.tokenizer import EOS, Tokenizer
 from translucid.text.word_and_character import WordTokenizer
 from translucid.translator import Translator
-from translucid.translator.alignment import default_heads
-from translucid.translator.member import Member
 
 PLACES = 12
 SHARP = 60.0
@@ -50,7 +51,9 @@ def built_translator() -> Translator:
     with torch.no_grad():
         _build(model, tokenizer)
     generation = GenerationConfig(directions=(("fr", "en"),), tags={})
-    return Translator("built", tokenizer, (Member(model, default_heads(config)),), generation)
+    return Translator(
+        "built", tokenizer, Engines.of([Member(model, default_heads(config))]), generation
+    )
 
 
 def _build(model: Transformer, tokenizer: Tokenizer) -> None:

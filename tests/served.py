@@ -31,7 +31,7 @@ LIMIT = 60.0  # seconds that anything may take on a busy machine before a test g
 def taught() -> Translator:
     """Return the network that knows twelve words and says them in reverse, French to English."""
     with TemporaryDirectory() as folder:
-        return load(write_taught_model(Path(folder) / "taught"))
+        return load(write_taught_model(Path(folder) / "taught"), engine="pytorch")
 
 
 @cache
@@ -43,7 +43,9 @@ def random_network() -> Translator:
         "extra_length": 4,  # nonsense has no end of its own
     }
     with TemporaryDirectory() as folder:
-        return load(write_random_model(Path(folder) / "random", generation=generation))
+        return load(
+            write_random_model(Path(folder) / "random", generation=generation), engine="pytorch"
+        )
 
 
 def both_models() -> ServedModels:
@@ -87,12 +89,10 @@ def serving(
     models: ServedModels | None = None,
 ) -> Iterator[Running]:
     """Run a server while the block lasts."""
-    from translucid.serving.runs import Runs
-
     app = create_app(
         models or both_models(),
         ServingConfig(workers=1, **(settings or {})),
-        Runs([]),
+        [],
         access or Access(hosts=allowed_hosts("127.0.0.1", [])),
         page,
     )

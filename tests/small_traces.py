@@ -24,14 +24,14 @@ SENTENCE = "chat noir dort"
 def taught_translator() -> Translator:
     """A network that says twelve French words in English, in reverse."""
     with tempfile.TemporaryDirectory() as folder:
-        return load(write_taught_model(Path(folder) / "taught"))
+        return load(write_taught_model(Path(folder) / "taught"), engine="pytorch")
 
 
 @cache
 def random_translator(**settings: Any) -> Translator:
     """A network that was never trained, with BPE and bytes: it may write anything."""
     with tempfile.TemporaryDirectory() as folder:
-        return load(write_random_model(Path(folder) / "random", **settings))
+        return load(write_random_model(Path(folder) / "random", **settings), engine="pytorch")
 
 
 @cache

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from networks import ragged, small_config, small_network
-from translucid.checkpoint import (
+from translucid.checkpoint.model_directory import (
     GenerationConfig,
     ModelFiles,
     load_model,

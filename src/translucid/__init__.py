@@ -21,6 +21,8 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
+from translucid.errors import needs_pytorch
+
 if TYPE_CHECKING:
     from translucid.data.prepare import prepare
     from translucid.evaluation.compare import compare
@@ -77,7 +79,8 @@ _LAZY = {
 def __getattr__(name: str) -> Any:
     """Import a function or class when it is first used."""
     if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
+        with needs_pytorch(f"translucid.{name}"):
+            return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

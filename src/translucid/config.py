@@ -126,6 +126,9 @@ NormOrder = Literal["post", "pre"]
 Activation = Literal["relu", "gelu", "swiglu"]
 Tying = Literal["all", "decoder", "none"]
 
+EngineName = Literal["auto", "ctranslate2", "pytorch"]
+Precision = Literal["int8", "float32"]  # of the weights of ctranslate2
+
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 

@@ -16,9 +16,10 @@ training. A message says what is wrong, the value received, what is allowed and 
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import ClassVar
@@ -98,6 +99,17 @@ def optional(package: str, *, extra: str, job: str) -> ModuleType:
         if error.name != package.partition(".")[0]:
             raise
         raise MissingPackageError(package.partition(".")[0], extra=extra, job=job) from error
+
+
+@contextlib.contextmanager
+def needs_pytorch(job: str) -> Iterator[None]:
+    """Say which extra installs PyTorch, where it is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise MissingPackageError("torch", extra="train", job=job) from error
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

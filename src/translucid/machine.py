@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,6 +91,32 @@ class Machine:
             yield from (
                 folder for folder in (inner, *inner.parents) if root in (folder, *folder.parents)
             )
+
+
+_chosen_threads: list[int] = []  # what `set_thread_count` was given last
+
+
+def thread_count() -> int:
+    """Return how many threads compute at once: PyTorch's number where it is loaded."""
+    if (torch := sys.modules.get("torch")) is not None:
+        return int(torch.get_num_threads())
+    if _chosen_threads:
+        return _chosen_threads[-1]
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return int(given) if given.isdecimal() and int(given) else Machine().cores()
+
+
+def set_thread_count(threads: int) -> None:
+    """Let this many threads compute at once; PyTorch, if it is loaded later, must be told again."""
+    _chosen_threads[:] = [threads]
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.set_num_threads(threads)
+
+
+def limit_own_threads(threads: int = 1) -> None:
+    """Limit PyTorch, if it is loaded, to this many threads for operations of the calling one."""
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.set_num_threads(threads)
 
 
 # Parameters of glibc's malloc.h, and their values.

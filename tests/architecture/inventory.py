@@ -35,9 +35,8 @@ def endpoints() -> tuple[list[str], list[str]]:
     from served import both_models
     from translucid.serving.app import create_app
     from translucid.serving.config import ServingConfig
-    from translucid.serving.runs import Runs
 
-    app = create_app(both_models(), ServingConfig(), Runs([]))
+    app = create_app(both_models(), ServingConfig())
     document: dict[str, Any] = app.openapi()
     roads = [
         f"{method.upper()} {path}"

@@ -25,15 +25,17 @@ ARROWS: dict[str, set[str]] = {
     "decoding": set(),
     "data": {"text"},
     "checkpoint": {"model", "text"},
-    "training": {"text", "data", "model", "checkpoint", "decoding", "translator", "interpret"},
-    "translator": {"checkpoint", "decoding", "model", "text"},
+    "engines": {"checkpoint", "decoding", "model", "text"},
+    "training": {
+        *("text", "data", "model", "checkpoint", "decoding", "engines", "translator", "interpret"),
+    },
+    "translator": {"engines", "checkpoint", "decoding", "text"},
     "evaluation": {"translator", "data", "decoding", "text"},
-    "interpret": {"translator", "decoding", "checkpoint", "model", "text"},
-    "export": {"translator", "checkpoint", "model"},
-    "serving": {"translator", "interpret", "decoding", "checkpoint", "text"},
+    "interpret": {"translator", "engines", "decoding", "checkpoint", "model", "text"},
+    "serving": {"translator", "interpret", "engines", "decoding", "checkpoint", "text"},
     "cli": {
         *("text", "model", "decoding", "data", "checkpoint", "training", "translator"),
-        *("evaluation", "interpret", "export", "serving"),
+        *("evaluation", "interpret", "serving"),
     },
 }
 OPTIONAL = (
@@ -115,3 +117,23 @@ def test_a_cheap_import_loads_nothing_heavy(code: str) -> None:
     loaded = {name.partition(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
     assert "translucid" in loaded
     assert not loaded & (HEAVY - ({"pydantic"} if "cli" in code else set()))
+
+
+@pytest.mark.parametrize(
+    "module", ["translator", "evaluation.evaluate", "evaluation.compare", "data.prepare", "fetch"]
+)
+def test_what_needs_no_pytorch_does_not_load_it(module: str) -> None:
+    module = "data.fetch" if module == "fetch" else module
+    probe = f"import translucid.{module}, sys; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", probe], check=True)
+
+
+def test_translating_with_the_built_in_model_loads_no_pytorch() -> None:
+    probe = (
+        "import sys; sys.argv = ['translucid', 'translate', 'je suis étudiant']\n"
+        "import translucid.cli.main as m\n"
+        "try: m.main()\nexcept SystemExit as e: assert not e.code\n"
+        "assert 'torch' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout == "I'm a student.\n"

@@ -23,7 +23,10 @@ from playwright.sync_api import ConsoleMessage, Page, Request
 
 from networks import network
 from small_translators import write_random_model, write_taught_model
-from translucid.checkpoint import load_model, named_weights
+from translucid.checkpoint.model_directory import (
+    load_model,
+    named_weights,
+)
 from translucid.checkpoint.run_directory import RunDirectory, RunRecord
 from translucid.events import Sample, Trained, Validated
 from translucid.training.config import TrainingConfig

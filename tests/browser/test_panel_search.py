@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from served_page import Explorer, Server
 
 from translucid.decoding.config import SearchConfig
-from translucid.decoding.penalties import length_penalty
+from translucid.decoding.hypothesis import length_penalty
 
 
 def show(explorer: Explorer, **address: str | int | float) -> Page:

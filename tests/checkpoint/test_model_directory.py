@@ -11,7 +11,7 @@ import safetensors.torch
 import torch
 
 from networks import TYINGS, ragged, small_config, small_network
-from translucid.checkpoint import (
+from translucid.checkpoint.model_directory import (
     GenerationConfig,
     ModelFiles,
     load_model,

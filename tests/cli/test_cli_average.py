@@ -10,7 +10,11 @@ import torch
 import typer
 from typer.testing import CliRunner, Result
 
-from translucid.checkpoint import load_model, named_weights, read_weights
+from translucid.checkpoint.model_directory import (
+    load_model,
+    named_weights,
+    read_weights,
+)
 from translucid.checkpoint.run_directory import RunDirectory
 from translucid.cli.average import average
 from translucid.cli.train import train

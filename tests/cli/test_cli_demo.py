@@ -11,7 +11,9 @@ import typer
 from typer.testing import CliRunner, Result
 
 from saved_pages import saved_content
-from translucid.checkpoint import load_model
+from translucid.checkpoint.model_directory import (
+    load_model,
+)
 from translucid.cli import demo
 from translucid.data.readers import built_in as lesson
 from translucid.evaluation.evaluate import Sentence

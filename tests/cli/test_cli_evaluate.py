@@ -151,7 +151,9 @@ def test_the_settings_say_how_to_compute_it_again(files: dict[str, Path], tmp_pa
     assert len(system["fingerprint"]) == 64
     assert settings["data"]["source"]["path"] == str(files["src"])
     assert len(settings["data"]["references"][0]["sha256"]) == 64
-    assert settings["versions"].keys() == {"translucid", "sacrebleu", "torch", "python"}
+    assert settings["versions"].keys() == {
+        *("translucid", "sacrebleu", "torch", "ctranslate2", "python")
+    }
     assert not (tmp_path / "evaluations").exists()
 
 

@@ -19,7 +19,10 @@ from typer.testing import CliRunner, Result
 from networks import network
 from saved_pages import saved_content, saved_tensors
 from small_translators import write_random_model, write_taught_model
-from translucid.checkpoint import load_model, named_weights
+from translucid.checkpoint.model_directory import (
+    load_model,
+    named_weights,
+)
 from translucid.checkpoint.run_directory import RunDirectory, RunRecord
 from translucid.cli.explain import explain
 from translucid.errors import ConfigError, DataError, InputError

@@ -28,7 +28,6 @@ from translucid.errors import ConfigError, InputError, MissingPackageError
 from translucid.serving.app import create_app
 from translucid.serving.auth import check_origins
 from translucid.serving.config import ServingConfig
-from translucid.serving.runs import Runs
 from translucid.serving.served_models import ServedModels
 from translucid.serving.server import Server, bind_socket, server_url
 
@@ -153,7 +152,7 @@ def test_exit_codes(model: Path, number: int, code: int) -> None:
         if line.startswith("Serving"):
             os.kill(os.getpid(), number)
 
-    application = create_app(ServedModels.load([model]), ServingConfig(), Runs([]))
+    application = create_app(ServedModels.load([model]), ServingConfig())
     before = signal.getsignal(number)
     server = Server(application, bind_socket("127.0.0.1", 0), tell)
     server.run()

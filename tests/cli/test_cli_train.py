@@ -20,7 +20,9 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from translucid.checkpoint import load_model
+from translucid.checkpoint.model_directory import (
+    load_model,
+)
 from translucid.checkpoint.run_directory import RunDirectory
 from translucid.cli.train import train
 from translucid.cli.training_display import (

@@ -30,7 +30,7 @@ class Shouting:
         for half in (1, 2):
             emit(Progress("translate", half, 2, "sentences"))
         return [
-            Translation(text, (Candidate(text.upper(), (), (), 0.0, 0.0, "end"),), Flags(), None)
+            Translation(text, (Candidate(text.upper(), (), (), 0.0, 0, 0.0, "end"),), Flags(), None)
             for text in texts
         ]
 

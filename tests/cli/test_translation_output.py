@@ -26,7 +26,9 @@ from translucid.translator.translation import Block
 
 
 def candidate(text: str, *log_probs: float, tokens: tuple[str, ...] = ()) -> Candidate:
-    return Candidate(text, tokens, log_probs, sum(log_probs), sum(log_probs) / 2, "end")
+    return Candidate(
+        text, tokens, log_probs, sum(log_probs), len(log_probs), sum(log_probs) / 2, "end"
+    )
 
 
 BEST = candidate("The cats sleep.", -0.1, -0.2, -0.3, -0.1, -0.2, -0.05,

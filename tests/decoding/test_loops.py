@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 
 from translucid.decoding.config import SearchConfig
 from translucid.decoding.constraints import (
-    ECHOES,
-    LONGEST_ROUND,
     LoopGuard,
     build_loop_guard,
-    is_looping,
 )
+from translucid.decoding.hypothesis import ECHOES, LONGEST_ROUND, is_looping
 from translucid.decoding.request import SearchRequest
 
 HONEST = [

@@ -11,13 +11,8 @@ from hypothesis import strategies as st
 
 from probability_tables import TableStepper
 from translucid.decoding.config import SearchConfig
-from translucid.decoding.penalties import (
-    coverage_penalty,
-    get_attention,
-    length_penalty,
-    longest_length_penalty,
-    normalize_score,
-)
+from translucid.decoding.hypothesis import length_penalty, normalize_score
+from translucid.decoding.penalties import coverage_penalty, get_attention, longest_length_penalty
 from translucid.errors import InputError
 
 alphas = st.floats(0, 3)

@@ -157,7 +157,7 @@ def test_there_must_be_a_translation_for_each_sentence() -> None:
 
 def test_a_translation_is_one_line() -> None:
     translation = Translation(
-        "a", (Candidate("a\nb\r\nc\rd", (), (), 0.0, 0.0, "end"),), Flags(), None
+        "a", (Candidate("a\nb\r\nc\rd", (), (), 0.0, 0, 0.0, "end"),), Flags(), None
     )
     assert model_outputs([translation], None).texts == ("a b c d",)
 
@@ -169,7 +169,7 @@ def test_of_a_file_only_the_text_is_known() -> None:
 def test_a_calibrated_confidence_is_measured() -> None:
     """Half of the translations are right; the model is sure of these, but for one."""
     texts = ["the black cat", "zzz"] * 10
-    candidate = Candidate("", ("x",), (-0.1, -0.1), -0.2, -0.1, "end")
+    candidate = Candidate("", ("x",), (-0.1, -0.1), -0.2, 2, -0.1, "end")
     found = model_outputs(
         [
             Translation(

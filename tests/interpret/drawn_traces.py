@@ -18,14 +18,14 @@ _LONG = "Untranslatable words are translated again and again, and the dogs didn'
 @cache
 def taught() -> Translator:
     with tempfile.TemporaryDirectory() as folder:
-        return load(write_taught_model(Path(folder) / "taught"))
+        return load(write_taught_model(Path(folder) / "taught"), engine="pytorch")
 
 
 @cache
 def babbling(positions: str = "sinusoidal") -> Translator:
     with tempfile.TemporaryDirectory() as folder:
         path = write_random_model(Path(folder) / "random", positions=positions)
-        return load(path)
+        return load(path, engine="pytorch")
 
 
 @cache

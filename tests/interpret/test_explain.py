@@ -20,6 +20,7 @@ from networks import POSITIONS
 from small_traces import SENTENCE, given_trace, random_translator, taught_trace, taught_translator
 from small_translators import reversed_translation, sentences
 from translucid.decoding.config import SearchConfig
+from translucid.engines import Engines
 from translucid.errors import InputError
 from translucid.interpret import Trace, explain, model_hash, trace_bytes
 from translucid.text.tokenizer import BOS, EOS
@@ -151,7 +152,7 @@ def test_a_tag_is_read_first_and_stands_for_no_text() -> None:
 def random_translator_tagged(generation: Mapping[str, Any]) -> Translator:
     plain = random_translator()
     changed = plain.generation.replace(**generation)
-    return Translator("tagged", plain.tokenizer, plain.members, changed)
+    return Translator("tagged", plain.tokenizer, plain.engines, changed)
 
 
 def test_the_alignment_is_the_translators() -> None:
@@ -294,7 +295,7 @@ def test_a_network_that_cannot_read_or_write_so_much_is_named() -> None:
 
 def test_an_ensemble_is_refused() -> None:
     one = taught_translator()
-    both = Translator("a + b", one.tokenizer, one.members * 2, one.generation)
+    both = Translator("a + b", one.tokenizer, Engines.of(one.members * 2), one.generation)
     with pytest.raises(InputError, match="a \\+ b is an ensemble of 2 models"):
         explain(both, SENTENCE)
 
@@ -309,7 +310,7 @@ def test_it_is_offered_by_the_package() -> None:
 
 def test_a_trace_keeps_no_network_alive() -> None:
     plain = taught_translator()
-    copy = Translator("copy", plain.tokenizer, plain.members, plain.generation)
+    copy = Translator("copy", plain.tokenizer, plain.engines, plain.generation)
     gone = weakref.ref(copy)
     trace = explain(copy, SENTENCE)
     del copy

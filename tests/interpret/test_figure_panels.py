@@ -10,7 +10,7 @@ from drawn_traces import babbling, cut, long_trace, short_trace, taught
 from parsed_svg import NAMESPACE, Picture, outside, overlapping, read
 
 from translucid.decoding.config import SearchConfig
-from translucid.decoding.penalties import length_penalty
+from translucid.decoding.hypothesis import length_penalty
 from translucid.errors import InputError
 from translucid.interpret.explain import explain
 from translucid.interpret.figures.attention_steps import fill_in_formula, numbers

@@ -9,6 +9,7 @@ import torch
 
 from small_traces import taught_translator
 from small_translators import write_random_model
+from translucid.engines import Engines
 from translucid.interpret import model_hash
 from translucid.translator import Translator, load
 
@@ -43,5 +44,5 @@ def test_a_weight_that_changes_changes_the_hash(tmp_path: Path) -> None:
 
 def test_an_ensemble_is_another_model_than_its_members() -> None:
     one = taught_translator()
-    both = Translator("both", one.tokenizer, one.members * 2, one.generation)
+    both = Translator("both", one.tokenizer, Engines.of(one.members * 2), one.generation)
     assert model_hash(both) != model_hash(one)

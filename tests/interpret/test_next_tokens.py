@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from small_traces import SENTENCE, random_translator, taught_trace, taught_translator
 from translucid.decoding.config import SearchConfig
+from translucid.engines.base import DecoderInput
 from translucid.errors import InputError
 from translucid.interpret.next_tokens import next_tokens, truncate
 from translucid.text.tokenizer import BOS, EOS, FIRST_PIECE
-from translucid.translator.request import DecoderInput
 
 TEXT = "Où est l'eau ?"
 

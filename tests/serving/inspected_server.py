@@ -12,7 +12,6 @@ from fastapi.testclient import TestClient
 from small_traces import random_translator, taught_translator
 from translucid.serving.app import create_app
 from translucid.serving.config import ServingConfig
-from translucid.serving.runs import Runs
 from translucid.serving.served_models import ServedModel, ServedModels
 from translucid.translator import Translator
 
@@ -22,7 +21,7 @@ def tagged_translator() -> Translator:
     plain = random_translator()
     languages = {"directions": [("fr", "en"), ("fr", "de")], "tags": {"en": 4, "de": 5}}
     generation = plain.generation.replace(**languages)
-    return Translator("tagged", plain.tokenizer, plain.members, generation)
+    return Translator("tagged", plain.tokenizer, plain.engines, generation)
 
 
 @contextmanager
@@ -39,7 +38,7 @@ def running(*, runs: Sequence[Path] = (), **settings: Any) -> Iterator[TestClien
         ServedModel("tagged", tagged_translator()),
         ServedModel("both", both),
     ]
-    app = create_app(ServedModels(models), ServingConfig(**settings), Runs(runs))
+    app = create_app(ServedModels(models), ServingConfig(**settings), runs)
     with TestClient(app, base_url="http://localhost") as client:
         yield client
 

@@ -35,7 +35,9 @@ LIMIT = 60  # seconds after which a test that waits for something has failed
 def taught() -> ServedModel:
     """A model that says twelve French words in English, in reverse."""
     with tempfile.TemporaryDirectory() as folder:
-        return ServedModel("taught", load(write_taught_model(Path(folder) / "taught")))
+        return ServedModel(
+            "taught", load(write_taught_model(Path(folder) / "taught"), engine="pytorch")
+        )
 
 
 @cache
@@ -44,7 +46,7 @@ def babbling() -> ServedModel:
     languages = {"directions": [("fr", "en"), ("en", "fr")], "tags": {"en": 4, "fr": 5}}
     with tempfile.TemporaryDirectory() as folder:
         path = write_random_model(Path(folder) / "babbling", generation=languages)
-        return ServedModel("babbling", load(path))
+        return ServedModel("babbling", load(path, engine="pytorch"))
 
 
 class RecordedEvents(list[EngineEvent]):

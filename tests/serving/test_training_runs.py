@@ -19,7 +19,10 @@ from inspected_server import problem, running
 from networks import network
 from small_traces import SENTENCE
 from small_translators import write_taught_model
-from translucid.checkpoint import load_model, named_weights
+from translucid.checkpoint.model_directory import (
+    load_model,
+    named_weights,
+)
 from translucid.checkpoint.run_directory import RunDirectory, RunRecord
 from translucid.errors import DataError, InputError
 from translucid.events import Trained, Validated

@@ -14,7 +14,9 @@ from short_runs import toy_data
 from typer.testing import CliRunner
 
 import translucid
-from translucid.checkpoint import load_model
+from translucid.checkpoint.model_directory import (
+    load_model,
+)
 from translucid.cli.main import app
 from translucid.data.shards import PreparedData
 from translucid.errors import ConfigError, InputError, RenamedWarning

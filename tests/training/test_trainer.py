@@ -12,7 +12,10 @@ import torch
 from same_runs import metrics
 from short_runs import make_trainer, toy_config, toy_settings, train
 
-from translucid.checkpoint import load_model, read_model_files
+from translucid.checkpoint.model_directory import (
+    load_model,
+    read_model_files,
+)
 from translucid.data.shards import PreparedData
 from translucid.events import Saved, Stopped, Trained, Validated
 from translucid.training.learner import initial_model

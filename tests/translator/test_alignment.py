@@ -12,11 +12,24 @@ import torch
 from small_tokenizers import small_tokenizer
 from small_translators import reversed_translation, sentences, write_random_model
 from translucid.decoding.config import SearchConfig
+from translucid.engines import Engines
+from translucid.engines.heads import AlignmentHeads, Head
+from translucid.engines.pytorch import (
+    AttendingSession,
+    Member,
+    pad,
+    record_cross_attention,
+    soft_alignments,
+)
 from translucid.model.decoder import DecoderLayer
 from translucid.text.tokenizer import BOS, EOS
-from translucid.translator import Alignment, Translator, find_alignment_heads, load
-from translucid.translator.alignment import AlignmentHeads, TextSide, find_words, soft_alignments
-from translucid.translator.member import AttendingSession, Head, Member, pad, record_cross_attention
+from translucid.translator import (
+    Alignment,
+    Translator,
+    load,
+)
+from translucid.translator.alignment import TextSide, find_words
+from translucid.translator.head_selection import find_alignment_heads
 
 QUICK = SearchConfig(beam=2, max_length=8)
 
@@ -143,7 +156,7 @@ def test_links_are_the_known_alignment(taught: Translator) -> None:
     dev = sentences(200, seed=21)
     heads = find_alignment_heads(taught, [(text, reversed_translation(text)) for text in dev])
     member = Member(taught.members[0].model, heads)
-    translator = Translator(taught.name, taught.tokenizer, (member,), taught.generation)
+    translator = Translator(taught.name, taught.tokenizer, Engines.of([member]), taught.generation)
     right, links = 0, 0
     for found in translator.translate(sentences(100, seed=22), alignment=True):
         assert found.alignment is not None
@@ -160,7 +173,7 @@ def test_links_count_words_of_the_whole_text(taught: Translator) -> None:
     dev = sentences(200, seed=21)
     heads = find_alignment_heads(taught, [(text, reversed_translation(text)) for text in dev])
     member = Member(taught.members[0].model, heads)
-    translator = Translator(taught.name, taught.tokenizer, (member,), taught.generation)
+    translator = Translator(taught.name, taught.tokenizer, Engines.of([member]), taught.generation)
     (found,) = translator.translate(["chat noir\n\n  livre"], alignment=True)
     assert found.text == "black cat\n\n  book"
     assert found.alignment is not None

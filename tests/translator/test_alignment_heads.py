@@ -14,6 +14,9 @@ from networks import network
 from small_translators import LEXICON, reversed_translation, sentences, write_random_model
 from translucid.checkpoint.model_directory import GenerationConfig
 from translucid.config import ModelConfig
+from translucid.engines import Engines
+from translucid.engines.heads import DecoderRow, default_heads
+from translucid.engines.pytorch import Member, soft_alignments
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Event, Progress
 from translucid.model.decoder import DecoderLayer
@@ -21,12 +24,10 @@ from translucid.text.tokenizer import EOS
 from translucid.translator import (
     AlignmentHeads,
     Translator,
-    find_alignment_heads,
     load,
     save_alignment_heads,
 )
-from translucid.translator.alignment import DecoderRow, default_heads, soft_alignments
-from translucid.translator.member import Member
+from translucid.translator.head_selection import find_alignment_heads
 
 FRENCH = GenerationConfig(directions=(("fr", "en"),), tags={})
 DEV = [(text, reversed_translation(text)) for text in sentences(200, seed=31)]
@@ -92,7 +93,9 @@ def word_for_word(translator: Translator) -> Translator:
         cross = cast("DecoderLayer", model.decoder.layers[0]).cross_attention
         for projection in (cross.w_q, cross.w_k):
             projection.weight[32:] = torch.eye(32)
-    return Translator("word for word", tokenizer, (Member(model, default_heads(config)),), FRENCH)
+    return Translator(
+        "word for word", tokenizer, Engines.of([Member(model, default_heads(config))]), FRENCH
+    )
 
 
 def test_the_row_that_reads_is_found_where_it_aligns(taught: Translator) -> None:
@@ -166,6 +169,6 @@ def test_pairs_that_show_nothing_are_refused(taught: Translator) -> None:
 
 
 def test_an_ensemble_has_no_heads_of_its_own(taught: Translator) -> None:
-    both = Translator("two", taught.tokenizer, taught.members * 2, taught.generation)
+    both = Translator("two", taught.tokenizer, Engines.of(taught.members * 2), taught.generation)
     with pytest.raises(InputError, match="two is an ensemble of 2 models: find the heads of each"):
         find_alignment_heads(both, DEV)

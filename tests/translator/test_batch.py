@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from small_translators import sentences
 from translucid.decoding.config import SearchConfig
 from translucid.decoding.hypothesis import Hypothesis
+from translucid.engines.pytorch import soft_alignments
 from translucid.errors import InputError
-from translucid.translator import Translator
-from translucid.translator.alignment import soft_alignments
+from translucid.translator import Translator, load
 
 TEXTS = [*sentences(6, seed=3), "", "chat noir\n\n livre\n", "  "]
 
@@ -31,11 +31,11 @@ def test_parts_may_be_searched_for_in_any_order_and_batches(
     for begin in range(0, 8, size):
         some = places[begin : begin + size]
         if some:
-            each = batch.searcher.search([batch.inputs[place] for place in some], None)
+            each = batch.searcher.search([batch.inputs[place] for place in some])
             found.update(zip(some, each, strict=True))
     choices = batch.choose([found[place] for place in range(8)])
     pairs = batch.best_pairs(choices)
-    weights = [soft_alignments(taught.members, [s], [t])[0] for s, t in pairs]
+    weights = [soft_alignments(taught.members, [s], [t])[0].numpy() for s, t in pairs]
     expected = taught.translate(TEXTS, **options, alignment=True)
     for one, other in zip(batch.assemble(choices, weights), expected, strict=True):
         assert one.source == other.source
@@ -64,9 +64,10 @@ def test_a_search_tells_what_is_certain_before_it_ends(
     taught: Translator, search: SearchConfig, terms: dict[str, str] | None
 ) -> None:
     """Told once a sentence, the short ones before the batch is done, and what is returned too."""
-    batch = taught.encode(
+    slow = load(taught.folders[0], engine="pytorch")
+    batch = slow.encode(
         ["chat noir dort rouge eau", "chat", "livre vieux"],
-        taught.build_request(search=search, terms=terms),
+        slow.build_request(search=search, terms=terms),
     )
     told: dict[int, list[Hypothesis]] = {}
 
@@ -74,7 +75,7 @@ def test_a_search_tells_what_is_certain_before_it_ends(
         assert place not in told
         told[place] = hypotheses
 
-    found = batch.searcher.search(batch.inputs, None, on_finished=tell)
+    found = batch.searcher.search(batch.inputs, tell)
     assert [told[place] for place in range(3)] == found
     assert list(told)[-1] == 0  # the longest
 
@@ -85,4 +86,4 @@ def test_where_samples_are_compared_nothing_is_certain_early(
 ) -> None:
     request = taught.build_request(method=method, samples=2)
     batch = taught.encode(["chat", "noir"], request)
-    batch.searcher.search(batch.inputs, None, on_finished=lambda *_: pytest.fail("told"))
+    batch.searcher.search(batch.inputs, lambda *_: pytest.fail("told"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from translucid.translator.confidence import (
 )
 from translucid.translator.translation import Candidate
 
-WEIGHTS = np.array([1.5, -0.5, 0.8, 0.0, 0.3, -1.0, 0.0])
+WEIGHTS = np.array([1.5, -0.5, 0.8, 0.0, -1.0])
 
 
 def drawn(count: int, seed: int) -> tuple[list[tuple[float, ...]], list[bool]]:
@@ -78,13 +79,11 @@ def test_the_curve_has_all_rows_from_the_least_sure_on(rows: list[tuple[float, b
 
 
 def test_features_of_a_translation() -> None:
-    candidate = Candidate(
-        "x", ("a", "b"), (math.log(0.5), math.log(0.1), -50.0), -53.0, 0.0, "loop"
-    )
-    mean, least, unsure, length, ratio, square, ended = compute_features(candidate, 5)
-    assert mean == pytest.approx((math.log(0.5) + math.log(0.1) - 10) / 3)
-    assert (least, ended) == (-10.0, 1.0)
-    assert unsure == pytest.approx(2 / 3)
+    candidate = Candidate("x", ("a", "b", "c"), None, -6.0, 3, 0.0, "loop")
+    mean, length, ratio, square, ended = compute_features(candidate, 5)
+    assert (mean, ended) == (-2.0, 1.0)
+    forced = compute_features(replace(candidate, log_prob=-1e9, ending="end"), 5)
+    assert (forced[0], forced[-1]) == (-10.0, 0.0)
     assert length == pytest.approx(math.log(3))
     assert ratio == pytest.approx(math.log(3 / 6))
     assert square == pytest.approx(ratio**2)

@@ -10,7 +10,7 @@ import torch
 from small_tokenizers import SENTENCES
 from small_translators import write_random_model
 from translucid.decoding.config import SearchConfig
-from translucid.decoding.penalties import normalize_score
+from translucid.decoding.hypothesis import normalize_score
 from translucid.errors import InputError
 from translucid.interpret import explain
 from translucid.interpret.explain import check_prefix, encode_prefix
@@ -18,7 +18,7 @@ from translucid.interpret.head_statistics import filter_pairs
 from translucid.interpret.trace_file import read_trace, write_trace
 from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Reranker, Translator, load
-from translucid.translator.alignment import find_alignment_heads
+from translucid.translator.head_selection import find_alignment_heads
 
 WRITTEN = 340
 QUICK = SearchConfig(beam=3, n_best=3, max_length=8)

@@ -11,7 +11,7 @@ import torch
 from small_tokenizers import SENTENCES
 from small_translators import sentences, write_random_model
 from translucid.decoding.config import SearchConfig
-from translucid.decoding.penalties import normalize_score
+from translucid.decoding.hypothesis import normalize_score
 from translucid.errors import InputError
 from translucid.events import Notice
 from translucid.translator import (

@@ -11,15 +11,17 @@ import torch
 from small_tokenizers import SENTENCES
 from small_translators import sentences, write_random_model
 from translucid.decoding.config import SearchConfig
+from translucid.engines.base import Pair
+from translucid.engines.pytorch import score_pairs
 from translucid.errors import InputError
 from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Translation, Translator, load
-from translucid.translator.scoring import MAX_SCORED_TOKENS, Pair, score_pairs
+from translucid.translator.scoring import MAX_SCORED_TOKENS
 
 
 def test_scores_are_those_of_the_search(taught: Translator) -> None:
     sources = sentences(40, seed=3)
-    found = taught.translate(sources, search=SearchConfig(beam=4, n_best=3))
+    found = taught.translate(sources, search=SearchConfig(beam=4, n_best=3), token_scores=True)
     check_scores(taught, found)
 
 
@@ -48,7 +50,7 @@ def check_scores(translator: Translator, found: list[Translation]) -> None:
 def test_scores_of_what_was_cut_short_are_those_of_the_search(
     taught: Translator, search: SearchConfig
 ) -> None:
-    found = taught.translate(sentences(40, seed=3), search=search)
+    found = taught.translate(sentences(40, seed=3), search=search, token_scores=True)
     assert {c.ending for one in found for c in one.n_best} == {"end", "limit"}
     check_scores(taught, found)
 
@@ -63,7 +65,7 @@ def test_scores_of_tokens_are_those_of_the_search_for_untrained_networks(
     searcher = translator.searcher(SearchConfig(beam=3, n_best=3, max_length=12))
     requests = translator.encode(SENTENCES, translator.build_request(target="en")).inputs
     pairs, expected = [], []
-    for request, found in zip(requests, searcher.search(requests, None), strict=True):
+    for request, found in zip(requests, searcher.search(requests), strict=True):
         for hypothesis in found:
             pairs.append(Pair(request.source, hypothesis.tokens))
             expected.append(hypothesis)
@@ -108,12 +110,13 @@ def test_more_positions_than_are_projected_at_once(babbling: Translator) -> None
         ],
     )
     assert len(long.log_probs) == len(long.tokens) + 1 > 1024
-    assert long.log_probs == tuple(whole)
+    assert long.log_probs == pytest.approx(whole, abs=1e-4)
 
 
 def test_texts_of_several_lines_are_scored_as_they_are_translated(taught: Translator) -> None:
     text = "chat noir\n\n  livre rouge\n"
-    (found,) = taught.translate([text])
+    (found,) = taught.translate([text], token_scores=True)
+    assert found.log_probs is not None
     (scored,) = taught.score([text], [found.text])
     assert scored.log_prob == pytest.approx(found.log_prob, abs=1e-4)
     assert len(scored.log_probs) == len(found.log_probs)

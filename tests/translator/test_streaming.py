@@ -14,17 +14,13 @@ from hypothesis import strategies as st
 from small_tokenizers import SENTENCES, small_tokenizer
 from small_translators import sentences, write_random_model
 from translucid.decoding.config import SearchConfig
+from translucid.engines.base import Snapshot
+from translucid.engines.live_search import LiveTree, common_prefix
 from translucid.errors import InputError
 from translucid.text.spans import SpanFinder
 from translucid.translator import PartialTranslation, Translator, load
 from translucid.translator.segmentation import Segmenter
-from translucid.translator.streaming import (
-    GrowingText,
-    LiveTree,
-    Snapshot,
-    common_prefix,
-    run_in_background,
-)
+from translucid.translator.streaming import GrowingText, run_in_background
 
 SEARCHES = [
     SearchConfig(method="greedy", max_length=12),

@@ -43,10 +43,11 @@ def texts(translations: list[Translation]) -> list[list[str]]:
 
 def test_translates(taught: Translator) -> None:
     sources = sentences(60, seed=5)
-    found = taught.translate(sources)
+    found = taught.translate(sources, token_scores=True)
     assert [one.text for one in found] == [reversed_translation(text) for text in sources]
     assert [one.source for one in found] == sources
     first = found[0]
+    assert first.log_probs is not None
     assert first.text == "".join(first.tokens).strip()
     assert len(first.log_probs) == len(first.tokens) + 1
     assert first.log_prob == pytest.approx(sum(first.log_probs))
@@ -189,7 +190,7 @@ def test_learned_positions_limit_source_and_translation(tmp_path: Path) -> None:
 
 @torch.inference_mode()
 def test_lines_have_no_breaks_inside_whatever_the_network_wants(tmp_path: Path) -> None:
-    translator = load(write_random_model(tmp_path / "breaks", tying="none"))
+    translator = load(write_random_model(tmp_path / "breaks", tying="none"), engine="pytorch")
     model, breaks = translator.members[0].model, translator.tokenizer.encode("\n\r")[-2:]
     norm = cast("nn.LayerNorm", model.decoder.norm)
     norm.weight.zero_()  # so that the states are the bias, whatever was read
@@ -205,7 +206,8 @@ def test_lines_have_no_breaks_inside_whatever_the_network_wants(tmp_path: Path) 
 
 def test_long_translations_are_flagged(taught: Translator) -> None:
     short = SearchConfig(method="greedy", max_length=2)
-    (found,) = taught.translate(["chat noir dort"], search=short)
+    (found,) = taught.translate(["chat noir dort"], search=short, token_scores=True)
+    assert found.log_probs is not None
     assert found.text == "sleeps black"
     assert found.flags.truncated
     assert found.n_best[0].ending == "limit"
@@ -227,7 +229,7 @@ def test_with_a_tight_limit_n_best_lists_no_text_twice_and_nothing_beyond(
     taught: Translator, length: int
 ) -> None:
     search = SearchConfig(beam=4, n_best=4, max_length=length)
-    for found in taught.translate(sentences(20, seed=5), search=search):
+    for found in taught.translate(sentences(20, seed=5), search=search, token_scores=True):
         assert len({candidate.text for candidate in found.n_best}) == len(found.n_best) == 4
         for candidate in found.n_best:
             assert len(candidate.tokens) <= length
@@ -352,7 +354,7 @@ def test_words_that_a_model_of_lower_case_is_told_may_have_capitals(taught: Tran
     lower = Translator(
         name="lower",
         tokenizer=NormalizingTokenizer(taught.tokenizer, lowercase=True, plain_typography=False),
-        members=taught.members,
+        engines=taught.engines,
         generation=taught.generation.replace(lowercase=True),
     )
     assert lower.translate(["Chat NOIR"])[0].text == "black cat"
@@ -518,7 +520,7 @@ def test_an_ensemble_of_a_model_with_itself_is_the_model(
     taught_folder: Path, tmp_path: Path
 ) -> None:
     copy = write_taught_model(tmp_path / "copy")
-    single, double = load(taught_folder), load(taught_folder, copy)
+    single, double = load(taught_folder, engine="pytorch"), load(taught_folder, copy)
     assert double.name == "taught + copy"
     sources = sentences(20, seed=8)
     for search in (SearchConfig(n_best=2), SearchConfig(coverage_penalty=0.3)):

@@ -9,26 +9,3 @@ averaging        one network of several checkpoints
 
 Nothing is ever unpickled.
 """
-
-from translucid.checkpoint.model_directory import (
-    GenerationConfig,
-    ModelFiles,
-    load_model,
-    named_weights,
-    read_model_files,
-    read_weights,
-    write_model,
-)
-from translucid.checkpoint.store import Checkpoint, CheckpointStore
-
-__all__ = [
-    "Checkpoint",
-    "CheckpointStore",
-    "GenerationConfig",
-    "ModelFiles",
-    "load_model",
-    "named_weights",
-    "read_model_files",
-    "read_weights",
-    "write_model",
-]

@@ -10,28 +10,40 @@
           provenance.json          where it came from: data, settings, scores, versions
 
 It appears under its name when all of it is on the disk, and replaces an older one at once.
+
+Reading all but the network needs no PyTorch, which is imported where a network is made or written.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import torch
+import numpy as np
+import numpy.typing as npt
 from pydantic import Field, Strict
 from safetensors import SafetensorError
-from safetensors.torch import load_file
-from torch import Tensor
 
-from translucid.checkpoint.store import explain_full_disk, tensors_size, write_file, write_tensors
-from translucid.config import Config, Count, ModelConfig, read_model_config
+from translucid.config import (
+    KERNELS,
+    Config,
+    Count,
+    ModelConfig,
+    Precision,
+    read_model_config,
+)
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.files import new_folder
-from translucid.model import Transformer
 from translucid.registry import HOW_TO
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from translucid.model import Transformer
 
 CONFIG = "config.json"
 GENERATION = "generation_config.json"
@@ -66,10 +78,17 @@ class GenerationConfig(Config):
     )
     beam: Count = Field(default=4, description="number of hypotheses")
     length_penalty: Annotated[float, Field(ge=0, le=10)] = Field(
-        default=0.6, description="α in ((5 + length) / 6)^α"
+        default=0.6, description="α in ((5 + length) / 6)^α, or in length^α"
+    )
+    length_form: Literal["paper", "plain"] = Field(
+        default="paper", description="what is raised to α: (5 + length) / 6, or the length"
     )
     extra_length: Annotated[int, Field(ge=0)] = Field(
         default=50, description="most tokens beyond the length of the source"
+    )
+    precision: Precision = Field(
+        default="float32",
+        description="weights of the fast engine: int8 where that was measured to lose nothing",
     )
 
 
@@ -96,6 +115,13 @@ def named_weights(model: Transformer) -> dict[str, Tensor]:
 
 def write_model(folder: Path, weights: Mapping[str, Tensor], files: ModelFiles) -> None:
     """Write a model directory, replacing an older one of that name at once."""
+    from translucid.checkpoint.store import (
+        explain_full_disk,
+        tensors_size,
+        write_file,
+        write_tensors,
+    )
+
     if CARD not in files.texts:
         raise InputError(f"{folder}: a model directory has a model card, {CARD}, in its texts")
     contents = {
@@ -162,6 +188,23 @@ def read_generation(folder: Path) -> GenerationConfig:
 
 def read_weights(path: Path) -> dict[str, Tensor]:
     """Read the tensors of a safetensors file, or of a model directory's."""
+    from safetensors.torch import load_file
+
+    return _read_tensors(path, load_file)
+
+
+def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Read the weights of a model directory as arrays, and check that all are finite."""
+    from safetensors.numpy import load_file
+
+    weights = _read_tensors(path, load_file)
+    if wrong := [name for name, array in weights.items() if not np.isfinite(array).all()]:
+        path = path / WEIGHTS
+        raise DataError(path, f"{wrong[0]} has values that are not finite", remedy=_REMEDY)
+    return weights
+
+
+def _read_tensors(path: Path, load_file: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
     path = path / WEIGHTS if path.is_dir() else path
     if not path.is_file():
         raise DataError(path, "the file is missing", remedy=_REMEDY)
@@ -179,6 +222,10 @@ def load_model(folder: Path) -> Transformer:
 
 def build_network(config: ModelConfig, weights: Mapping[str, Tensor], path: Path) -> Transformer:
     """Return a network on the CPU with weights that come from `path`; check that they fit."""
+    import torch
+
+    from translucid.model import Transformer
+
     with torch.random.fork_rng(devices=[]):  # the first weights are drawn and then replaced
         model = Transformer(config)
     check_weights(named_weights(model), weights, path)
@@ -190,10 +237,24 @@ def build_network(config: ModelConfig, weights: Mapping[str, Tensor], path: Path
     return model
 
 
-def check_weights(
-    expected: Mapping[str, Tensor], weights: Mapping[str, Tensor], path: Path
-) -> None:
-    """Raise DataError where weights, which come from `path`, have other names or shapes."""
+def hash_network(config: ModelConfig, weights: Mapping[str, npt.NDArray[Any]]) -> str:
+    """Return the SHA-256 of the settings and weights of a network, in float32."""
+    # Built-in kernels compute the same, and the first version did not name them in its settings.
+    same = {"attention"} if config.attention in KERNELS.built_in else None
+    settings = config.model_dump_json(indent=2, exclude=same) + "\n"
+    digest = hashlib.sha256(settings.encode())
+    for name in sorted(weights):
+        array = np.ascontiguousarray(weights[name], dtype=np.float32)
+        digest.update(f"{name} torch.float32 {array.shape}".encode())
+        digest.update(array.data)
+    return digest.hexdigest()
+
+
+def check_weights(expected: Mapping[str, Any], weights: Mapping[str, Any], path: Path) -> None:
+    """Raise DataError where weights, which come from `path`, have other names or shapes.
+
+    Both are tensors or arrays.
+    """
     faults = [f"{name} is missing" for name in sorted(expected.keys() - weights.keys())]
     faults += [f"{name} is unknown" for name in sorted(weights.keys() - expected.keys())]
     faults += [

@@ -23,18 +23,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from translucid.checkpoint.averaging import kept_weights
 from translucid.checkpoint.model_directory import build_network, read_generation, read_provenance
 from translucid.checkpoint.store import CheckpointStore, explain_full_disk, write_file
 from translucid.config import ModelConfig
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Skipped, Trained, Validated
 from translucid.files import is_locked, recover_folder, sync_folder
-from translucid.model import Transformer
+
+if TYPE_CHECKING:
+    from translucid.model import Transformer
 
 VERSION = 1
 MODEL_FOLDERS = ("best", "model")  # the model directories of a run, the better one first
@@ -189,6 +190,8 @@ class RunDirectory:
 
     def load_network(self, step: int) -> Transformer:
         """Return the network of a checkpoint, on the CPU and in evaluation mode."""
+        from translucid.checkpoint.averaging import kept_weights
+
         checkpoint = self.checkpoints.open(step)
         config = self.read_record().model
         return build_network(config, kept_weights(checkpoint), checkpoint.folder).eval()

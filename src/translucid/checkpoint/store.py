@@ -26,15 +26,15 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
-from torch import Tensor
 
 from translucid.errors import DataError, InputError, TranslucidError
 from translucid.files import OLD_SUFFIX, PARTIAL_SUFFIX, new_folder, recover_folder, synced
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 VERSION = 1
 STATE = "state.json"
@@ -57,6 +57,8 @@ class Checkpoint:
 
     def tensors(self, name: str) -> dict[str, Tensor]:
         """Return the tensors of ``name.safetensors``; the file must be one of `files`."""
+        from safetensors.torch import load_file
+
         path = self.folder / f"{name}.safetensors"
         try:
             return load_file(path)
@@ -212,11 +214,11 @@ def _check_file(path: Path, written: Written) -> None:
 
 
 _TYPES = {
-    torch.float64: "F64",
-    torch.float32: "F32",
-    torch.bfloat16: "BF16",
-    torch.float16: "F16",
-    torch.int64: "I64",
+    "torch.float64": "F64",
+    "torch.float32": "F32",
+    "torch.bfloat16": "BF16",
+    "torch.float16": "F16",
+    "torch.int64": "I64",
 }
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # no space, no quota, or a limit of file size
 
@@ -254,6 +256,8 @@ def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> Written:
 
 
 def _safetensors(tensors: Mapping[str, Tensor]) -> Iterator[bytes | memoryview]:
+    import torch
+
     yield _header(tensors)
     for name in sorted(tensors):
         flat = tensors[name].detach().cpu().contiguous().reshape(-1)
@@ -264,13 +268,13 @@ def _header(tensors: Mapping[str, Tensor]) -> bytes:
     entries, place = {}, 0
     for name in sorted(tensors):
         tensor = tensors[name]
-        if tensor.dtype not in _TYPES:
-            known = ", ".join(map(str, _TYPES))
+        if str(tensor.dtype) not in _TYPES:
+            known = ", ".join(_TYPES)
             raise InputError(f"{name} has the type {tensor.dtype}; only {known} can be saved")
         shape = list(tensor.shape)
         end = place + math.prod(shape) * tensor.element_size()
         entries[name] = {
-            "dtype": _TYPES[tensor.dtype],
+            "dtype": _TYPES[str(tensor.dtype)],
             "shape": shape,
             "data_offsets": [place, end],
         }

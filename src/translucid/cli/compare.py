@@ -63,16 +63,15 @@ def compare(
       translucid compare --src test.fr --ref test.en --to en ours.txt theirs.txt -o comparison
       translucid compare --data data run-a run-b --json
     """
-    import torch
-
     from translucid.cli.display import show_progress, stderr_console, stdout_console
     from translucid.evaluation.compare import compare as compare_systems
     from translucid.evaluation.reference_set import ReferenceSource
     from translucid.evaluation.results import check_folder, dump_json
     from translucid.evaluation.system import load_systems
+    from translucid.machine import set_thread_count
 
     if threads is not None:
-        torch.set_num_threads(threads)
+        set_thread_count(threads)
     place = ReferenceSource(source, tuple(reference or ()), evaluate.open_folder(data), split)
     reranker = options.load_reranker(rerank, rerank_weight)
     loaded = load_systems(systems, lambda model: model.default_search.override(search), reranker)

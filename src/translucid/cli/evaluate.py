@@ -163,6 +163,8 @@ def evaluate(
     ] = None,
     json_wanted: Json = False,
     batch_size: options.BatchSize = 64,
+    engine: options.Engine = "auto",
+    precision: options.EnginePrecision = None,
     threads: options.Threads = None,
 ) -> None:
     """Translate a test set and score it: BLEU, chrF, TER, perplexity.
@@ -188,7 +190,7 @@ def evaluate(
     if models and translations:
         raise InputError("-m and --translations: give a model or translations, not both")
     place = ReferenceSource(source, tuple(reference or ()), open_folder(data), split)
-    translator = None if translations else options.load_models(models, threads)
+    translator = None if translations else options.load_models(models, threads, engine, precision)
     languages = place.languages(translator, from_lang, to_lang)
     reranker = options.load_reranker(rerank, rerank_weight)
     if translator is None:

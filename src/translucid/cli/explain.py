@@ -134,7 +134,7 @@ def explain(
     search = options.with_sample(search, sample=sample)
 
     def network() -> Translator:
-        return options.load_models(models or ([run] if run else None), threads)
+        return options.load_models(models or ([run] if run else None), threads, "pytorch")
 
     def how(translator: Translator) -> SearchConfig:
         return translator.default_search.override(search)

@@ -93,13 +93,13 @@ def heads(
             raise InputError(f"{name} is for the table of heads (--src), not for --sentence")
     with exit_on_closed_pipe():
         if source is None:
-            translator = options.load_models(models, threads)
+            translator = options.load_models(models, threads, "pytorch")
             into = translator.target_language(language, [one.sentence for one in questions])
             found = find_word_heads(translator, questions, target=into)
             write_word_heads(questions, found, top, as_json=as_json)
             return
         pairs = read_sentences(source, reference, lines)
-        translator = options.load_models(models, threads)
+        translator = options.load_models(models, threads, "pytorch")
         into = translator.target_language(language, pairs.sources)
         table = measure(translator, pairs, into, batch_size, importance, quiet=quiet)
         write_heads(translator.name, table, as_json=as_json)

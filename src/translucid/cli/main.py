@@ -37,7 +37,7 @@ from translucid.cli import (
     translate,
 )
 from translucid.cli.options import Command
-from translucid.errors import RenamedWarning, TranslucidError
+from translucid.errors import RenamedWarning, TranslucidError, needs_pytorch
 
 _AGAIN = 0.01  # seconds until a Ctrl-C that was dropped comes again
 
@@ -140,7 +140,8 @@ def main() -> None:
     _hear_ctrl_c_everywhere()
     _show_renames_as_notes()
     try:
-        app()
+        with needs_pytorch("This command"):
+            app()
     except TranslucidError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)

@@ -26,7 +26,7 @@ from pydantic.fields import FieldInfo
 from typer.core import TyperCommand
 
 from translucid.built_in import DEFAULT
-from translucid.config import Config, Flag
+from translucid.config import Config, EngineName, Flag, Precision
 from translucid.errors import InputError, RenamedWarning
 
 if TYPE_CHECKING:
@@ -255,7 +255,23 @@ Errors = Annotated[
 BatchSize = Annotated[int, typer.Option(min=1, metavar="N", help="Sentences computed at once.")]
 Threads = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Processor threads.  [default: PyTorch's choice]"),
+    typer.Option(min=1, metavar="N", help="Processor threads.  [default: all cores]"),
+]
+Engine = Annotated[
+    EngineName,
+    typer.Option(
+        "--engine",
+        envvar="TRANSLUCID_ENGINE",
+        help="What computes: ctranslate2, the fast one; pytorch, which can do everything; auto, "
+        "the fast one for all that it can do.",
+    ),
+]
+EnginePrecision = Annotated[
+    Precision | None,
+    typer.Option(
+        "--precision",
+        help="Weights of the fast engine: int8 or float32.  [default: the model's own]",
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary on stderr.")]
 
@@ -265,12 +281,16 @@ def choose_models(models: Sequence[Path] | None) -> tuple[Path, ...]:
     return tuple(models or (DEFAULT,))
 
 
-def load_models(models: Sequence[Path] | None, threads: int | None) -> Translator:
+def load_models(
+    models: Sequence[Path] | None,
+    threads: int | None,
+    engine: EngineName = "auto",
+    precision: Precision | None = None,
+) -> Translator:
     """Return the translator of the chosen models; several are an ensemble."""
-    import torch
-
+    from translucid.machine import set_thread_count
     from translucid.translator import load
 
     if threads is not None:
-        torch.set_num_threads(threads)
-    return load(*choose_models(models))
+        set_thread_count(threads)
+    return load(*choose_models(models), engine=engine, precision=precision)

@@ -54,6 +54,8 @@ def score(
     word_scores: options.WordScores = False,
     errors: options.Errors = "strict",
     batch_size: options.BatchSize = 64,
+    engine: options.Engine = "auto",
+    precision: options.EnginePrecision = None,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -73,7 +75,7 @@ def score(
     form = ScoreFormat(options.choose("--format", format_name, FORMATS), word_scores)
     pairs = open_pairs(source, target, options.choose("--errors", errors, ERRORS))
     destination = check_output(output, (source, target))
-    translator = options.load_models(models, threads)
+    translator = options.load_models(models, threads, engine, precision)
     if language is None and pairs.lines is not None:
         language = detect_target(translator, source, pairs.errors, quiet=quiet)
     scoring = PairScoring(pairs, translator, language, batch_size)

@@ -77,6 +77,8 @@ def serve(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Do not log each request on stderr.")
     ] = False,
+    engine: options.Engine = "auto",
+    precision: options.EnginePrecision = None,
     threads: options.Threads = None,
     config: Annotated[
         Path | None,
@@ -117,9 +119,9 @@ def serve(
         list_limits(settings)
         return
     if threads is not None:
-        import torch
+        from translucid.machine import set_thread_count
 
-        torch.set_num_threads(threads)
+        set_thread_count(threads)
     with _log_requests(quiet):
         server = run_server(
             *models or (),
@@ -131,6 +133,8 @@ def serve(
             allow_origins=allow_origin or (),
             log_text=log_text,
             config=settings,
+            engine=engine,
+            precision=precision,
             on_message=lambda line: typer.echo(line, err=True),
         )
     raise typer.Exit(server.exit_code)

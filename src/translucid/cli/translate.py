@@ -126,6 +126,8 @@ def translate(
         bool, typer.Option("--resume", help="Continue -o FILE where it was stopped.")
     ] = False,
     batch_size: options.BatchSize = 64,
+    engine: options.Engine = "auto",
+    precision: options.EnginePrecision = None,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -159,7 +161,7 @@ def translate(
     terminology = {} if terms is None else read_terms(terms)
     kept = () if keep is None else read_keep(keep)
     facts = None if endpoints.file is None else survey(endpoints.file, handling)
-    translator = options.load_models(models, threads)
+    translator = options.load_models(models, threads, engine, precision)
     if target is None and endpoints.file is not None:
         target = detect_target(translator, endpoints.file, endpoints.errors, quiet=quiet)
     request = translator.build_request(
@@ -169,6 +171,7 @@ def translate(
         keep=kept,
         prefix=prefix,
         alignment=alignment,
+        token_scores=form.needs_token_scores,
         **search,
     )
     Run(
@@ -277,6 +280,7 @@ class Run:
             "translucid": __version__,
             "input": f"a file of {self.survey.lines:,} lines (SHA-256 {self.survey.sha256})",
             "model": fingerprint(self.models),
+            "engine": self.translator.engines.description,
             "errors": self.endpoints.errors,
             "target": str(request.target),
             "rerank": json.dumps(self._reranker_identity()),

@@ -52,6 +52,11 @@ class Form:
     alignment: bool
     word_scores: bool
 
+    @property
+    def needs_token_scores(self) -> bool:
+        """Whether log P of each token is written."""
+        return self.format == "jsonl" or self.word_scores
+
     def __post_init__(self) -> None:
         if self.format == "text" and self.n_best and self.alignment:
             raise InputError(
@@ -105,7 +110,7 @@ def _best_fields(translation: Translation, form: Form) -> str:
 
 def _n_best_fields(line: Line, candidate: Candidate, form: Form) -> str:
     """Return an entry of an n-best list as Moses writes it; lines are counted from 0 there."""
-    features = f"LogProb= {format_float(candidate.log_prob)} Tokens= {len(candidate.log_probs)}"
+    features = f"LogProb= {format_float(candidate.log_prob)} Tokens= {candidate.length}"
     if form.word_scores:
         features += f" {_word_scores_field(candidate)}"
     fields = [
@@ -160,7 +165,7 @@ def _candidate_json(candidate: Candidate, form: Form) -> dict[str, Any]:
         "log_prob": round_float(candidate.log_prob),
         "ending": candidate.ending,
         "tokens": candidate.tokens,
-        "log_probs": [round_float(value) for value in candidate.log_probs],
+        "log_probs": [round_float(value) for value in candidate.log_probs or ()],
     }
     if form.word_scores:
         scores = word_scores(candidate.text, candidate.tokens, candidate.log_probs)
@@ -196,7 +201,9 @@ _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 _SPACE_MARK = "▁"  # how sentencepiece writes a space
 
 
-def word_scores(text: str, tokens: Sequence[str], log_probs: Sequence[float]) -> list[float] | None:
+def word_scores(
+    text: str, tokens: Sequence[str], log_probs: Sequence[float] | None
+) -> list[float] | None:
     """Return log P of each word of ``text.split()``; None if tokens cannot be assigned to words.
 
     The score of a word is the sum over its tokens; the scores of all words sum to log P::
@@ -209,8 +216,8 @@ def word_scores(text: str, tokens: Sequence[str], log_probs: Sequence[float]) ->
     White space is not compared, so a token belongs to the word that its first visible character is
     part of, and one without such a character to the word that follows.
     """
-    if len(log_probs) > len(tokens) + 1:
-        return None  # of several parts, each with its own end symbol
+    if log_probs is None or len(log_probs) > len(tokens) + 1:
+        return None  # not requested, or of several parts, each with its own end symbol
     ends = list(itertools.accumulate(len(word) for word in text.split()))
     if not ends:
         return []

@@ -35,11 +35,15 @@ from translucid.decoding.constraints import (
     build_filters,
     build_loop_guard,
 )
-from translucid.decoding.hypothesis import Ending, FinishedHypotheses, Hypothesis
+from translucid.decoding.hypothesis import (
+    Ending,
+    FinishedHypotheses,
+    Hypothesis,
+    length_penalty,
+)
 from translucid.decoding.penalties import (
     coverage_penalty,
     get_attention,
-    length_penalty,
     longest_length_penalty,
 )
 from translucid.decoding.request import SearchRequest

@@ -35,6 +35,7 @@ import torch
 from torch import Tensor
 
 from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import ECHOES, LONGEST_ROUND
 from translucid.decoding.request import OnceOnly, SearchRequest
 
 # log P of a token that a rule demands and the network finds impossible (−∞): finite, so that the
@@ -282,23 +283,6 @@ class LengthLimits:
         log_probs_NV.masked_fill_(last_N[:, None], -math.inf)
         log_probs_NV[:, self._end] = torch.where(last_N, ending_N, log_probs_NV[:, self._end])
         return log_probs_NV, cut_N
-
-
-ECHOES = 24  # tokens in a row that each repeat an earlier one
-LONGEST_ROUND = 8  # the largest distance between a token and the one it repeats
-
-
-def is_looping(tokens: Sequence[int]) -> bool:
-    """Tell whether an unfinished translation repeats itself endlessly.
-
-    >>> is_looping([7, 4, 5] * 8), is_looping([7, 4, 5] * 9)
-    (False, True)
-    """
-    return any(
-        len(tokens) >= ECHOES + round_length
-        and all(tokens[-i] == tokens[-i - round_length] for i in range(1, ECHOES + 1))
-        for round_length in range(1, LONGEST_ROUND + 1)
-    )
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,7 @@ from translucid.decoding.constraints import (
     build_filters,
     build_loop_guard,
 )
-from translucid.decoding.hypothesis import Ending, Hypothesis
-from translucid.decoding.penalties import normalize_score
+from translucid.decoding.hypothesis import Ending, Hypothesis, normalize_score
 from translucid.decoding.request import SearchRequest
 from translucid.decoding.stepper import Stepper
 from translucid.decoding.tree import Recorder, Status
@@ -245,6 +244,7 @@ class _Tree:
         """Record the tokens that a row wrote; return the nodes, starting at the root."""
         end = (self._end,) if hypothesis.finished else ()
         path, total = [self._root], 0.0
+        assert hypothesis.log_probs is not None
         for token, log_prob in zip(hypothesis.tokens + end, hypothesis.log_probs, strict=True):
             total += log_prob
             path.append(self._node(path, token, log_prob, total, chosen=True))
@@ -257,6 +257,7 @@ class _Tree:
     ) -> None:
         """Record the tokens that a row could have written instead."""
         total = 0.0
+        assert hypothesis.log_probs is not None
         for step, (log_prob, tokens) in enumerate(zip(hypothesis.log_probs, seen, strict=True)):
             for token, other in tokens:
                 self._node(path[: step + 1], token, other, total + other, chosen=False)

@@ -1,16 +1,11 @@
-"""Penalties that make translations of different lengths comparable (section 6.1, and [38] there).
+"""Penalties of a batch under way (section 6.1, and [38] there): coverage, and the longest length.
 
 ::
 
-    score = log P / length penalty + coverage penalty
-
-    paper   lp(n) = ((5 + n) / 6)^α           n counts the end symbol; α = 0: no penalty
-    plain   lp(n) = n^α                       α = 1: the mean log P of a token
-
     coverage = β · Σ_s log min(Σ_t attention of target token t to source token s, 1)
 
-Both forms grow with n, so a long translation is divided by more. Coverage is at most 0: a penalty
-for source tokens that the translation hardly attended to.
+Coverage is at most 0: a penalty for source tokens that the translation hardly attended to. The
+length penalty is in `hypothesis.py`.
 
 Shapes: N rows, S source, B sources.
 """
@@ -21,24 +16,9 @@ import torch
 from torch import Tensor
 
 from translucid.decoding.config import SearchConfig
+from translucid.decoding.hypothesis import length_penalty
 from translucid.decoding.stepper import AttendingStepper, Stepper
 from translucid.errors import InputError
-
-
-def length_penalty(length: int, settings: SearchConfig) -> float:
-    """Return the divisor of log P for `length` tokens, the end symbol counted.
-
-    >>> length_penalty(7, SearchConfig(length_penalty=1.0))
-    2.0
-    """
-    if settings.length_form == "paper":
-        return float(((5 + length) / 6) ** settings.length_penalty)
-    return float(length**settings.length_penalty)
-
-
-def normalize_score(log_prob: float, length: int, settings: SearchConfig) -> float:
-    """Return log P divided by the length penalty: the score without coverage."""
-    return log_prob / length_penalty(length, settings)
 
 
 def longest_length_penalty(limits_B: Tensor, settings: SearchConfig) -> Tensor:

@@ -116,7 +116,7 @@ def record_samples(
     nodes = record_trees(recorder, request, settings, found, seen)
     for source, numbers in enumerate(results):
         of_source = found[source * settings.samples : (source + 1) * settings.samples]
-        last = max(of_source, key=lambda h: (len(h.log_probs), h.ending != "end"))
+        last = max(of_source, key=lambda h: (h.length, h.ending != "end"))
         recorder.stop(source, tuple(nodes[number] for number in numbers), last.ending)
 
 

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -17,11 +18,11 @@ import platform
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import sacrebleu
-import torch
 
 from translucid import __version__
 from translucid.built_in import built_in_name
@@ -29,7 +30,7 @@ from translucid.errors import InputError
 from translucid.evaluation.reference_set import ReferenceSet, stem
 from translucid.evaluation.system import System
 from translucid.files import new_folder, synced
-from translucid.machine import Machine
+from translucid.machine import Machine, thread_count
 
 SCORES, SETTINGS, REPORT = "scores.json", "settings.json", "report.html"
 EVALUATIONS = "evaluations"  # folder of results, beside a model or a file of translations
@@ -124,16 +125,25 @@ def build_settings(
         "versions": {
             "translucid": __version__,
             "sacrebleu": sacrebleu.__version__,
-            "torch": torch.__version__,
+            **_versions("torch", "ctranslate2"),
             "python": platform.python_version(),
         },
         "machine": {
             "system": platform.platform(),
             "processor": platform.machine(),
             "cores": Machine().cores(),
-            "threads": torch.get_num_threads(),
+            "threads": thread_count(),
         },
     }
+
+
+def _versions(*packages: str) -> dict[str, str]:
+    """Return the versions of those packages that are installed."""
+    found = {}
+    for name in packages:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:

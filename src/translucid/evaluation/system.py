@@ -91,8 +91,8 @@ def model_outputs(
 
 
 def _mean_probability(translation: Translation) -> float | None:
-    log_probs = translation.log_probs
-    return math.exp(math.fsum(log_probs) / len(log_probs)) if log_probs else None
+    best = translation.n_best[0]
+    return math.exp(best.log_prob / best.length) if best.tokens else None
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,12 @@ from torch import Tensor
 
 from translucid.config import ModelConfig
 from translucid.decoding.config import SearchConfig
-from translucid.decoding.hypothesis import Hypothesis, Tokens
-from translucid.decoding.penalties import coverage_penalty, normalize_score
+from translucid.decoding.hypothesis import Hypothesis, Tokens, normalize_score
+from translucid.decoding.penalties import coverage_penalty
 from translucid.decoding.stepper import AttendingStepper, Stepper
 from translucid.decoding.tree import Recorder, SearchTree
+from translucid.engines.base import DecoderInput
+from translucid.engines.pytorch import Member
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
 from translucid.interpret.cache_usage import compute_cache_usage
@@ -45,8 +47,6 @@ from translucid.interpret.trace import (
 from translucid.text.normalization import nfc
 from translucid.text.tokenizer import BOS, EOS, FIRST_PIECE, UNK, Tokenizer
 from translucid.translator import Flags, Translator
-from translucid.translator.member import Member
-from translucid.translator.request import DecoderInput
 from translucid.translator.segmentation import MAX_SOURCE_TOKENS, Segment
 
 MAX_BYTES = 256_000_000  # of a trace, without `force`
@@ -202,12 +202,14 @@ def _search(translator: Translator, sentence: _Input, prefix: Tokens, emit: Emit
     searcher = translator.searcher(sentence.settings)
     request = DecoderInput(source=sentence.source, prefix=prefix, terms=())
     searcher.check_room(0, request)
-    ((best, *_),) = searcher.search(
-        [request], recorder, lambda stepper: _RowCounter(stepper, rows, emit)
+    ((best, *_),) = translator.engines.pytorch.search(
+        [request],
+        searcher.options,
+        recorder=recorder,
+        wrap=lambda stepper: _RowCounter(stepper, rows, emit),
     )
-    ended = len(best.log_probs) > len(best.tokens)
     (tree,) = recorder.trees()
-    return _Output((*best.tokens, EOS) if ended else best.tokens, best, tree, tuple(rows))
+    return _Output((*best.tokens, EOS) if best.finished else best.tokens, best, tree, tuple(rows))
 
 
 def _take_whole(written: Tokens, positions: int) -> _Output:
@@ -416,7 +418,7 @@ def check_prefix(translator: Translator, prefix: Sequence[int]) -> Tokens:
     Tokens of text without line breaks are allowed, and the end symbol at the end.
     """
     tokenizer, size = translator.target_tokenizer, translator.target_tokenizer.vocab_size
-    never = frozenset(translator.searcher(None).forbidden)
+    never = frozenset(translator.searcher().options.unwritable)
     for index, token in enumerate(prefix):
         if isinstance(token, bool) or not isinstance(token, int) or not 0 <= token < size:
             raise InputError(

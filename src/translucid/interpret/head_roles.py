@@ -28,10 +28,10 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from translucid.engines.heads import DecoderRow
 from translucid.interpret.network import AttentionHead
 from translucid.interpret.trace import Side
 from translucid.text.tokenizer import EOS, FIRST_PIECE, PAD, UNK
-from translucid.translator.alignment import DecoderRow
 
 TokenKind = Literal["previous", "next", "same_position", "same_word", "first", "end"]
 KINDS: tuple[TokenKind, ...] = ("previous", "next", "same_position", "same_word", "first", "end")

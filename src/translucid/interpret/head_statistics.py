@@ -16,6 +16,8 @@ import torch
 from torch import Tensor
 
 from translucid.decoding.hypothesis import Tokens
+from translucid.engines.heads import DecoderRow
+from translucid.engines.pytorch import attend_with_weights, pad
 from translucid.errors import InputError
 from translucid.events import Emit, Notice, Progress, silent
 from translucid.interpret.ablation import HeadImportance, measure_head_importance
@@ -41,8 +43,6 @@ from translucid.text.normalization import nfc
 from translucid.text.tokenizer import BOS, EOS
 from translucid.text.word_alignment import sure_links
 from translucid.translator import Translator
-from translucid.translator.alignment import DecoderRow
-from translucid.translator.member import attend_with_weights, pad
 from translucid.translator.request import check_batch_size, check_pairs, check_texts
 from translucid.translator.search import build_batches
 from translucid.translator.segmentation import MAX_SOURCE_TOKENS

@@ -14,15 +14,16 @@ Shapes: S source, T target, V vocabulary.
 
 from __future__ import annotations
 
-import hashlib
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, cast, get_args
 
 import torch
 from torch import Tensor
 
-from translucid.config import KERNELS, ModelConfig
+from translucid.config import ModelConfig
+from translucid.engines import Engines
+from translucid.engines.base import DecoderInput
+from translucid.engines.pytorch import Member
 from translucid.errors import InputError
 from translucid.interpret.trace import Side, Trace
 from translucid.model import MultiHeadAttention, Transformer
@@ -31,8 +32,6 @@ from translucid.model.decoder import DecoderLayer
 from translucid.model.encoder import EncoderLayer
 from translucid.model.transformer import share_weights
 from translucid.translator import Translator
-from translucid.translator.member import Member
-from translucid.translator.request import DecoderInput
 
 SIDES: tuple[Side, ...] = get_args(Side)
 
@@ -105,7 +104,7 @@ def replace_network(translator: Translator, model: Transformer, name: str) -> Tr
     return Translator(
         name,
         translator.tokenizer,
-        (Member(model, translator.members[0].heads),),
+        Engines.of([Member(model, translator.members[0].heads)]),
         translator.generation,
         translator.source_languages,
     )
@@ -148,7 +147,8 @@ def retranslate(translator: Translator, trace: Trace) -> str:
     prefix = () if trace.origin == "given" else trace.prefix
     source = tuple(token.id for token in trace.source_tokens)
     request = DecoderInput(source, prefix=prefix, terms=())
-    (hypotheses,) = translator.searcher(trace.search).search([request], None)
+    options = translator.searcher(trace.search).options
+    (hypotheses,) = translator.engines.pytorch.search([request], options)
     languages = {token: language for language, token in translator.generation.tags.items()}
     part, after = translator.read_whole(languages.get(source[0]), trace.source)
     text = part.protected.restore(translator.tokenizer.decode(hypotheses[0].tokens))
@@ -157,38 +157,10 @@ def retranslate(translator: Translator, trace: Trace) -> str:
 
 # ---- which model made a trace -------------------------------------------------------------------
 
-_WeightVersions = tuple[tuple[int, int], ...]
-_cache: weakref.WeakKeyDictionary[Transformer, tuple[_WeightVersions, str]] = (
-    weakref.WeakKeyDictionary()
-)
-
 
 def model_hash(translator: Translator) -> str:
     """Return the SHA-256 of a translator's networks and vocabulary, in hexadecimal.
 
     It depends neither on the device nor on the name of the model.
     """
-    digest = hashlib.sha256(translator.tokenizer.fingerprint.encode())
-    for member in translator.members:
-        digest.update(_network_hash(member.model).encode())
-    return digest.hexdigest()
-
-
-def _network_hash(model: Transformer) -> str:
-    """Return the SHA-256 of settings and weights; compute it again only if a weight changed."""
-    versions = tuple(
-        (p.data_ptr(), 0 if p.is_inference() else p._version) for p in model.parameters()
-    )
-    cached = _cache.get(model)
-    if cached is not None and cached[0] == versions:
-        return cached[1]
-    # Built-in kernels compute the same, and the first version did not name them in its settings.
-    same = {"attention"} if model.config.attention in KERNELS.built_in else None
-    settings = model.config.model_dump_json(indent=2, exclude=same) + "\n"
-    digest = hashlib.sha256(settings.encode())
-    for name, parameter in sorted(model.named_parameters()):
-        digest.update(f"{name} {parameter.dtype} {tuple(parameter.shape)}".encode())
-        flat = parameter.detach().cpu().contiguous().reshape(-1)
-        digest.update(flat.view(torch.uint8).numpy().data)
-    _cache[model] = (versions, digest.hexdigest())
-    return _cache[model][1]
+    return translator.hash

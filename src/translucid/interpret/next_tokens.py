@@ -24,12 +24,12 @@ from translucid.decoding.config import SearchConfig
 from translucid.decoding.constraints import apply_filters, build_filters
 from translucid.decoding.hypothesis import Tokens
 from translucid.decoding.sampling import COLDEST, filter_logits
+from translucid.engines.base import DecoderInput
 from translucid.errors import InputError
 from translucid.interpret.explain import check_prefix, check_sentence
 from translucid.interpret.network import single_network
 from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Translator
-from translucid.translator.request import DecoderInput
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _allow(
     translator: Translator, request: DecoderInput, prefix: Tokens, log_probs_V: Tensor
 ) -> Tensor:
     """Return log P with −∞ for tokens that no translation may have: symbols and line breaks."""
-    job = translator.searcher(None).build_request([request])
+    job = translator.engines.pytorch.build_request([request], translator.searcher().options)
     filters = build_filters(job, SearchConfig(method="sampling"))
     device = job.limits_B.device
     source_1 = torch.zeros(1, dtype=torch.int64, device=device)

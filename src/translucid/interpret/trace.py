@@ -57,10 +57,10 @@ from torch import Tensor
 from translucid.config import POSITIONS, ModelConfig
 from translucid.decoding.config import SearchConfig
 from translucid.decoding.tree import SearchTree
+from translucid.engines.heads import DecoderRow, default_heads
 from translucid.errors import InputError, nearest
 from translucid.interpret.cache_usage import CacheUsage
 from translucid.text.tokenizer import EOS
-from translucid.translator.alignment import DecoderRow, default_heads
 from translucid.translator.translation import Flags
 
 if TYPE_CHECKING:

@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from translucid.engines.heads import DecoderRow
 from translucid.errors import InputError
 from translucid.interpret.explain import explain
 from translucid.interpret.network import SIDES, AttentionHead, count_layers
@@ -32,7 +33,7 @@ from translucid.interpret.trace import Side, Trace, TraceToken
 from translucid.text.normalization import nfc
 from translucid.text.tokenizer import FIRST_PIECE, UNK
 from translucid.translator import Translator
-from translucid.translator.alignment import DecoderRow, Span, TextSide, find_words
+from translucid.translator.alignment import Span, TextSide, find_words
 
 Group = tuple[int, int]
 

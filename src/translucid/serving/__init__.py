@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from translucid.errors import optional
 
 if TYPE_CHECKING:
+    from translucid.config import EngineName, Precision
     from translucid.serving.config import ServingConfig
     from translucid.serving.server import Server
     from translucid.translator import Translator
@@ -46,6 +47,8 @@ def serve(
     config: ServingConfig | None = None,
     on_message: Callable[[str], None] | None = None,
     background: bool = False,
+    engine: EngineName = "auto",
+    precision: Precision | None = None,
     **settings: Any,
 ) -> Server:
     """Serve translations over HTTP, and the page that shows how they come about.
@@ -60,14 +63,13 @@ def serve(
     Without any, the models of `runs`, which the page shows, are served, or ``fr-en``. Port 0 is any
     free one. Limits and times are those of ServingConfig: `config`, or single `settings` by name.
     `on_message` receives the address, and a message when the server shuts down; without it, the log
-    does.
+    does. `engine` and `precision` are those of :func:`translucid.load`.
     """
     check_packages()
     from translucid.built_in import DEFAULT
     from translucid.serving.app import create_app
     from translucid.serving.auth import Access, allowed_hosts, check_origins, read_keys
     from translucid.serving.config import ServingConfig
-    from translucid.serving.runs import Runs
     from translucid.serving.served_models import ServedModels
     from translucid.serving.server import LOG, Server, bind_socket
 
@@ -80,10 +82,11 @@ def serve(
         check_origins(allow_origins),
         log_text,
     )
-    shown = Runs([Path(run) for run in runs])
+    shown = [Path(run) for run in runs]
     bound = bind_socket(host, port)
     try:
-        app = create_app(ServedModels.load(models or runs or [DEFAULT]), limits, shown, access)
+        served = ServedModels.load(models or runs or [DEFAULT], engine, precision)
+        app = create_app(served, limits, shown, access)
     except BaseException:
         bound.close()
         raise

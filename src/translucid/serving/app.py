@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+import importlib.util
 import logging
 import mimetypes
 import re
@@ -26,6 +27,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Match, Route
 
 from translucid import __version__
+from translucid.errors import needs_pytorch
 from translucid.serving import libretranslate, reference
 from translucid.serving.auth import Access, HostCheck, KeyCheck
 from translucid.serving.config import ServingConfig
@@ -42,12 +44,9 @@ from translucid.serving.problems import (
 from translucid.serving.reference import build_openapi
 from translucid.serving.request_bodies import describe_fault
 from translucid.serving.routes import models as model_routes
-from translucid.serving.routes import runs as run_routes
-from translucid.serving.routes import trace, translate
-from translucid.serving.runs import Films, Runs
+from translucid.serving.routes import translate
 from translucid.serving.served_models import ServedModel, ServedModels
-from translucid.serving.state import Metrics, ServerState
-from translucid.serving.traces import TraceStore
+from translucid.serving.state import Inside, Metrics, ServerState
 from translucid.translator import TranslationRequest
 
 LOG = logging.getLogger("translucid.serving")
@@ -60,19 +59,20 @@ _SECONDS_BETWEEN_LOOKS = 60.0
 def create_app(
     models: ServedModels,
     settings: ServingConfig,
-    runs: Runs,
+    runs: Sequence[Path] = (),
     access: Access | None = None,
     page: Path = STATIC,
 ) -> FastAPI:
-    """Return the application that serves these models; its state is `app.state.server`."""
+    """Return the application that serves these models; its state is `app.state.server`.
+
+    Without PyTorch it translates and scores; what looks inside a model answers that it is missing.
+    """
     state = ServerState(
         models=models,
         settings=settings,
         access=access or Access(),
-        runs=runs,
-        traces=TraceStore(settings),
-        films=Films(settings),
         metrics=Metrics(),
+        inside=_look_inside(settings, runs),
     )
     app = FastAPI(
         title="Translucid",
@@ -97,9 +97,44 @@ def create_app(
     return app
 
 
+def _look_inside(settings: ServingConfig, runs: Sequence[Path]) -> Inside | None:
+    """Return the stores of traces and films; None where PyTorch is not installed."""
+    if not runs and importlib.util.find_spec("torch") is None:
+        return None
+    with needs_pytorch("Showing runs"):
+        from translucid.serving.runs import Films, Runs
+        from translucid.serving.traces import TraceStore
+
+    return Inside(Runs(runs), TraceStore(settings), Films(settings))
+
+
 def _routers(state: ServerState) -> list[APIRouter]:
-    parts = (translate, model_routes, trace, run_routes, libretranslate)
-    return [part.router(state) for part in parts]
+    parts = [translate.router(state), model_routes.router(state)]
+    if state.inside is None:
+        parts.append(_answer_without_pytorch())
+    else:
+        from translucid.serving.routes import runs, trace
+
+        parts += [trace.router(state), runs.router(state)]
+    return [*parts, libretranslate.router(state)]
+
+
+def _answer_without_pytorch() -> APIRouter:
+    """Return endpoints that say what is missing, in the place of those that look inside."""
+    routes = APIRouter(include_in_schema=False)
+
+    async def missing(rest: str = "") -> None:
+        del rest
+        raise Problem(
+            "not-installed",
+            "looking inside a model needs PyTorch, which is not installed on this server: pip "
+            "install 'translucid[train]'",
+        )
+
+    for path in ("trace", "next", "runs"):
+        for address in (f"/v1/{path}", f"/v1/{path}/{{rest:path}}"):
+            routes.add_api_route(address, missing, methods=["GET", "POST"])
+    return routes
 
 
 def _describe(app: FastAPI, state: ServerState) -> None:
@@ -135,8 +170,9 @@ async def _expire_stores(state: ServerState) -> None:
     """Drop expired traces and films regularly, even if nobody requests any."""
     while True:
         await asyncio.sleep(min(_SECONDS_BETWEEN_LOOKS, state.settings.trace_seconds))
-        state.traces.expire()
-        state.films.expire()
+        if state.inside is not None:
+            state.traces.expire()
+            state.films.expire()
 
 
 async def _warm_up(state: ServerState) -> None:
@@ -159,7 +195,7 @@ async def _warm(state: ServerState, served: ServedModel, target: str) -> None:
     """Translate until it works: the first try may time out, or the queue may be full."""
     while True:
         try:
-            request = TranslationRequest(target=target, alignment=True)
+            request = TranslationRequest(target=target)
             await state.engine.translate(served, [WARM_UP_TEXT], request)
             return
         except (Full, TimedOut):
@@ -252,8 +288,10 @@ def _add_gauges(state: ServerState) -> None:
         "Requests that the engine has accepted and not answered",
         lambda: float(state.started.running if state.started else 0),
     )
-    metrics.add_gauge("traces", "Traces kept", lambda: float(len(state.traces)))
-    metrics.add_gauge("trace_bytes", "Bytes of the traces kept", lambda: float(state.traces.bytes))
+    if (inside := state.inside) is not None:
+        traces = inside.traces
+        metrics.add_gauge("traces", "Traces kept", lambda: float(len(traces)))
+        metrics.add_gauge("trace_bytes", "Bytes of the traces kept", lambda: float(traces.bytes))
 
 
 INDEX = "index.html"

@@ -147,6 +147,13 @@ _PROBLEM_TYPES = (
         "Send `Content-Type: application/json`. The LibreTranslate endpoints read forms too.",
     ),
     ProblemType(
+        "not-installed",
+        501,
+        "This server cannot look inside models",
+        "Traces and runs need PyTorch, which is not installed on this server. Translating and "
+        "scoring work without it.",
+    ),
+    ProblemType(
         "invalid-fields",
         422,
         "Some fields cannot be used",

@@ -8,8 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from translucid.config import EngineName, Precision
+from translucid.engines.conversion import count_parameters
 from translucid.errors import InputError, nearest
-from translucid.interpret.network import model_hash
 from translucid.translator import Translator, load
 from translucid.translator.request import describe_directions
 
@@ -26,7 +27,7 @@ class ServedModel:
     @cached_property
     def hash(self) -> str:
         """The hash of weights, settings and vocabulary; the same model has the same one."""
-        return model_hash(self.translator)
+        return self.translator.hash
 
     @cached_property
     def pieces(self) -> tuple[str, ...]:
@@ -53,17 +54,17 @@ class ServedModel:
 
     @cached_property
     def _description(self) -> Mapping[str, Any]:
-        member = self.translator.members[0]
+        engines = self.translator.engines
         return {
             "name": self.name,
             "directions": [list(pair) for pair in self.translator.directions],
             "targets": list(self.targets),
             "vocabulary": self.translator.tokenizer.vocab_size,
-            "parameters": sum(p.numel() for p in member.model.parameters()),
+            "parameters": count_parameters(engines.configs[0]),
             "hash": self.hash,
-            "config": member.model.config.model_dump(),
+            "config": engines.configs[0].model_dump(),
             "search": self.translator.default_search.model_dump(),
-            "alignment_heads": [list(pair) for pair in member.heads.heads],
+            "alignment_heads": [list(pair) for pair in engines.heads[0].heads],
         }
 
     def describe(self, default: bool) -> dict[str, Any]:
@@ -86,9 +87,14 @@ class ServedModels:
             )
 
     @classmethod
-    def load(cls, models: Sequence[str | Path | Translator]) -> ServedModels:
+    def load(
+        cls,
+        models: Sequence[str | Path | Translator],
+        engine: EngineName = "auto",
+        precision: Precision | None = None,
+    ) -> ServedModels:
         """Load models, each a path or ``NAME=PATH``; a name left out is that of folder or run."""
-        return cls([_load_model(model) for model in models])
+        return cls([_load_model(model, engine, precision) for model in models])
 
     def __iter__(self) -> Iterator[ServedModel]:
         return iter(self._models.values())
@@ -161,11 +167,13 @@ def parse_model_option(argument: str) -> tuple[str | None, Path]:
     return name, Path(path)
 
 
-def _load_model(model: str | Path | Translator) -> ServedModel:
+def _load_model(
+    model: str | Path | Translator, engine: EngineName, precision: Precision | None
+) -> ServedModel:
     name = None
     if not isinstance(model, Translator):
         name, path = parse_model_option(str(model))
-        model = load(path)
+        model = load(path, engine=engine, precision=precision)
     return ServedModel(name or model.name.removesuffix("/best").removesuffix("/model"), model)
 
 

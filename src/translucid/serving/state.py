@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from prometheus_client import (
     CollectorRegistry,
@@ -21,9 +22,11 @@ from translucid.serving.auth import Access
 from translucid.serving.config import ServingConfig
 from translucid.serving.engine.engine import Engine
 from translucid.serving.engine.tasks import BatchDone, Draining, EngineEvent
-from translucid.serving.runs import Films, Runs
 from translucid.serving.served_models import ServedModels
-from translucid.serving.traces import TraceStore
+
+if TYPE_CHECKING:
+    from translucid.serving.runs import Films, Runs
+    from translucid.serving.traces import TraceStore
 
 LOG = logging.getLogger("translucid.serving")
 
@@ -67,6 +70,15 @@ class InFlight:
             self._idle.set()
 
 
+@dataclass(frozen=True)
+class Inside:
+    """What a server needs to show the inside of its models, for which PyTorch is needed."""
+
+    runs: Runs
+    traces: TraceStore
+    films: Films
+
+
 @dataclass
 class ServerState:
     """Models, limits and stores of one server. The engine lives as long as the event loop does."""
@@ -74,13 +86,31 @@ class ServerState:
     models: ServedModels
     settings: ServingConfig
     access: Access
-    runs: Runs
-    traces: TraceStore
-    films: Films
     metrics: Metrics
+    inside: Inside | None
     readiness: Readiness = field(default_factory=Readiness)
     in_flight: InFlight = field(default_factory=InFlight)
     started: Engine | None = None
+
+    @property
+    def runs(self) -> Runs:
+        """The training runs that are shown."""
+        return self._looking_inside.runs
+
+    @property
+    def traces(self) -> TraceStore:
+        """The traces that are kept."""
+        return self._looking_inside.traces
+
+    @property
+    def films(self) -> Films:
+        """The films that are kept."""
+        return self._looking_inside.films
+
+    @property
+    def _looking_inside(self) -> Inside:
+        assert self.inside is not None, "its routes are not there without PyTorch"
+        return self.inside
 
     @property
     def engine(self) -> Engine:

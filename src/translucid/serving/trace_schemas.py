@@ -9,6 +9,7 @@ from pydantic import Field
 from translucid.config import Count, ModelConfig
 from translucid.decoding.config import SearchConfig
 from translucid.decoding.tree import SearchTree
+from translucid.engines.heads import DecoderRow
 from translucid.interpret.cache_usage import CacheUsage
 from translucid.interpret.head_roles import Role, TokenKind
 from translucid.interpret.lens import EncoderReading, LensCell
@@ -24,7 +25,6 @@ from translucid.serving.schemas import (
     described,
 )
 from translucid.translator import Flags, TranslationRequest
-from translucid.translator.alignment import DecoderRow
 
 Index = Annotated[int, Field(ge=0, le=1_000_000)]
 Token = Annotated[int, Field(ge=0, le=2**31 - 1)]

@@ -57,14 +57,13 @@ from translucid.training.validation import Validator
 from translucid.translator import (
     SourceLanguages,
     calibrate,
-    find_alignment_heads,
     load,
     save_alignment_heads,
     save_calibration,
     save_source_languages,
 )
-from translucid.translator.alignment import MOST_PAIRS
 from translucid.translator.confidence import ACCEPTABLE, compute_features
+from translucid.translator.head_selection import MOST_PAIRS, find_alignment_heads
 
 AUTO = "auto"  # as batch_tokens: as many at once as fit into memory
 
@@ -419,7 +418,7 @@ def _save_calibration(models: Sequence[Path], data: PreparedData) -> None:
             texts = [split.text(source, number) for number in numbers]
             found = translator.translate(texts, target=target)
             for number, translation in zip(numbers, found, strict=True):
-                if translation.log_probs:
+                if translation.tokens:
                     reference = split.text(target, number)
                     score = float(chrf.sentence_score(translation.text, [reference]).score)
                     rows.append(compute_features(translation.n_best[0], translation.source_tokens))

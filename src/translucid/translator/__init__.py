@@ -6,11 +6,11 @@
     translator        the translator: translate, stream, score
     request           the options of a translation, and texts as inputs of the decoder
     segmentation      a text as lines and segments, with placeholders for protected spans
-    search            the search for segments, in batches and threads
-    member            a network, and a copy of it that shows its attention
+    search            the search for segments, in batches and threads, by the engines
     assembly          hypotheses of segments joined to translations of texts
     translation       what a translator returns
-    alignment         which words belong together, and the heads that show it
+    alignment         which words belong together
+    head_selection    find the heads that show it (with PyTorch; not imported here)
     confidence        the probability that a translation is acceptable
     source_language   which of a model's languages a text is in
     rerank            a model of the other direction helps to choose among hypotheses
@@ -18,11 +18,7 @@
     scoring           the probability of a given translation
 """
 
-from translucid.translator.alignment import (
-    AlignmentHeads,
-    find_alignment_heads,
-    save_alignment_heads,
-)
+from translucid.engines.heads import AlignmentHeads, save_alignment_heads
 from translucid.translator.confidence import Calibration, calibrate, save_calibration
 from translucid.translator.loading import load
 from translucid.translator.request import TranslationRequest
@@ -54,7 +50,6 @@ __all__ = [
     "TranslationRequest",
     "Translator",
     "calibrate",
-    "find_alignment_heads",
     "load",
     "save_alignment_heads",
     "save_calibration",

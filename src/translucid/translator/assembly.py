@@ -11,18 +11,23 @@ A caller may search for the segments in any batches, together with segments of o
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from torch import Tensor
-
 from translucid.decoding.hypothesis import Ending, Hypothesis, Tokens
+from translucid.engines.base import (
+    ALL_PLACEHOLDERS,
+    Array,
+    DecoderInput,
+    find_forced_tokens,
+)
 from translucid.text.tokenizer import UNK, Tokenizer
 from translucid.translator.alignment import build_alignment
 from translucid.translator.confidence import Calibration
-from translucid.translator.request import DecoderInput, EncodedText
-from translucid.translator.search import ALL_PLACEHOLDERS, Searcher, find_forced_tokens
+from translucid.translator.request import EncodedText
+from translucid.translator.search import Searcher
 from translucid.translator.segmentation import Segment, SegmentedText
 from translucid.translator.translation import Alignment, Candidate, Flags, Translation
 
@@ -60,7 +65,7 @@ class TranslationBatch:
         best = [hypothesis.tokens for ranked in choices for hypothesis in ranked[0]]
         return [(item.source, tokens) for item, tokens in zip(self.inputs, best, strict=True)]
 
-    def assemble(self, choices: Choices, weights: Sequence[Tensor] | None) -> list[Translation]:
+    def assemble(self, choices: Choices, weights: Sequence[Array] | None) -> list[Translation]:
         """Return the translations; `weights` are the soft alignments of the pairs, if requested."""
         blocks = None if weights is None else iter(weights)
         each = zip(self.texts, self.encoded, choices, strict=True)
@@ -71,7 +76,7 @@ class TranslationBatch:
         text: str,
         encoded: EncodedText,
         ranked: Sequence[Choice],
-        weights: Iterator[Tensor] | None,
+        weights: Iterator[Array] | None,
     ) -> Translation:
         segmented, best = encoded.segmented, ranked[0]
         n_best = tuple(build_candidate(segmented, one, self.tokenizer) for one in ranked)
@@ -134,13 +139,15 @@ def build_candidate(
 ) -> Candidate:
     """Return the translation that takes these hypotheses, one per segment."""
     texts = segmented.restore([hypothesis.tokens for hypothesis in chosen], tokenizer)
-    log_probs = tuple(value for hypothesis in chosen for value in hypothesis.log_probs)
+    each = [hypothesis.log_probs for hypothesis in chosen]
+    known = [log_probs for log_probs in each if log_probs is not None]
     endings = [hypothesis.ending for hypothesis in chosen]
     return Candidate(
         text=segmented.join(texts),
         tokens=tuple(tokenizer.piece(token) for h in chosen for token in h.tokens),
-        log_probs=log_probs,
-        log_prob=math.fsum(log_probs),
+        log_probs=tuple(itertools.chain(*known)) if len(known) == len(each) else None,
+        log_prob=math.fsum(hypothesis.log_prob for hypothesis in chosen),
+        length=sum(hypothesis.length for hypothesis in chosen),
         score=math.fsum(hypothesis.score for hypothesis in chosen),
         ending=max(endings, key=_SEVERITY.__getitem__, default="end"),
     )

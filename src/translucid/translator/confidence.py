@@ -31,15 +31,12 @@ ACCEPTABLE = 50.0  # chrF
 FEWEST_LINES = 100
 FEATURES = (
     "mean log P of a token",
-    "lowest log P",
-    "share of tokens below 30 %",
     "log of the length",
     "log of the length beside the source's",
     "its square",
     "ended early or in circles",
 )
 _LOWEST = -10.0
-_UNSURE = math.log(0.3)
 _FOLDS = 5
 _BINS = 10
 _RIDGE = 1.0
@@ -76,7 +73,7 @@ class Calibration(Config):
 
     def confidence(self, candidate: Candidate, source_tokens: int) -> float | None:
         """Return the probability that a translation is acceptable; None if it is blank."""
-        if not candidate.log_probs:
+        if not candidate.tokens:
             return None
         values = compute_features(candidate, source_tokens)
         each = zip(values, self.means, self.scales, self.weights, strict=True)
@@ -85,13 +82,10 @@ class Calibration(Config):
 
 def compute_features(candidate: Candidate, source_tokens: int) -> tuple[float, ...]:
     """Return the numbers that FEATURES names, for a source of this many tokens."""
-    log_probs = [max(_LOWEST, value) for value in candidate.log_probs]
-    count = len(log_probs)
+    count = candidate.length
     ratio = math.log(count / (source_tokens + 1))
     return (
-        math.fsum(log_probs) / count,
-        min(log_probs),
-        sum(value < _UNSURE for value in log_probs) / count,
+        max(_LOWEST, candidate.log_prob / count),
         math.log(count),
         ratio,
         ratio * ratio,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING, get_args
 
 from translucid.built_in import built_in, built_in_names
 from translucid.checkpoint.model_directory import (
@@ -16,58 +16,153 @@ from translucid.checkpoint.model_directory import (
     TOKENIZER,
     WEIGHTS,
     GenerationConfig,
-    load_model,
+    read_arrays,
+    read_config,
     read_generation,
 )
 from translucid.checkpoint.run_directory import MODEL_FOLDERS, RunDirectory
-from translucid.config import ModelConfig
-from translucid.errors import DataError, InputError
+from translucid.config import EngineName, ModelConfig, Precision
+from translucid.engines import Engines
+from translucid.engines.conversion import find_obstacle
+from translucid.engines.heads import ALIGNMENT, read_alignment_heads
+from translucid.errors import DataError, InputError, nearest, optional
+from translucid.machine import thread_count
 from translucid.text.normalization import NormalizingTokenizer
 from translucid.text.tokenizer import FIRST_PIECE, FIRST_TAG, Tokenizer, load_tokenizer
-from translucid.translator.alignment import ALIGNMENT, read_alignment_heads
 from translucid.translator.confidence import read_calibration
-from translucid.translator.member import Member
 from translucid.translator.request import describe_directions
 from translucid.translator.source_language import LANGUAGES, read_source_languages
 from translucid.translator.translator import Translator
 
+if TYPE_CHECKING:
+    from translucid.engines.pytorch import PyTorchEngine
+
 
 def load(
-    path: str | PathLike[str], *others: str | PathLike[str], device: str = "cpu"
+    path: str | PathLike[str],
+    *others: str | PathLike[str],
+    device: str = "cpu",
+    engine: EngineName = "auto",
+    precision: Precision | None = None,
 ) -> Translator:
     """Return the translator of a model directory, or of several together as an ensemble.
 
     A path is a model directory, the folder of a run, whose best model is taken, or the name of a
     built-in model, such as fr-en. The models of an ensemble must have the same vocabulary; their
     probabilities are averaged.
+
+    The `engine` computes: ctranslate2, the fast one; pytorch, which can do everything; or auto, the
+    fast one for all that it can do. `precision`, int8 or float32, is that of the fast engine's
+    weights; the model directory says which one it should have.
     """
-    torch_device = _find_device(device)
+    check_engine(engine, precision)
     folders = [find_model_directory(Path(given)) for given in (path, *others)]
     tokenizer = load_tokenizer(folders[0] / TOKENIZER)
-    members: list[Member] = []
+    configs: list[ModelConfig] = []
     generations: list[GenerationConfig] = []
     for folder in folders:
         generation = read_generation(folder)
         _check_tags(folder, generation)
         generations.append(generation)
-        model = load_model(folder).to(torch_device)
+        configs.append(read_config(folder))
         _check_vocabulary(folder, folders[0], tokenizer)
-        _check_size(folder, model.config, tokenizer)
-        heads = read_alignment_heads(folder, model.config)
-        members.append(Member(model, heads))
-    _check_target_vocabularies(members, folders)
+        _check_size(folder, configs[-1], tokenizer)
+    _check_target_vocabularies(configs, folders)
     generation = _merge_generation(generations, folders)
     sources = list(dict.fromkeys(source for source, _ in generation.directions))
     known = (read_source_languages(folder, sources, tokenizer.vocab_size) for folder in folders)
     return Translator(
         name=" + ".join(_describe_model(folder) for folder in folders),
         tokenizer=_normalize_like_training(tokenizer, generation),
-        members=tuple(members),
+        engines=_load_engines(folders, configs, device, engine, precision or generation.precision),
         generation=generation,
         source_languages=next((languages for languages in known if languages), None),
         calibration=read_calibration(folders[0]) if len(folders) == 1 else None,
         folders=tuple(folders),
     )
+
+
+def check_engine(engine: str, precision: str | None) -> None:
+    """Refuse engines and precisions that do not exist."""
+    if engine not in get_args(EngineName):
+        raise InputError(f"engine = {engine!r}; {nearest(engine, get_args(EngineName))}")
+    if precision is not None and precision not in get_args(Precision):
+        raise InputError(f"precision = {precision!r}; {nearest(precision, get_args(Precision))}")
+
+
+def _load_engines(
+    folders: Sequence[Path],
+    configs: Sequence[ModelConfig],
+    device: str,
+    engine: EngineName,
+    precision: Precision,
+) -> Engines:
+    """Return the engines of models; PyTorch loads them at once only if the fast one cannot."""
+    heads = [
+        read_alignment_heads(folder, config)
+        for folder, config in zip(folders, configs, strict=True)
+    ]
+
+    seen = [_identify(folder) for folder in folders]
+
+    def load_pytorch() -> PyTorchEngine:
+        from translucid.engines.pytorch import load_networks
+
+        for folder, before in zip(folders, seen, strict=True):
+            if _identify(folder) != before:
+                raise DataError(
+                    folder,
+                    "the model was replaced or removed since it was loaded, and PyTorch, which is "
+                    "needed now, would compute with another one",
+                    remedy="Load the model again; engine='pytorch' loads all of it at once.",
+                )
+        return load_networks(folders, heads, device)
+
+    obstacle = _find_obstacle(configs, device, engine)
+    if obstacle is None:
+        from translucid.engines.ctranslate2 import CTranslate2Engine
+
+        fast = CTranslate2Engine(
+            configs[0],
+            read_arrays(folders[0]),
+            heads[0],
+            precision=precision,
+            threads=thread_count(),
+            folder=folders[0],
+        )
+        return Engines(configs, heads, load_pytorch, fast, only_fast=engine == "ctranslate2")
+    if engine == "ctranslate2":
+        raise InputError(
+            f"engine = 'ctranslate2' cannot be used: {obstacle}. Choose engine = 'auto' or "
+            "'pytorch'"
+        )
+    engines = Engines(configs, heads, load_pytorch)
+    if engine == "auto":
+        optional("torch", extra="train", job=f"Translating with {folders[0]} ({obstacle})")
+    engines.pytorch  # noqa: B018 - so that what is wrong with the weights is said now
+    return engines
+
+
+def _identify(folder: Path) -> tuple[int, ...] | None:
+    """Return what changes when the weights of a model directory are replaced."""
+    path = folder / WEIGHTS
+    if not path.is_file():
+        return None
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _find_obstacle(configs: Sequence[ModelConfig], device: str, engine: EngineName) -> str | None:
+    """Return why the fast engine is not to be used; None if it is."""
+    if engine == "pytorch":
+        return "engine = 'pytorch'"
+    if len(configs) > 1:
+        return "it averages no ensembles"
+    if device != "cpu":
+        return f"device = {device!r}"
+    if engine == "auto" and importlib.util.find_spec("ctranslate2") is None:
+        return "the package ctranslate2 is not installed"
+    return find_obstacle(configs[0])
 
 
 def _normalize_like_training(tokenizer: Tokenizer, generation: GenerationConfig) -> Tokenizer:
@@ -114,19 +209,6 @@ def fingerprint(models: Sequence[Path]) -> str:
                 with (folder / name).open("rb") as file:
                     digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()
-
-
-def _find_device(name: str) -> torch.device:
-    """Return a device of PyTorch; refuse one that it does not know or find here."""
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise InputError(
-            f"device = {name!r} cannot be used: {str(error).splitlines()[0]}. Give 'cpu', or "
-            "'cuda' or 'mps' where PyTorch finds one"
-        ) from error
-    return device
 
 
 def _check_tags(folder: Path, generation: GenerationConfig) -> None:
@@ -180,9 +262,9 @@ def _check_size(folder: Path, config: ModelConfig, tokenizer: Tokenizer) -> None
         )
 
 
-def _check_target_vocabularies(members: Sequence[Member], folders: Sequence[Path]) -> None:
+def _check_target_vocabularies(configs: Sequence[ModelConfig], folders: Sequence[Path]) -> None:
     """Refuse networks with different target vocabularies: their probabilities have no mean."""
-    written = [member.model.config.target_vocab_size for member in members]
+    written = [config.target_vocab_size for config in configs]
     if len(set(written)) > 1:
         each = ", ".join(f"{folder}: {n}" for folder, n in zip(folders, written, strict=True))
         raise InputError(

@@ -18,6 +18,7 @@ from pydantic_core import PydanticCustomError
 from translucid.config import Config, Rule
 from translucid.decoding.config import SearchConfig
 from translucid.decoding.hypothesis import Tokens
+from translucid.engines.base import DecoderInput
 from translucid.errors import ConfigError, InputError, nearest
 from translucid.text.normalization import nfc
 from translucid.text.sentences import is_unspaced
@@ -89,6 +90,7 @@ class TranslationRequest(Config):
         description="what every translation must begin with, or one prefix per text, '' for none",
     )
     alignment: bool = Field(False, description="also return what each word attended to")
+    token_scores: bool = Field(False, description="also return log P of each token")
 
     def __init__(self, /, **values: Any) -> None:
         lists = {
@@ -141,18 +143,6 @@ class TranslationRequest(Config):
                 "none, or a single one for all"
             )
         return self.prefix
-
-
-@dataclass(frozen=True)
-class DecoderInput:
-    """A segment to translate, and what its translation must begin with and contain.
-
-    `source` is what the network reads: the tag of a language if it has tags, tokens, end symbol.
-    """
-
-    source: Tokens
-    prefix: Tokens
-    terms: tuple[Tokens, ...]
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,14 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from translucid.decoding.config import SearchConfig
-from translucid.decoding.hypothesis import Hypothesis
-from translucid.decoding.penalties import normalize_score
+from translucid.decoding.hypothesis import Hypothesis, normalize_score
+from translucid.engines.base import Pair
 from translucid.errors import InputError
 from translucid.events import Emit, Notice, Progress
 from translucid.text.normalization import nfc
 from translucid.text.tokenizer import EOS
 from translucid.translator.request import describe_directions
-from translucid.translator.scoring import Pair, max_scored_tokens
+from translucid.translator.scoring import max_scored_tokens
 
 if TYPE_CHECKING:
     from translucid.translator.translator import Translator
@@ -120,7 +120,7 @@ class Reranker:
         tag = self.model.tag(segment.language)
         source = tuple(self.model.target_tokenizer.encode(segment.source))
         pairs = [Pair((*tag, *encode(nfc(text).strip()), EOS), source) for text in segment.texts]
-        longest = max_scored_tokens(self.model.members)
+        longest = max_scored_tokens(self.model.engines.positions)
         return pairs if all(pair.length <= longest for pair in pairs) else []
 
 

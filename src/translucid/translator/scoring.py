@@ -1,45 +1,22 @@
-"""The probability of given translations: log P of every token, the whole target in one pass.
-
-Shapes: B batch, S source, T target, P positions of a batch that hold a token, D d_model, V
-vocabulary.
-"""
+"""The probability of given translations: texts as pairs of tokens, and their scores."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import torch
-from torch import Tensor
 
 from translucid.decoding.hypothesis import Tokens
-from translucid.decoding.stepper import log_mean
+from translucid.engines.base import Pair
 from translucid.errors import InputError
 from translucid.text.normalization import nfc
-from translucid.text.tokenizer import BOS, EOS, PAD, Tokenizer, Tokenizers
-from translucid.translator.member import Member, pad
+from translucid.text.tokenizer import EOS, Tokenizer, Tokenizers
 from translucid.translator.translation import ScoredTranslation
 
 MAX_SCORED_TOKENS = 4096  # attention needs memory by the square of the length
-_POSITIONS_PER_CHUNK = 1024  # as logits of a whole vocabulary
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A source as the network reads it, and a target without start and end symbol."""
-
-    source: Tokens
-    target: Tokens
-
-    @property
-    def length(self) -> int:
-        """Tokens of the longer side, symbols counted."""
-        return max(len(self.source), len(self.target) + 1)
 
 
 def build_pairs(
-    members: Sequence[Member],
+    positions: int,
     tokenizers: Tokenizers,
     tags: Sequence[Tokens],
     texts: Sequence[tuple[str, str]],
@@ -49,7 +26,7 @@ def build_pairs(
         _build_line_pairs(number, *pair, tokenizers, tag)
         for number, (pair, tag) in enumerate(zip(texts, tags, strict=True), start=1)
     ]
-    longest = max_scored_tokens(members)
+    longest = max_scored_tokens(positions)
     for number, pairs in enumerate(each, start=1):
         for pair in pairs:
             _check_length(number, pair, longest)
@@ -64,16 +41,16 @@ def build_scores(
     return [_build_score(pairs, [next(found) for _ in pairs], tokenizer) for pairs in each]
 
 
-def max_scored_tokens(members: Sequence[Member]) -> int:
+def max_scored_tokens(positions: int) -> int:
     """Return the most tokens of a line that can be scored, symbols counted."""
-    return min(MAX_SCORED_TOKENS, *(member.positions for member in members))
+    return min(MAX_SCORED_TOKENS, positions)
 
 
 def can_score(
-    members: Sequence[Member], tokenizers: Tokenizers, tag: Tokens, source: str, target: str
+    positions: int, tokenizers: Tokenizers, tag: Tokens, source: str, target: str
 ) -> bool:
     """Tell whether no line of a text and its translation is too long to be scored."""
-    longest = max_scored_tokens(members)
+    longest = max_scored_tokens(positions)
     return all(p.length <= longest for p in _build_line_pairs(1, source, target, tokenizers, tag))
 
 
@@ -118,30 +95,3 @@ def _build_score(
         tokens=tuple(tokenizer.piece(token) for pair in pairs for token in pair.target),
         perplexity=math.exp(min(-total / max(1, len(flat)), 700.0)),  # beyond it a float overflows
     )
-
-
-@torch.inference_mode()
-def score_pairs(members: Sequence[Member], pairs: Sequence[Pair]) -> list[list[float]]:
-    """Return log P of every token of each target, and last that of its end."""
-    labels_BT = pad([(*pair.target, EOS) for pair in pairs], torch.device("cpu"))
-    places_BT = labels_BT != PAD
-    labels_P = labels_BT[places_BT]
-    states = [_states(member, pairs)[places_BT.to(member.device)] for member in members]
-    found = []
-    for begin in range(0, labels_P.numel(), _POSITIONS_PER_CHUNK):
-        chunk = slice(begin, begin + _POSITIONS_PER_CHUNK)
-        each_PV = [
-            member.model.output_projection(states_PD[chunk]).log_softmax(dim=-1).cpu()
-            for member, states_PD in zip(members, states, strict=True)
-        ]
-        found.append(log_mean(each_PV).gather(1, labels_P[chunk, None])[:, 0])
-    values = iter(torch.cat(found).tolist())
-    return [[next(values) for _ in (*pair.target, EOS)] for pair in pairs]
-
-
-def _states(member: Member, pairs: Sequence[Pair]) -> Tensor:
-    """Return the decoder's states_BTD, from which the tokens of the targets are predicted."""
-    source_BS = pad([pair.source for pair in pairs], member.device)
-    target_BT = pad([(BOS, *pair.target) for pair in pairs], member.device)
-    memory_BSD = member.model.encode(source_BS)
-    return member.model.decoder_states(target_BT, memory_BSD, source_BS)

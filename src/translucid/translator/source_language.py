@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
+import numpy as np
+import numpy.typing as npt
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save
-from torch import Tensor
+from safetensors.numpy import load_file, save
 
 from translucid.errors import DataError, InputError
 from translucid.files import new_file
@@ -27,25 +27,32 @@ from translucid.text.tokenizer import FIRST_PIECE
 
 LANGUAGES = "languages.safetensors"
 _UNSEEN = 0.5
+_Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class SourceLanguages:
     """The log-probability of every token under each language, by language."""
 
-    log_probs: Mapping[str, Tensor]
+    log_probs: Mapping[str, _Floats]
 
     @classmethod
-    def from_counts(cls, counts: Mapping[str, Tensor]) -> SourceLanguages:
+    def from_counts(cls, counts: Mapping[str, npt.ArrayLike]) -> SourceLanguages:
         """Estimate the probabilities from the token counts of the training texts."""
-        smoothed = {language: count.double() + _UNSEEN for language, count in counts.items()}
+        smoothed = {
+            language: np.asarray(count, dtype=np.float64) + _UNSEEN
+            for language, count in counts.items()
+        }
         return cls(
-            {language: (each / each.sum()).log().float() for language, each in smoothed.items()}
+            {
+                language: np.log(each / each.sum()).astype(np.float32)
+                for language, each in smoothed.items()
+            }
         )
 
     def detect(self, tokens: Sequence[int], among: Sequence[str]) -> str:
         """Return the likeliest of some languages; of equals, the first."""
-        seen = torch.tensor([token for token in tokens if token >= FIRST_PIECE], dtype=torch.long)
+        seen = [token for token in tokens if token >= FIRST_PIECE]
         return max(among, key=lambda language: float(self.log_probs[language][seen].sum()))
 
 
@@ -53,7 +60,7 @@ def save_source_languages(folder: Path, languages: SourceLanguages) -> None:
     """Write the languages into a model directory, atomically replacing older ones."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a model directory: languages are kept inside one")
-    halves = {language: each.half() for language, each in languages.log_probs.items()}
+    halves = {language: each.astype(np.float16) for language, each in languages.log_probs.items()}
     with new_file(folder / LANGUAGES) as file:
         file.write(save(halves))
 
@@ -67,11 +74,11 @@ def read_source_languages(
         return None
     remedy = f"Delete {LANGUAGES}, and say which language to translate into each time."
     try:
-        found = {language: each.float() for language, each in load_file(path).items()}
+        found = {language: each.astype(np.float32) for language, each in load_file(path).items()}
     except SafetensorError as error:
         raise DataError(path, f"not a safetensors file: {error}", remedy=remedy) from error
     lacking = [language for language in wanted if language not in found]
-    sound = all(each.shape == (vocab_size,) and each.isfinite().all() for each in found.values())
+    sound = all(each.shape == (vocab_size,) and np.isfinite(each).all() for each in found.values())
     if lacking or not sound:
         problem = f"it needs one number for each of {vocab_size} tokens of {', '.join(wanted)}"
         raise DataError(path, problem, remedy=remedy)

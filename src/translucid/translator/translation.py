@@ -68,15 +68,17 @@ class Flags:
 class Candidate:
     """One translation of a text.
 
-    `log_probs` has log P of each token and, unless it went in circles, of the end symbol;
-    `log_prob` is their sum, `score` what it was ranked by, after reranking if any. For a text of
+    `log_probs` has log P of each token and, unless it went in circles, of the end symbol, where
+    `token_scores` were requested, else it may be None; `log_prob` is their sum, `length` their
+    number, `score` what it was ranked by, after reranking if any. For a text of
     several segments, tokens are concatenated and scores are summed.
     """
 
     text: str
     tokens: tuple[str, ...]
-    log_probs: tuple[float, ...]
+    log_probs: tuple[float, ...] | None
     log_prob: float
+    length: int
     score: float
     ending: Ending
 
@@ -123,8 +125,8 @@ class Translation:
         return self.n_best[0].log_prob
 
     @property
-    def log_probs(self) -> tuple[float, ...]:
-        """Log P of each token of the best translation, and of its end symbol."""
+    def log_probs(self) -> tuple[float, ...] | None:
+        """Log P of each token of the best translation, and of its end symbol, if requested."""
         return self.n_best[0].log_probs
 
 

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
-
-import torch
+from typing import TYPE_CHECKING, Any, overload
 
 from translucid.checkpoint.model_directory import GenerationConfig
 from translucid.decoding.config import SearchConfig
 from translucid.decoding.hypothesis import Hypothesis, Tokens
+from translucid.engines import Engines
+from translucid.engines.base import Array, Pair, SearchOptions
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
 from translucid.text.normalization import lowercase, nfc
 from translucid.text.placeholders import remove_spans
 from translucid.text.spans import span_finder
 from translucid.text.tokenizer import Tokenizer, Tokenizers
-from translucid.translator.alignment import soft_alignments
 from translucid.translator.assembly import TranslationBatch
 from translucid.translator.confidence import Calibration
-from translucid.translator.member import Member
 from translucid.translator.request import (
     RequestEncoder,
     Terminology,
@@ -35,7 +34,7 @@ from translucid.translator.request import (
     find_forbidden_tokens,
 )
 from translucid.translator.rerank import RankedSegment, Reranker, return_whole_beam
-from translucid.translator.scoring import Pair, build_pairs, build_scores, can_score, score_pairs
+from translucid.translator.scoring import build_pairs, build_scores, can_score
 from translucid.translator.search import (
     Searcher,
     find_unwritable_tokens,
@@ -46,6 +45,9 @@ from translucid.translator.segmentation import MAX_SOURCE_TOKENS, Segment, Segme
 from translucid.translator.source_language import SourceLanguages
 from translucid.translator.streaming import run_in_background, stream_segments
 from translucid.translator.translation import PartialTranslation, ScoredTranslation, Translation
+
+if TYPE_CHECKING:
+    from translucid.engines.pytorch import Member
 
 DETECTION_CHARACTERS = 4000  # of texts, from which their language is detected
 
@@ -62,7 +64,7 @@ class Translator:
         self,
         name: str,
         tokenizer: Tokenizer,
-        members: tuple[Member, ...],
+        engines: Engines,
         generation: GenerationConfig,
         source_languages: SourceLanguages | None = None,
         calibration: Calibration | None = None,
@@ -70,7 +72,7 @@ class Translator:
     ) -> None:
         self.name = name
         self.tokenizer = tokenizer
-        self.members = members
+        self.engines = engines
         self.generation = generation
         self.source_languages = source_languages
         self.calibration = calibration
@@ -82,7 +84,20 @@ class Translator:
 
         Those are all, unless its data was prepared with --target-pieces-only.
         """
-        return self.tokenizer.within(self.members[0].model.config.target_vocab_size)
+        return self.tokenizer.within(self.engines.configs[0].target_vocab_size)
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The networks, in PyTorch, which is loaded for them."""
+        return self.engines.pytorch.members
+
+    @property
+    def hash(self) -> str:
+        """The SHA-256 of networks and vocabulary, whatever the engine, the device and the name."""
+        digest = hashlib.sha256(self.tokenizer.fingerprint.encode())
+        for each in self.engines.network_hashes():
+            digest.update(each.encode())
+        return digest.hexdigest()
 
     @property
     def directions(self) -> tuple[tuple[str, str], ...]:
@@ -101,6 +116,7 @@ class Translator:
             method="beam",
             beam=self.generation.beam,
             length_penalty=self.generation.length_penalty,
+            length_form=self.generation.length_form,
             extra_length=self.generation.extra_length,
         )
 
@@ -194,7 +210,8 @@ class Translator:
             with error_context("text", number):
                 encoded.append(encoders[directions[number]].encode(text, prefix))
         self._refuse_forbidden_terms(request.terms, set(forbidden))
-        searcher = self.searcher(request.search).forbid(forbidden)
+        searcher = self.searcher(request.search, token_scores=request.token_scores)
+        searcher = searcher.forbid(forbidden)
         for number, one in enumerate(encoded):
             for item in one.inputs:
                 searcher.check_room(number, item)
@@ -261,7 +278,7 @@ class Translator:
         return map_in_batches(
             [pair.length for pair in pairs],
             batch_size,
-            lambda numbers: score_pairs(self.members, [pairs[number] for number in numbers]),
+            lambda numbers: self.engines.score([pairs[number] for number in numbers]),
         )
 
     def build_pairs(
@@ -274,13 +291,13 @@ class Translator:
             with error_context("pair", number):
                 tags.append(self.tag(target, [source]))
                 hidden.append(self._hide_spans(target, source, translation))
-        return build_pairs(self.members, self._tokenizers, tags, hidden)
+        return build_pairs(self.engines.positions, self._tokenizers, tags, hidden)
 
     def can_score(self, source: str, translation: str, *, target: str | None = None) -> bool:
         """Tell whether a pair is short enough for `score`, which refuses longer ones."""
         tag = self.tag(target, [source])
         hidden = self._hide_spans(target, source, translation)
-        return can_score(self.members, self._tokenizers, tag, *hidden)
+        return can_score(self.engines.positions, self._tokenizers, tag, *hidden)
 
     def read_whole(self, target: str | None, line: str) -> tuple[Segment, str]:
         """Return a line as a single segment, and what is copied behind it."""
@@ -314,7 +331,7 @@ class Translator:
 
     def segmenter(self, source: str | None, target: str, keep: tuple[str, ...] = ()) -> Segmenter:
         """Return the segmenter of one direction."""
-        positions = min(member.positions for member in self.members)
+        positions = self.engines.positions
         longest = min(MAX_SOURCE_TOKENS, positions - len(self.tag(target)) - 1)
         finder = span_finder(keep, source, target)
         return Segmenter(
@@ -364,15 +381,19 @@ class Translator:
         tokens = self.tokenizer.encode(prose)
         return self.source_languages.detect(tokens, sources)
 
-    def searcher(self, settings: SearchConfig | None) -> Searcher:
+    def searcher(
+        self, settings: SearchConfig | None = None, *, token_scores: bool = True
+    ) -> Searcher:
         """Return a searcher with these settings, or with the model's own."""
-        return Searcher(
-            members=self.members,
+        options = SearchOptions(
             settings=settings or self.default_search,
-            forbidden=self._unwritable_tokens,
+            unwritable=self._unwritable_tokens,
+            forbidden=(),
             placeholders=placeholder_tokens(self.target_tokenizer),
             decode=self.tokenizer.decode,
+            token_scores=token_scores,
         )
+        return Searcher(self.engines, options)
 
     @cached_property
     def _unwritable_tokens(self) -> Tokens:
@@ -386,7 +407,7 @@ class Translator:
         return map_in_batches(
             [len(item.source) for item in inputs],
             batch_size,
-            lambda numbers: batch.searcher.search([inputs[number] for number in numbers], None),
+            lambda numbers: batch.searcher.search([inputs[number] for number in numbers]),
             lambda done: emit(Progress("translate", done, len(inputs), "sentences")),
         )
 
@@ -407,7 +428,7 @@ class Translator:
                     source, into = self._direction(target, text)
                     reranker.check(source, into, lowercase=self.generation.lowercase)
                 languages += [source] * len(one.inputs)
-        wide = replace(batch, searcher=replace(batch.searcher, settings=settings))
+        wide = replace(batch, searcher=batch.searcher.with_settings(settings))
         found = self._search(wide, batch_size, emit)
         hide = reranker.model.tokenizer.has_placeholders
         texts = [segment.protected for one in batch.encoded for segment in one.segmented.segments]
@@ -445,12 +466,10 @@ class Translator:
 
     def _soft_alignments(
         self, pairs: Sequence[tuple[Tokens, Tokens]], batch_size: int
-    ) -> list[torch.Tensor]:
+    ) -> list[Array]:
         """Return the soft alignment of each segment with its translation."""
         return map_in_batches(
             [len(source) + len(target) for source, target in pairs],
             batch_size,
-            lambda numbers: soft_alignments(
-                self.members, [pairs[n][0] for n in numbers], [pairs[n][1] for n in numbers]
-            ),
+            lambda numbers: self.engines.align([pairs[number] for number in numbers]),
         )

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from translucid.decoding.penalties import length_penalty
+from translucid.decoding.hypothesis import length_penalty
 from translucid.decoding.tree import Node, SearchTree
 from translucid.errors import InputError
 from translucid.interpret.figures.drawing import (

@@ -36,8 +36,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
-import torch
-
+from translucid.machine import limit_own_threads, thread_count
 from translucid.serving.engine.tasks import (
     BatchDone,
     EmitEngineEvent,
@@ -70,7 +69,7 @@ class Batcher:
     def __init__(
         self, workers: int, limits: BatchLimits, queue_size: int, emit: EmitEngineEvent
     ) -> None:
-        each = max(1, torch.get_num_threads() // workers)
+        each = max(1, thread_count() // workers)
         self._limits, self._queue_size, self._emit = limits, queue_size, emit
         self._loop = asyncio.get_running_loop()
         self._queue = TaskQueue()
@@ -79,7 +78,7 @@ class Batcher:
         self._futures: dict[PendingResults, asyncio.Future[list[Any]]] = {}
         self._is_dispatch_scheduled = False
         self._threads = ThreadPoolExecutor(
-            workers, "decode", initializer=torch.set_num_threads, initargs=(each,)
+            workers, "decode", initializer=limit_own_threads, initargs=(each,)
         )
 
     @property

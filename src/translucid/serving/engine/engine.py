@@ -20,9 +20,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-import torch
-
 from translucid.errors import InputError
+from translucid.machine import limit_own_threads, thread_count
 from translucid.serving.config import EngineSettings
 from translucid.serving.engine.batching import Batcher, BatchLimits
 from translucid.serving.engine.tasks import (
@@ -64,7 +63,7 @@ class Engine:
         self._settings = settings
         self._admission = Admission(emit)
         # One thread per batch: threads that share the small matrices of a step wait for each other.
-        workers = settings.workers or torch.get_num_threads()
+        workers = settings.workers or thread_count()
         self._batcher = Batcher(workers, limits, settings.queue_size, emit)
         self._streams = BoundedThreadPool("streams", settings.streams, settings.queued_streams)
         self._jobs = BoundedThreadPool("jobs", settings.jobs, settings.queued_jobs)
@@ -104,7 +103,7 @@ class Engine:
             choices = batch.choose(found)
             weights = None
             if request.alignment:
-                tasks = align_tasks(served.translator.members, batch.best_pairs(choices))
+                tasks = align_tasks(served.translator.engines, batch.best_pairs(choices))
                 weights = await self._batcher.run(ticket, tasks)
             write = partial(batch.assemble, choices, weights)
             return await self._read(ticket, write, _is_short(texts) and not request.alignment)
@@ -125,7 +124,7 @@ class Engine:
             flat = [pair for one in pairs for pair in one]
             self._check_count(len(flat))
             self._batcher.refuse()
-            found = await self._batcher.run(ticket, score_tasks(translator.members, flat))
+            found = await self._batcher.run(ticket, score_tasks(translator.engines, flat))
             return build_scores(pairs, found, translator.tokenizer)
 
     async def stream(
@@ -251,9 +250,7 @@ class BoundedThreadPool:
         self._what, self._count, self._queue_size = what, threads, queue_size
         self._loop = asyncio.get_running_loop()
         self._under_way = 0
-        self._threads = ThreadPoolExecutor(
-            threads, what, initializer=torch.set_num_threads, initargs=(1,)
-        )
+        self._threads = ThreadPoolExecutor(threads, what, initializer=limit_own_threads)
 
     @property
     def waiting(self) -> int:

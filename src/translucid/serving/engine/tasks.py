@@ -25,19 +25,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from translucid.decoding.config import SearchConfig
 from translucid.decoding.hypothesis import Hypothesis, Tokens
-from translucid.decoding.stepper import Stepper
+from translucid.engines import Engines
+from translucid.engines.base import DecoderInput, Pair
 from translucid.errors import TranslucidError
-from translucid.translator.alignment import soft_alignments
-from translucid.translator.member import Member
-from translucid.translator.request import DecoderInput
-from translucid.translator.scoring import Pair, score_pairs
 from translucid.translator.search import Searcher
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from translucid.decoding.stepper import Stepper
 
 Report: TypeAlias = Callable[[int, Any], None]
 """Called with the index of an input in its batch, and its result."""
@@ -89,45 +89,41 @@ class SearchWork:
 
     def run(self, inputs: Sequence[DecoderInput], report: Report) -> list[list[Hypothesis]]:
         """Return the hypotheses of each sentence; stop early when cancelled."""
-        return self.searcher.search(inputs, None, CancellableStepper, report)
+        return self.searcher.search(inputs, report, CancellableStepper)
 
     def written(self, result: list[Hypothesis]) -> int:
         """Return the tokens of all hypotheses."""
-        return sum(len(hypothesis.log_probs) for hypothesis in result)
+        return sum(hypothesis.length for hypothesis in result)
 
 
 @dataclass(frozen=True)
 class AlignWork:
     """Alignments of sources with translations, each a pair of tokens, by the same networks."""
 
-    members: tuple[Member, ...]
+    engines: Engines
     kind: Kind = "align"
 
     def run(self, inputs: Sequence[tuple[Tokens, Tokens]], report: Report) -> list[Any]:
         """Return the weights_TS of each pair."""
         del report  # all are final at once
-        sources, targets = zip(*inputs, strict=True)
-        # A view would keep the whole batch in memory.
-        return [
-            weights_TS.clone() for weights_TS in soft_alignments(self.members, sources, targets)
-        ]
+        return list(self.engines.align(inputs))
 
     def written(self, result: Any) -> int:
         """Return the tokens aligned."""
-        return int(result.size(0))
+        return len(result)
 
 
 @dataclass(frozen=True)
 class ScoreWork:
     """Scores of given translations by the same networks."""
 
-    members: tuple[Member, ...]
+    engines: Engines
     kind: Kind = "score"
 
     def run(self, inputs: Sequence[Pair], report: Report) -> list[list[float]]:
         """Return log P of every token of each target."""
         del report  # all are final at once
-        return score_pairs(self.members, inputs)
+        return self.engines.score(inputs)
 
     def written(self, result: list[float]) -> int:
         """Return the tokens scored."""
@@ -138,28 +134,27 @@ def search_tasks(searcher: Searcher, requests: Sequence[DecoderInput]) -> list[T
     """Return the tasks of a search for some sentences."""
     each = {terms: SearchWork(searcher, terms) for terms in (False, True)}
     width = copies(searcher.settings)
-    limits = searcher.build_request(requests).limits_B.tolist() if requests else []
     return [
         Task(
             work=each[bool(request.terms)],
             input=request,
             length=len(request.source),
             copies=width + sum(map(len, request.terms)),
-            max_output_length=limit,
+            max_output_length=searcher.limit(request),
         )
-        for request, limit in zip(requests, limits, strict=True)
+        for request in requests
     ]
 
 
-def align_tasks(members: tuple[Member, ...], pairs: Sequence[tuple[Tokens, Tokens]]) -> list[Task]:
+def align_tasks(engines: Engines, pairs: Sequence[tuple[Tokens, Tokens]]) -> list[Task]:
     """Return the tasks of aligning sources with their translations."""
-    work = AlignWork(members)
+    work = AlignWork(engines)
     return [Task(work, pair, length=max(map(len, pair)) + 1, copies=1) for pair in pairs]
 
 
-def score_tasks(members: tuple[Member, ...], pairs: Sequence[Pair]) -> list[Task]:
+def score_tasks(engines: Engines, pairs: Sequence[Pair]) -> list[Task]:
     """Return the tasks of scoring translations."""
-    work = ScoreWork(members)
+    work = ScoreWork(engines)
     return [Task(work, pair, length=pair.length, copies=1) for pair in pairs]
 
 

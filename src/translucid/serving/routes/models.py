@@ -48,7 +48,7 @@ def _add_models(routes: APIRouter, state: ServerState) -> None:
                 "version": __version__,
                 "models": state.models.describe(),
                 "limits": {name: getattr(state.settings, name) for name in LIMITS},
-                "runs": bool(state.runs),
+                "runs": state.inside is not None and bool(state.runs),
             }
         )
 

@@ -137,6 +137,7 @@ def _build_request(
         keep=body.keep,
         prefix=prefix,
         alignment=body.alignment,
+        token_scores=True,
     )
 
 
