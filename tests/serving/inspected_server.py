@@ -10,6 +10,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from small_traces import random_translator, taught_translator
+from translucid.engines import Engines
 from translucid.serving.app import create_app
 from translucid.serving.config import ServingConfig
 from translucid.serving.served_models import ServedModel, ServedModels
@@ -30,7 +31,7 @@ def running(*, runs: Sequence[Path] = (), **settings: Any) -> Iterator[TestClien
     both = Translator(
         "both",
         taught_translator().tokenizer,
-        taught_translator().members * 2,
+        Engines.of(taught_translator().members * 2),
         taught_translator().generation,
     )
     models = [
