@@ -303,6 +303,7 @@ class CandidateFields(Answer):
     tokens: list[str]
     log_probs: list[float] = Field(description="log P of each token, and last of the end symbol")
     log_prob: float = Field(description="log P of the whole translation")
+    length: int = Field(description="number of tokens, end symbols counted")
     score: float = Field(description="what the search ranked by")
     ending: Ending = Field(description="by itself, at the limit of length, or in circles")
 
