@@ -114,11 +114,11 @@ class DrainingServer(uvicorn.Server):
             self._loop.call_soon_threadsafe(self._begin_draining)
 
     def _begin_draining(self) -> None:
+        self._ending = asyncio.ensure_future(self._drain())  # whatever becomes of the message
         self._tell(
             f"Shutting down (requests still being answered: {self._state.in_flight.count}); once "
             "more stops at once"
         )
-        self._ending = asyncio.ensure_future(self._drain())
 
     async def _drain(self) -> None:
         self._state.in_flight.drain()
@@ -127,7 +127,8 @@ class DrainingServer(uvicorn.Server):
             await asyncio.wait_for(self._state.in_flight.finished(), seconds)
         except TimeoutError:
             self._tell(f"Not all was answered within {seconds:g} seconds (drain_seconds)")
-        self.should_exit = True
+        finally:
+            self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and announce the address once requests are accepted."""
