@@ -11,8 +11,11 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from served import LIMIT, Running, serving
+from translucid.serving.auth import Access, allowed_hosts
 
 JSON = {"Content-Type": "application/json"}
 GOOD = {"texts": ["chat noir"]}
@@ -22,6 +25,14 @@ GOOD = {"texts": ["chat noir"]}
 def server() -> Iterator[Running]:
     limits = {"body_seconds": 0.6, "send_seconds": 0.6, "max_connections": 40}
     with serving(limits) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def open_to_a_site() -> Iterator[Running]:
+    """Run a server that pages of one site may call, so that it reads their headers too."""
+    access = Access(hosts=allowed_hosts("127.0.0.1", []), origins=("https://example.org",))
+    with serving(access=access) as running:
         yield running
 
 
@@ -150,6 +161,59 @@ def test_more_connections_than_allowed_are_refused(server: Running) -> None:
     finally:
         for connection in several:
             connection.close()
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "http://[v1.x]:y", "://", "\xff"])
+def test_an_origin_that_is_none_is_that_of_another_site(server: Running, origin: str) -> None:
+    answer = server.client.get("/v1/models", headers={"Origin": origin.encode("latin-1")})
+    server.problem(answer, 403, "wrong-origin")
+
+
+HEADERS = (
+    *("Accept", "Accept-Encoding", "Access-Control-Request-Headers"),
+    *("Access-Control-Request-Method", "Authorization", "Connection", "Content-Length"),
+    *("Content-Type", "Cookie", "Expect", "Forwarded", "Host", "If-None-Match", "Origin", "Range"),
+    *("Sec-Fetch-Mode", "Sec-Fetch-Site", "Te", "Transfer-Encoding", "Upgrade"),
+)
+BEGINNINGS = (
+    *("", "http://", "https://example.org", "[", "localhost:", "Bearer ", "bearer", "gzip;q="),
+    *("application/json", "application/json; charset=", "multipart/form-data; boundary="),
+    *('W/"', '"', "cross-site", "websocket", "chunked", "100-continue", "bytes=0-", "9" * 25),
+)
+
+
+@settings(max_examples=300)
+@example([("Origin", b"http://[")], "GET", "/v1/models")
+@example([("Content-Length", b"9" * 20)], "POST", "/v1/translate")
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(HEADERS),
+            st.builds(
+                lambda beginning, rest: (beginning + rest).encode("latin-1"),
+                st.sampled_from(BEGINNINGS),
+                st.text(st.characters(max_codepoint=255, exclude_categories=["Cc"]), max_size=40),
+            ),
+        ),
+        max_size=4,
+    ),
+    st.sampled_from(["GET", "HEAD", "POST", "OPTIONS", "PUT", "BREW"]),
+    st.sampled_from(["/", "/docs", "/v1/models", "/v1/translate", "/translate", "/detect?q=chat"]),
+)
+def test_no_header_is_the_fault_of_the_server(
+    open_to_a_site: Running, headers: list[tuple[str, bytes]], method: str, path: str
+) -> None:
+    own = {name for name, _ in headers}
+    given = [] if "Host" in own else [("Host", b"localhost")]
+    given += [*headers, ("Connection", b"close")]
+    lines = b"".join(b"%s: %s\r\n" % (name.encode(), value) for name, value in given)
+    with closing(connected(open_to_a_site)) as connection:
+        connection.sendall(f"{method} {path} HTTP/1.1\r\n".encode() + lines + b"\r\n")
+        connection.shutdown(socket.SHUT_WR)  # there is no body, whatever the headers say
+        data = b""
+        while part := connection.recv(65536):
+            data += part
+    assert not data or int(data.split()[1]) < 500, (data, lines)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -196,7 +195,7 @@ def _is_cross_site(scope: Scope, host: str, origin: str | None) -> bool:
     site = header(scope, b"sec-fetch-site")
     if site is not None:
         return site in ("cross-site", "same-site")
-    return origin is not None and urlsplit(origin).netloc.lower() != host.strip().lower()
+    return origin is not None and origin.partition("://")[2].lower() != host.strip().lower()
 
 
 class KeyCheck:
