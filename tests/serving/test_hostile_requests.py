@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 import httpx
@@ -145,6 +146,44 @@ def test_what_is_no_http_is_told_so(server: Running, sent: bytes, status: int, w
         found, problem = answer_of(connection)
     assert found == status == problem["status"]
     assert words in problem["detail"]
+
+
+def asking(length: int) -> bytes:
+    """Return a request whose line and headers have this many bytes."""
+    request = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nA: %s\r\n\r\n"
+    return request % (b"a" * (length - len(request) + 2))
+
+
+@pytest.mark.parametrize(("size", "status"), [(32_768, 200), (32_769, 431), (200_000, 431)])
+@pytest.mark.parametrize("before", [b"", b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"])
+def test_headers_are_limited_to_the_byte_though_they_come_at_once(
+    server: Running, size: int, status: int, before: bytes
+) -> None:
+    with closing(connected(server)) as connection:
+        connection.sendall(before + asking(size))
+        data = b""
+        with suppress(ConnectionResetError):  # what was sent beyond the limit was not read
+            while part := connection.recv(65536):
+                data += part
+    found = [int(code) for code in re.findall(rb"HTTP/1\.1 (\d+)", data)]
+    assert found == ([200, status] if before else [status])
+
+
+@pytest.mark.parametrize("path", ["/v1/translate", "/translate", "/nothing"])
+def test_a_request_that_says_twice_how_long_it_is_is_refused(server: Running, path: str) -> None:
+    with closing(connected(server)) as connection:
+        connection.sendall(
+            f"POST {path} HTTP/1.1\r\nHost: localhost\r\n".encode()
+            + b"Content-Type: application/json\r\n"
+            + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+            + b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"  # smuggled
+        )
+        data = b""
+        while part := connection.recv(65536):
+            data += part
+    assert data.count(b"HTTP/1.1 ") == 1
+    assert data.startswith(b"HTTP/1.1 400")
+    assert b"both a Content-Length and a Transfer-Encoding" in data
 
 
 def test_more_connections_than_allowed_are_refused(server: Running) -> None:

@@ -4,6 +4,7 @@
 
     SecurityHeaders   headers that restrict what a browser may do
     AccessLog         one log line and one measurement per request; unexpected errors become a 500
+    FramingCheck      the end of the request is where everybody sees it
     HostCheck         Host and Origin are those of this server (auth.py)
     DrainCheck        a server that shuts down refuses new requests
     (CORS)            where pages of other sites may call
@@ -130,6 +131,30 @@ def _known_method(method: str) -> str:
     """Return the method, or OTHER for unknown ones: it is a label of metrics."""
     known = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT")
     return method if method in known else "OTHER"
+
+
+class FramingCheck:
+    """Refuse a request that says twice how long it is, and close its connection.
+
+    With both Content-Length and Transfer-Encoding, a proxy in front of the server may take for the
+    next request what the server takes for the rest of this one (RFC 9112, section 11.2).
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a request whose length is said once, or not at all."""
+        names = {name for name, _ in scope.get("headers", ())}
+        if not names >= {b"content-length", b"transfer-encoding"}:
+            await self._app(scope, receive, send)
+            return
+        problem = Problem(
+            "bad-request",
+            "the request has both a Content-Length and a Transfer-Encoding: send one of the two",
+            headers={"Connection": "close"},
+        )
+        await problem_response(scope, problem)(scope, receive, send)
 
 
 class RequestReader:

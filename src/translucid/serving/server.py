@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -213,6 +214,16 @@ class Server:
         return 130 if self._server.stopped_by == signal.SIGINT else 0
 
 
+_END_OF_HEADERS = re.compile(rb"\n\r?\n")
+
+
+def _headers_too_large(limit: int | None) -> Problem:
+    return Problem(
+        "headers-too-large",
+        f"the request's line and headers have more than {limit} bytes (max_header_bytes)",
+    )
+
+
 class GuardedConnection(H11Protocol):
     """A connection with timeouts.
 
@@ -254,6 +265,9 @@ class GuardedConnection(H11Protocol):
         """Handle what has arrived; complete headers stop the header timer."""
         if self.transport.is_closing():
             return
+        if self._has_long_headers():
+            self._tell(_headers_too_large(self.config.h11_max_incomplete_event_size))
+            return
         before = self.cycle
         super().handle_events()
         if self.cycle is not before:
@@ -283,14 +297,21 @@ class GuardedConnection(H11Protocol):
         error = sys.exception()
         hint = getattr(error, "error_status_hint", 400)
         if hint == 431:
-            limit = self.config.h11_max_incomplete_event_size
-            problem = Problem(
-                "headers-too-large",
-                f"the request's line and headers have more than {limit} bytes (max_header_bytes)",
-            )
+            problem = _headers_too_large(self.config.h11_max_incomplete_event_size)
         else:
             problem = Problem("bad-request", f"this is not HTTP/1.1: {error}")
         self._tell(problem)
+
+    def _has_long_headers(self) -> bool:
+        """Tell whether a request waits to be parsed whose headers are too large.
+
+        h11 measures what is incomplete: too large headers that arrive at once would pass.
+        """
+        if self.conn.their_state is not h11.IDLE:
+            return False
+        waiting, _ = self.conn.trailing_data
+        limit = self.config.h11_max_incomplete_event_size or 0
+        return len(waiting) > limit and not _END_OF_HEADERS.search(waiting, 0, limit)
 
     def _wait_for_headers(self) -> None:
         self._stop_waiting()
