@@ -409,6 +409,27 @@ def test_tricks_with_paths_find_nothing(server: Running, path: str) -> None:
     assert len(problem["detail"]) < 500
 
 
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@pytest.mark.parametrize("requests", [1, 3])
+def test_a_client_that_has_said_all_it_has_to_say_gets_its_answers(
+    server: Running, version: str, requests: int
+) -> None:
+    body = json.dumps({"texts": ["chat noir"] * 64}).encode()
+    head = f"POST /v1/translate HTTP/{version}\r\nHost: localhost\r\nContent-Type: application/json"
+    head += f"\r\nContent-Length: {len(body)}\r\n\r\n"
+    with closing(connected(server)) as connection:
+        connection.sendall((head.encode() + body) * requests)
+        connection.shutdown(socket.SHUT_WR)  # as `nc -N` does
+        data = b""
+        while part := connection.recv(65536):
+            data += part
+    interim = data.count(b"HTTP/1.1 100 ")
+    assert interim <= (version == "1.1")
+    answers = requests if version == "1.1" else 1
+    assert data.count(b"HTTP/1.1 ") - interim == data.count(b"HTTP/1.1 200 OK") == answers
+    assert data.count(b'"text":"black cat","tokens"') == 64 * answers
+
+
 def test_a_client_that_goes_away_is_not_worked_for(server: Running) -> None:
     slow = {
         "texts": ["a b c d e f g h"] * 64,

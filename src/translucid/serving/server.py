@@ -8,7 +8,8 @@ The first signal lets the server finish, the second stops it at once.
 
 uvicorn bounds the size of headers and the time between two requests, but a client that opens a
 connection and sends nothing, or half a header, could keep it forever, and so could one that never
-reads its answer, which then stays in memory. :class:`GuardedConnection` closes both gaps.
+reads its answer, which then stays in memory. :class:`GuardedConnection` closes both gaps. It also
+tells a client that has gone from one that has said all it has to say: both send the same end.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from translucid.serving.state import ServerState
 BACKLOG = 2048
 LOG = logging.getLogger("translucid.serving")
 _PAUSE = 0.01  # seconds between two looks whether a server has started
+_GONE_SECONDS = 0.1  # between two looks whether a client has gone
 _LAST_SECONDS = 5  # for tasks that are cancelled when the time to finish is over
 
 
@@ -159,6 +161,7 @@ def build_server(app: FastAPI, tell: Callable[[str], None]) -> DrainingServer:
     config = uvicorn.Config(
         app,
         http=Connection,
+        loop="asyncio",  # others give no access to the state of a socket
         ws="none",
         lifespan="on",
         log_config=None,
@@ -239,6 +242,8 @@ class GuardedConnection(H11Protocol):
         super().__init__(*args, **kwargs)
         self._header_timer: asyncio.TimerHandle | None = None
         self._send_timer: asyncio.TimerHandle | None = None
+        self._gone_timer: asyncio.TimerHandle | None = None
+        self._is_half_closed = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a request, unless too many connections are open."""
@@ -259,7 +264,27 @@ class GuardedConnection(H11Protocol):
         """Stop all timers."""
         self._stop_waiting()
         self._stop_sending()
+        if self._gone_timer is not None:
+            self._gone_timer.cancel()
         super().connection_lost(exc)
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Keep the connection if a whole request waits for its answer.
+
+        Whether the client still reads shows when something is sent: to a connection that the
+        client has closed, its system replies with a reset. So an interim answer is sent, which
+        HTTP/1.1 clients skip; for those of HTTP/1.0, the answer itself must do.
+        """
+        if not self._is_answering() or self.cycle.more_body:
+            return False
+        if self._is_half_closed:
+            return True  # reading was paused and resumed, and has come to the end again
+        self._is_half_closed = True
+        if self.conn.our_state is h11.SEND_RESPONSE and self.scope["http_version"] == "1.1":
+            interim = h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue")
+            self.transport.write(self.conn.send(interim) or b"")
+        self._check_gone()
+        return True
 
     def handle_events(self) -> None:
         """Handle what has arrived; complete headers stop the header timer."""
@@ -280,6 +305,8 @@ class GuardedConnection(H11Protocol):
         else:
             self._wait_for_headers()
         super().on_response_complete()
+        if self._is_half_closed and not self._is_answering():
+            self.transport.close()
 
     def pause_writing(self) -> None:
         """Watch a client that reads more slowly than the server writes."""
@@ -312,6 +339,19 @@ class GuardedConnection(H11Protocol):
         waiting, _ = self.conn.trailing_data
         limit = self.config.h11_max_incomplete_event_size or 0
         return len(waiting) > limit and not _END_OF_HEADERS.search(waiting, 0, limit)
+
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _check_gone(self) -> None:
+        """Abort a half-closed connection that was reset; nothing else tells, as none is read."""
+        if self.transport.is_closing():
+            return
+        connection = self.transport.get_extra_info("socket")
+        if connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            self.transport.abort()
+        else:
+            self._gone_timer = self.loop.call_later(_GONE_SECONDS, self._check_gone)
 
     def _wait_for_headers(self) -> None:
         self._stop_waiting()
