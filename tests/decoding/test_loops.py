@@ -102,7 +102,11 @@ def test_no_no_no_is_caught_though_something_else_is_put_in() -> None:
     tokens = numbered(by_word("either " * 20 + "non " + "either " * 20 + "yes " + "either " * 20))
     assert not is_looping(tokens[:20])
     assert is_looping(tokens[:MONOTONY])
-    for text in (", not , , , , but not , , , " * 6, "a a a a a a a won " * 8, "1 1 1 1 _ 1 1 " * 9):
+    for text in (
+        ", not , , , , but not , , , " * 6,
+        "a a a a a a a won " * 8,
+        "1 1 1 1 _ 1 1 " * 9,
+    ):
         assert is_looping(numbered(by_word(text)))
 
 

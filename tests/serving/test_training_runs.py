@@ -21,6 +21,7 @@ from small_traces import SENTENCE
 from small_translators import write_taught_model
 from translucid.checkpoint import load_model, named_weights
 from translucid.checkpoint.run_directory import RunDirectory, RunRecord
+from translucid.checksums import write_checksums
 from translucid.errors import DataError, InputError
 from translucid.events import Trained, Validated
 from translucid.files import is_locked, locked
@@ -53,6 +54,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir()
     write_taught_model(run.model)
     (run.model / "provenance.json").write_text(json.dumps({"step": 300}))
+    write_checksums(run.model)
     model = load_model(run.model)
     for step, seed in ((100, 1), (200, 2), (300, None)):
         weights = named_weights(model if seed is None else network(model.config, seed))

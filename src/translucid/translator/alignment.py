@@ -26,11 +26,11 @@ import torch
 from pydantic import Field, Strict
 from torch import Tensor
 
+from translucid.checksums import new_listed_file
 from translucid.config import Config, ModelConfig
 from translucid.decoding.hypothesis import Hypothesis, Tokens
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Emit, Progress, silent
-from translucid.files import new_file
 from translucid.text.normalization import nfc
 from translucid.text.placeholders import Protected
 from translucid.text.sentences import is_unspaced
@@ -256,7 +256,7 @@ def save_alignment_heads(folder: Path, heads: AlignmentHeads) -> None:
     """Write the heads into a model directory, atomically replacing older ones."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a model directory: alignment heads are kept inside one")
-    with new_file(folder / ALIGNMENT) as file:
+    with new_listed_file(folder / ALIGNMENT) as file:
         file.write(heads.to_json().encode())
 
 

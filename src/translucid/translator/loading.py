@@ -16,10 +16,12 @@ from translucid.checkpoint.model_directory import (
     TOKENIZER,
     WEIGHTS,
     GenerationConfig,
+    is_shown,
     load_model,
     read_generation,
 )
 from translucid.checkpoint.run_directory import MODEL_FOLDERS, RunDirectory
+from translucid.checksums import load_verified
 from translucid.config import ModelConfig
 from translucid.errors import DataError, InputError
 from translucid.text.normalization import NormalizingTokenizer
@@ -41,8 +43,12 @@ def load(
     built-in model, such as fr-en. The models of an ensemble must have the same vocabulary; their
     probabilities are averaged.
     """
-    torch_device = _find_device(device)
     folders = [find_model_directory(Path(given)) for given in (path, *others)]
+    torch_device = _find_device(device)
+    return load_verified(folders, lambda: _load(folders, torch_device), skip=is_shown)
+
+
+def _load(folders: Sequence[Path], device: torch.device) -> Translator:
     tokenizer = load_tokenizer(folders[0] / TOKENIZER)
     members: list[Member] = []
     generations: list[GenerationConfig] = []
@@ -50,7 +56,7 @@ def load(
         generation = read_generation(folder)
         _check_tags(folder, generation)
         generations.append(generation)
-        model = load_model(folder).to(torch_device)
+        model = load_model(folder).to(device)
         _check_vocabulary(folder, folders[0], tokenizer)
         _check_size(folder, model.config, tokenizer)
         heads = read_alignment_heads(folder, model.config)
