@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import select
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from typing import Any
 
 import httpx
@@ -186,16 +187,51 @@ def test_a_request_that_says_twice_how_long_it_is_is_refused(server: Running, pa
     assert b"both a Content-Length and a Transfer-Encoding" in data
 
 
+UNFINISHED = (
+    b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 9\r\n\r\n"
+)
+
+
+@pytest.mark.parametrize("limit", ["max_connections", "max_connections_per_address"])
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"])
+def test_idle_connections_make_room_for_new_clients(limit: str, sent: bytes) -> None:
+    with serving({limit: 10, "body_seconds": LIMIT, "keep_alive_seconds": LIMIT}) as server:
+        with ExitStack() as stack:
+            for _ in range(100):
+                connection = stack.enter_context(closing(connected(server)))
+                connection.sendall(sent)
+                if sent.endswith(b"\r\n\r\n"):
+                    connection.recv(65536)  # then it is idle
+            for _ in range(20):
+                client = stack.enter_context(httpx.Client(base_url=server.url, trust_env=False))
+                assert client.get("/health/live").status_code == 200
+
+
+def test_a_connection_that_says_nothing_is_closed_earlier_than_one_that_began(
+    server: Running,
+) -> None:
+    with serving({"keep_alive_seconds": 0.2, "body_seconds": LIMIT}) as server:
+        with closing(connected(server)) as begun, closing(connected(server)) as silent:
+            begun.sendall(b"GET /health/live HTTP/1.1\r\n")
+            assert silent.recv(1) == b""
+            begun.sendall(b"Host: localhost\r\n\r\n")
+            assert begun.recv(12) == b"HTTP/1.1 200"
+
+
 def test_more_connections_than_allowed_are_refused(server: Running) -> None:
     several = []
     try:
         refused = None
         while refused is None and len(several) < 60:
             several.append(connected(server))
-            several[-1].sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            head = several[-1].recv(65536)
+            several[-1].sendall(UNFINISHED)
+            server.client.get("/health/live")  # whose connection is open, so that it is no new one
+            ready, _, _ = select.select(several[-1:], [], [], 0)
+            head = several[-1].recv(65536) if ready else b""
             refused = head if head.startswith(b"HTTP/1.1 503") else None
         assert refused is not None
+        assert len(several) > 30
         assert b"/problems/too-many-connections" in refused
     finally:
         for connection in several:

@@ -85,8 +85,7 @@ def write_trace(path: Path, trace: Trace) -> None:
 def file_parts(trace: Trace) -> Iterator[bytes | memoryview]:
     """Yield the content of a trace's file: the header, then each tensor."""
     yield _header(trace, _digest(_describe(trace), trace.tensors))
-    for tensor in trace.tensors.values():
-        yield tensor.contiguous().numpy().data
+    yield from map(trace.tensors.data, trace.tensors)
 
 
 def file_bytes(trace: Trace) -> int:
@@ -98,12 +97,12 @@ def _describe(trace: Trace) -> str:
     return json.dumps(trace.to_json(), ensure_ascii=False, separators=(",", ":"))
 
 
-def _digest(description: str, tensors: Mapping[str, Tensor]) -> str:
+def _digest(description: str, tensors: FrozenTensors) -> str:
     """Return the SHA-256 of a description and of tensors with their names."""
     digest = hashlib.sha256(description.encode())
-    for name, tensor in tensors.items():
+    for name in tensors:
         digest.update(name.encode())
-        digest.update(tensor.contiguous().numpy().data)
+        digest.update(tensors.data(name))
     return digest.hexdigest()
 
 
@@ -141,12 +140,12 @@ def read_trace(path: Path, model: Translator | None) -> Trace:
         problem = f"its description does not make a trace: {type(error).__name__} {error}"
         raise DataError(path, problem, remedy=_AGAIN) from error
     _check_tensors(path, shapes, tensors)
-    ordered = {name: tensors[name] for name in shapes}
+    ordered = FrozenTensors({name: tensors[name] for name in shapes})
     # Earlier versions wrote none.
     if metadata.get(DIGEST, digest := _digest(metadata[KEY], ordered)) != digest:
         problem = "its content was changed after it was written: its SHA-256 is another one"
         raise DataError(path, problem, remedy=_AGAIN)
-    return replace(trace, tensors=FrozenTensors(ordered))
+    return replace(trace, tensors=ordered)
 
 
 def _facts(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:

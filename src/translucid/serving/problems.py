@@ -190,8 +190,15 @@ _PROBLEM_TYPES = (
         "too-many-connections",
         503,
         "The server has too many connections",
-        "As many connections or requests are open as the limit max_connections allows. Try again "
-        "in a moment.",
+        "As many requests are being answered as the limit max_connections allows connections, or "
+        "as many of one address as max_connections_per_address. Try again in a moment.",
+    ),
+    ProblemType(
+        "sending-full",
+        503,
+        "The server has too much to send",
+        "The answers that are being sent have as many bytes as the limit max_sending_bytes allows. "
+        "Try again in a moment.",
     ),
     ProblemType(
         "draining",

@@ -43,6 +43,7 @@ BACKLOG = 2048
 LOG = logging.getLogger("translucid.serving")
 _PAUSE = 0.01  # seconds between two looks whether a server has started
 _GONE_SECONDS = 0.1  # between two looks whether a client has gone
+_SEND_BUFFER = 65_536  # bytes that wait for a client to read; as many in the system, or twice
 _LAST_SECONDS = 5  # for tasks that are cancelled when the time to finish is over
 
 
@@ -156,7 +157,9 @@ def build_server(app: FastAPI, tell: Callable[[str], None]) -> DrainingServer:
     class Connection(GuardedConnection):
         header_seconds = settings.body_seconds
         send_seconds = settings.send_seconds
+        idle_seconds = settings.keep_alive_seconds
         most_connections = settings.max_connections
+        most_per_address = settings.max_connections_per_address
 
     config = uvicorn.Config(
         app,
@@ -230,13 +233,15 @@ def _headers_too_large(limit: int | None) -> Problem:
 class GuardedConnection(H11Protocol):
     """A connection with timeouts.
 
-    Request line and headers must arrive within `header_seconds`, and the client must read some of
-    a waiting answer within `send_seconds`.
+    Request line and headers must arrive within `header_seconds`, and the client must read on by
+    about 64 kB, or to the end of what waits to be sent, within `send_seconds`.
     """
 
     header_seconds = 20.0
     send_seconds = 30.0
+    idle_seconds = 5.0
     most_connections = 512
+    most_per_address = 256
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -244,21 +249,57 @@ class GuardedConnection(H11Protocol):
         self._send_timer: asyncio.TimerHandle | None = None
         self._gone_timer: asyncio.TimerHandle | None = None
         self._is_half_closed = False
+        self._has_begun = False  # whether a byte of the next request has come
+        self.idle_since = self.loop.time()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for a request, unless too many connections are open."""
+        """Wait for a request, unless too many connections are open and none of them is idle."""
         super().connection_made(transport)
-        if len(self.connections) > self.most_connections:
+        # What waits to be sent is bounded here, and in the system.
+        transport.set_write_buffer_limits(high=_SEND_BUFFER, low=_SEND_BUFFER // 4)
+        connection = transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+        if full := self._make_room():
             self._tell(
                 Problem(
                     "too-many-connections",
-                    f"{self.most_connections} connections are open (max_connections): try again "
-                    "in a moment",
+                    f"{full}: try again in a moment",
                     headers={"Retry-After": "1"},
                 )
             )
             return
-        self._wait_for_headers()
+        self._wait_for_headers(self.idle_seconds)
+
+    def _make_room(self) -> str | None:
+        """Close the connection that has been idle the longest, if there are too many.
+
+        Return what is full if all of them are busy.
+        """
+        others = [c for c in self.connections if c is not self and not c.transport.is_closing()]
+        own = [c for c in others if c.client and self.client and c.client[0] == self.client[0]]
+        for name, most, rivals in (
+            ("max_connections_per_address", self.most_per_address, own),
+            ("max_connections", self.most_connections, others),
+        ):
+            open_now = [c for c in rivals if not c.transport.is_closing()]
+            if len(open_now) < most:
+                continue
+            idle = [c for c in open_now if isinstance(c, GuardedConnection) and c.is_idle()]
+            if not idle:
+                return f"{most} connections are open and busy ({name})"
+            min(idle, key=lambda c: c.idle_since).transport.close()
+        return None
+
+    def is_idle(self) -> bool:
+        """Tell whether there is neither a request to answer nor an answer to send."""
+        return not self._is_answering() and not self.transport.get_write_buffer_size()
+
+    def data_received(self, data: bytes) -> None:
+        """Wait for the rest of the headers longer than for their first byte."""
+        if self._header_timer is not None and not self._has_begun:
+            self._wait_for_headers(self.header_seconds)
+        self._has_begun = True
+        super().data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop all timers."""
@@ -303,7 +344,9 @@ class GuardedConnection(H11Protocol):
         if self.transport.is_closing():
             self._watch_rest()
         else:
-            self._wait_for_headers()
+            self._has_begun = False
+            self.idle_since = self.loop.time()
+            self._wait_for_headers(self.idle_seconds)
         super().on_response_complete()
         if self._is_half_closed and not self._is_answering():
             self.transport.close()
@@ -353,9 +396,9 @@ class GuardedConnection(H11Protocol):
         else:
             self._gone_timer = self.loop.call_later(_GONE_SECONDS, self._check_gone)
 
-    def _wait_for_headers(self) -> None:
+    def _wait_for_headers(self, seconds: float) -> None:
         self._stop_waiting()
-        self._header_timer = self.loop.call_later(self.header_seconds, self._give_up)
+        self._header_timer = self.loop.call_later(seconds, self._give_up)
 
     def _stop_waiting(self) -> None:
         if self._header_timer is not None:
@@ -373,20 +416,13 @@ class GuardedConnection(H11Protocol):
             self._watch_sending()
 
     def _watch_sending(self) -> None:
-        left = self.transport.get_write_buffer_size()
-        self._send_timer = self.loop.call_later(self.send_seconds, self._check_sending, left)
+        """Abort a connection that is not read on in time; closing it would wait for the client."""
+        self._send_timer = self.loop.call_later(self.send_seconds, self.transport.abort)
 
     def _stop_sending(self) -> None:
         if self._send_timer is not None:
             self._send_timer.cancel()
             self._send_timer = None
-
-    def _check_sending(self, left: int) -> None:
-        """Abort a connection whose client reads nothing; closing it would wait for the client."""
-        if self.transport.get_write_buffer_size() < left:
-            self._watch_sending()
-        else:
-            self.transport.abort()
 
     def _tell(self, problem: Problem) -> None:
         """Write a problem to the client and close the connection."""
