@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import select
 import socket
 import time
 from collections.abc import Iterator
@@ -196,46 +195,42 @@ UNFINISHED = (
 @pytest.mark.parametrize("limit", ["max_connections", "max_connections_per_address"])
 @pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"])
 def test_idle_connections_make_room_for_new_clients(limit: str, sent: bytes) -> None:
-    with serving({limit: 10, "body_seconds": LIMIT, "keep_alive_seconds": LIMIT}) as server:
-        with ExitStack() as stack:
-            for _ in range(100):
-                connection = stack.enter_context(closing(connected(server)))
-                connection.sendall(sent)
-                if sent.endswith(b"\r\n\r\n"):
-                    connection.recv(65536)  # then it is idle
-            for _ in range(20):
-                client = stack.enter_context(httpx.Client(base_url=server.url, trust_env=False))
-                assert client.get("/health/live").status_code == 200
+    limits = {limit: 10, "body_seconds": LIMIT, "keep_alive_seconds": LIMIT}
+    with serving(limits) as server, ExitStack() as stack:
+        for _ in range(100):
+            connection = stack.enter_context(closing(connected(server)))
+            connection.sendall(sent)
+            if sent.endswith(b"\r\n\r\n"):
+                connection.recv(65536)  # then it is idle
+        for _ in range(20):
+            client = stack.enter_context(httpx.Client(base_url=server.url, trust_env=False))
+            assert client.get("/health/live").status_code == 200
 
 
-def test_a_connection_that_says_nothing_is_closed_earlier_than_one_that_began(
-    server: Running,
-) -> None:
-    with serving({"keep_alive_seconds": 0.2, "body_seconds": LIMIT}) as server:
-        with closing(connected(server)) as begun, closing(connected(server)) as silent:
-            begun.sendall(b"GET /health/live HTTP/1.1\r\n")
-            assert silent.recv(1) == b""
-            begun.sendall(b"Host: localhost\r\n\r\n")
-            assert begun.recv(12) == b"HTTP/1.1 200"
+def test_a_connection_that_says_nothing_is_closed_earlier_than_one_that_began() -> None:
+    with (
+        serving({"keep_alive_seconds": 0.2, "body_seconds": LIMIT}) as server,
+        closing(connected(server)) as begun,
+        closing(connected(server)) as silent,
+    ):
+        begun.sendall(b"GET /health/live HTTP/1.1\r\n")
+        assert silent.recv(1) == b""
+        begun.sendall(b"Host: localhost\r\n\r\n")
+        assert begun.recv(12) == b"HTTP/1.1 200"
 
 
-def test_more_connections_than_allowed_are_refused(server: Running) -> None:
-    several = []
-    try:
-        refused = None
-        while refused is None and len(several) < 60:
-            several.append(connected(server))
-            several[-1].sendall(UNFINISHED)
-            server.client.get("/health/live")  # whose connection is open, so that it is no new one
-            ready, _, _ = select.select(several[-1:], [], [], 0)
-            head = several[-1].recv(65536) if ready else b""
-            refused = head if head.startswith(b"HTTP/1.1 503") else None
-        assert refused is not None
-        assert len(several) > 30
-        assert b"/problems/too-many-connections" in refused
-    finally:
-        for connection in several:
-            connection.close()
+@pytest.mark.parametrize("limit", ["max_connections", "max_connections_per_address"])
+def test_more_connections_than_allowed_are_refused(limit: str) -> None:
+    with serving({limit: 10, "body_seconds": LIMIT}) as server, ExitStack() as stack:
+        server.client.close()
+        for _ in range(10):
+            busy = stack.enter_context(closing(connected(server)))
+            busy.sendall(UNFINISHED)
+        while server.state.in_flight.count < 10:
+            pass
+        status, problem = answer_of(stack.enter_context(closing(connected(server))))
+        assert (status, problem["type"]) == (503, "/problems/too-many-connections")
+        assert f"10 connections are open and busy ({limit})" in problem["detail"]
 
 
 @pytest.mark.parametrize("origin", ["http://[", "http://[::1", "http://[v1.x]:y", "://", "\xff"])
@@ -378,6 +373,32 @@ def test_what_characters_do_not_bound(
     assert words in server.problem(answer, 422, "unusable-input")
     answer = server.post("/v1/translate/stream", {"text": text, "terms": terms})
     assert words in server.problem(answer, 422, "unusable-input")
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["漢" * 21], r"a text has \d+ tokens; this server accepts at most 60 \(max_tokens\)"),
+        (
+            ["漢" * 15] * 3,
+            r"the texts have \d+ tokens; this server accepts at most 100 \(max_total",
+        ),
+    ],
+)
+def test_texts_of_many_tokens_are_refused_before_they_are_translated(
+    texts: list[str], words: str
+) -> None:
+    """A character that a model has hardly seen takes a token for each of its bytes."""
+    with serving({"max_tokens": 60, "max_total_tokens": 100}) as server:
+        more = {"model": "random", "target": "fr"}
+        answer = server.post("/v1/translate", {"texts": texts, **more})
+        assert re.match(words, server.problem(answer, 413, "too-many-tokens"))
+        answer = server.post("/v1/score", {"sources": texts, "targets": texts, **more})
+        server.problem(answer, 413, "too-many-tokens")
+        if len(texts) == 1:
+            answer = server.post("/v1/translate/stream", {"text": texts[0], **more})
+            assert re.match(words, server.problem(answer, 413, "too-many-tokens"))
+        assert server.post("/v1/translate", {"texts": ["chat"]}).status_code == 200
 
 
 def test_scores_of_many_lines(server: Running) -> None:

@@ -146,7 +146,7 @@ class FrozenTensors(Mapping[str, Tensor]):
     def data(self, name: str, at: tuple[int, ...] = ()) -> memoryview:
         """Return the bytes of a tensor, or of its part with these leading indices; not a copy."""
         part = self._tensors[name][at].contiguous().reshape(-1)
-        return memoryview(part.view(torch.uint8).numpy()).toreadonly()
+        return part.view(torch.uint8).numpy().data.toreadonly()
 
     @property
     def shapes(self) -> dict[str, Shape]:

@@ -32,6 +32,10 @@ class EngineSettings(Config):
     max_sentences: Count = Field(
         default=512, description="sentences of a request: its lines, and parts of long ones"
     )
+    max_tokens: Count = Field(default=6_000, description="source tokens of one text; beyond: 413")
+    max_total_tokens: Count = Field(
+        default=24_000, description="source tokens of all texts of a request; beyond: 413"
+    )
     max_term_tokens: Count = Field(
         default=128, description="tokens that the terms in one sentence must become"
     )
@@ -52,6 +56,8 @@ LIMITS = (
     "max_total_characters",
     "max_texts",
     "max_sentences",
+    "max_tokens",
+    "max_total_tokens",
     "max_beam",
     "max_n_best",
     "max_samples",

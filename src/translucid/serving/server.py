@@ -275,7 +275,7 @@ class GuardedConnection(H11Protocol):
 
         Return what is full if all of them are busy.
         """
-        others = [c for c in self.connections if c is not self and not c.transport.is_closing()]
+        others = [c for c in self.connections if isinstance(c, GuardedConnection) and c is not self]
         own = [c for c in others if c.client and self.client and c.client[0] == self.client[0]]
         for name, most, rivals in (
             ("max_connections_per_address", self.most_per_address, own),
@@ -284,7 +284,7 @@ class GuardedConnection(H11Protocol):
             open_now = [c for c in rivals if not c.transport.is_closing()]
             if len(open_now) < most:
                 continue
-            idle = [c for c in open_now if isinstance(c, GuardedConnection) and c.is_idle()]
+            idle = [c for c in open_now if c.is_idle()]
             if not idle:
                 return f"{most} connections are open and busy ({name})"
             min(idle, key=lambda c: c.idle_since).transport.close()
