@@ -198,3 +198,13 @@ def test_what_has_no_words_is_copied(text: str, placeholders: bool) -> None:
     segmented = Segmenter(characters, 20, SpanFinder(), placeholders).segment(text)
     assert not segmented.segments
     assert segmented.join([]) == segmented.text
+
+
+@pytest.mark.parametrize("placeholders", [False, True])
+def test_a_combining_mark_behind_a_picture_is_no_part_of_it(placeholders: bool) -> None:
+    """The server answered 500."""
+    text = "e\u0301 😀\u0301 cafe\u0301 {x}"
+    segmented = Segmenter(characters, 1000, SpanFinder(), placeholders).segment(text)
+    assert segmented.text == nfc(text)
+    joined = segmented.join([segment.protected.source for segment in segmented.segments])
+    assert joined == segmented.text

@@ -177,6 +177,8 @@ def _restore_spans(line: str, composed: str, spans: Sequence[Span]) -> tuple[str
     for cluster, length in zip(clusters, lengths, strict=True):
         here, there = here + length, there + len(cluster)
         places[here] = there
+    if not all(span.start in places and span.end in places for span in spans):
+        return composed, list(spans)  # a mark follows a picture, which is no letter for it
     pieces: list[str] = []
     found: list[Span] = []
     place = length = 0
