@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "translucid"
 
 # The foundation, which every area may import; a name in it may import those before it.
 FOUNDATION = [
-    *("errors", "machine", "files", "registry", "config"),
+    *("errors", "machine", "files", "checksums", "registry", "config"),
     *("presets", "anatomy", "events", "built_in"),
 ]
 # Which area may import which, beside itself and the foundation.

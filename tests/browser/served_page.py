@@ -28,6 +28,7 @@ from translucid.checkpoint.model_directory import (
     named_weights,
 )
 from translucid.checkpoint.run_directory import RunDirectory, RunRecord
+from translucid.checksums import write_checksums
 from translucid.events import Sample, Trained, Validated
 from translucid.training.config import TrainingConfig
 
@@ -70,6 +71,7 @@ def write_run(folder: Path) -> Path:
     run = RunDirectory(folder)
     write_taught_model(run.model)
     (run.model / "provenance.json").write_text(json.dumps({"step": 300}))
+    write_checksums(run.model)
     model = load_model(run.model)
     for step, seed in ((100, 1), (200, 2), (300, None)):
         weights = named_weights(model if seed is None else network(model.config, seed))

@@ -13,7 +13,7 @@ import time
 import tomllib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -175,6 +175,62 @@ def test_a_second_signal_does_not_wait(model: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.wait(LIMIT) == 128 + signal.SIGTERM
         assert isinstance(pending.exception(LIMIT), httpx.TransportError)
+
+
+@contextmanager
+def unread(model: Path, stderr: int) -> Iterator[tuple[subprocess.Popen[bytes], httpx.Client]]:
+    """Run the command with a stderr that its parent does not read; yield it once it answers."""
+    with bind_socket("127.0.0.1", 0) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "translucid", "serve", "-m", str(model), "--threads", "1"]
+    process = subprocess.Popen([*command, "--port", str(port)], stderr=stderr)
+    try:
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{port}", timeout=LIMIT, trust_env=False
+        ) as client:
+            end = time.monotonic() + LIMIT
+            while time.monotonic() < end and process.poll() is None:
+                with suppress(httpx.ConnectError):
+                    if client.get("/health/ready").status_code == 200:
+                        break
+            yield process, client
+    finally:
+        process.kill()
+        process.wait(LIMIT)
+
+
+def test_a_server_whose_log_was_closed_serves_and_ends(model: Path) -> None:
+    reading, writing = os.pipe()
+    with unread(model, writing) as (process, client):
+        os.close(writing)
+        os.close(reading)  # as `serve 2>&1 | head -1` does
+        assert client.get("/v1/models").status_code == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pipes of a chosen size are Linux's")
+def test_a_server_whose_log_is_full_serves_and_ends(model: Path) -> None:
+    import fcntl
+
+    reading, writing = os.pipe()
+    size = fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+    with unread(model, writing) as (process, client):
+        for _ in range(size // 50):  # a line has more bytes than that
+            assert client.get("/health/live").status_code == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT) == 0
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        assert pipe.readline().startswith("Serving")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_server_whose_log_cannot_be_written_serves_and_ends(model: Path) -> None:
+    with Path("/dev/full").open("wb") as full, unread(model, full.fileno()) as (process, client):
+        assert client.get("/v1/models").status_code == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT) == 0
 
 
 def test_a_port_that_is_taken(model: Path) -> None:

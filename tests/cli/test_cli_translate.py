@@ -553,6 +553,30 @@ def test_other_input_model_or_settings_are_not_gone_on_with(
     assert output.read_bytes() == whole.read_bytes()
 
 
+@pytest.mark.parametrize(
+    "form", [[], ["--n-best", "2"], ["--format", "jsonl", "--n-best", "2"], ["--format", "tsv"]]
+)
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_there_is_nothing_to_resume_when_all_is_done(
+    taught: Path, tmp_path: Path, form: list[str], end: str
+) -> None:
+    source, output = tmp_path / "in", tmp_path / "out"
+    source.write_text(f"chat noir\n\nchien{end}")
+    words = ["-m", taught, "-i", source, "-o", output, *form, "--resume"]
+    assert run(*words).exit_code == 0
+    written, content = output.stat().st_mtime_ns, output.read_bytes()
+    again = run(*words)
+    assert again.exit_code == 0
+    assert again.stderr == (
+        f"{output} is complete, with 3 lines: leave --resume out to translate it again\n"
+    )
+    assert output.stat().st_mtime_ns == written
+    assert run(*words, "--quiet").stderr == ""
+    source.write_text("chat noir\n\nchien\nchat\n")
+    assert "no complete translation of this input" in str(run(*words).exception)
+    assert output.read_bytes() == content
+
+
 def test_an_interruption_says_how_to_go_on(taught: Path, tmp_path: Path) -> None:
     source, output = tmp_path / "in", tmp_path / "out"
     source.write_text("chat noir\n" * LINES)

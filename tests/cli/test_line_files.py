@@ -192,6 +192,24 @@ def test_a_pipe_that_does_not_block_is_waited_for() -> None:
         assert lines.take(64) == []
 
 
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [(b"un\rdeux\r", "carriage returns alone"), ("un\ndeux\n".encode("utf-16-le"), "is UTF-16LE")],
+)
+def test_what_would_not_be_read_line_by_line_is_refused(  # type: ignore[no-untyped-def]
+    pipe, tmp_path: Path, data: bytes, words: str
+) -> None:
+    lines, write, writing = pipe
+    write(data)
+    os.close(writing)
+    with pytest.raises(DataError, match=words):
+        lines.take(10)
+    path = tmp_path / "in"
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=words):
+        survey(path, "strict")
+
+
 def test_a_stream_that_cannot_be_read() -> None:
     class Broken:
         def read(self, _size: int, /) -> bytes:

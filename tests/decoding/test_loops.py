@@ -12,7 +12,13 @@ from translucid.decoding.constraints import (
     LoopGuard,
     build_loop_guard,
 )
-from translucid.decoding.hypothesis import ECHOES, LONGEST_ROUND, is_looping
+from translucid.decoding.hypothesis import (
+    ECHOES,
+    LONGEST_ROUND,
+    MONOTONE_TOKENS,
+    MONOTONY,
+    is_looping,
+)
 from translucid.decoding.request import SearchRequest
 
 HONEST = [
@@ -79,7 +85,31 @@ def test_the_threshold_is_24_echoes(unit: int) -> None:
     rounds = list(range(unit)) * (ECHOES + 2)
     assert not is_looping(rounds[: ECHOES + unit - 1])
     assert is_looping(rounds[: ECHOES + unit])
-    assert not is_looping([*rounds, 99])
+    assert not is_looping([*rounds[: ECHOES + unit], 99])
+
+
+@pytest.mark.parametrize("different", range(1, 8))
+def test_the_threshold_of_monotony_is_5_tokens_in_48(different: int) -> None:
+    irregular = [n * n % 31 % different for n in range(60)]
+    assert len(set(irregular[:MONOTONY])) == different
+    ends = [end for end in range(60) if is_looping(irregular[:end])]
+    few = different <= MONOTONE_TOKENS
+    assert MONOTONY in ends if few else not ends
+    if different > 2:
+        assert ends == (list(range(MONOTONY, 60)) if few else [])
+
+
+def test_no_no_no_is_caught_though_something_else_is_put_in() -> None:
+    """What a beam wrote up to the limit of length, as its rows that looped had been ended."""
+    tokens = numbered(by_word("either " * 20 + "non " + "either " * 20 + "yes " + "either " * 20))
+    assert not is_looping(tokens[:20])
+    assert is_looping(tokens[:MONOTONY])
+    for text in (
+        ", not , , , , but not , , , " * 6,
+        "a a a a a a a won " * 8,
+        "1 1 1 1 _ 1 1 " * 9,
+    ):
+        assert is_looping(numbered(by_word(text)))
 
 
 def test_longer_rounds_are_let_pass() -> None:
@@ -96,18 +126,19 @@ rows = st.lists(
 )
 
 
-@given(rows, st.integers(0, 45), st.integers(0, 40), st.integers(0, 40))
+@given(rows, st.integers(0, 60), st.integers(0, 50), st.integers(0, 40))
 def test_the_batched_check_equals_the_plain_one(
     texts: list[tuple[list[int], list[int]]], length: int, min_length: int, prefix: int
 ) -> None:
     """Of what comes after a forced prefix, and no earlier than the minimum length."""
-    tokens = [(head + tail * 45)[:length] for head, tail in texts]
+    tokens = [(head + tail * 60)[:length] for head, tail in texts]
     guard = LoopGuard(torch.tensor([prefix, 0]), min_length)
     sources = [row % 2 for row in range(len(tokens))]
     found = guard(torch.tensor(tokens).view(len(tokens), length), torch.tensor(sources))
     for row, (text, source) in enumerate(zip(tokens, sources, strict=True)):
         counted = length - (prefix if source == 0 else 0)
-        expected = is_looping(text) and length >= min_length and counted > ECHOES
+        is_new = is_looping(text[-MONOTONY + 1 :]) and counted > ECHOES  # too few for monotony
+        expected = (is_new or (is_looping(text) and counted >= MONOTONY)) and length >= min_length
         assert (found is not None and bool(found[row])) == expected
 
 

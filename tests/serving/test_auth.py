@@ -158,12 +158,47 @@ def test_libretranslate_clients_send_the_key_in_the_body(server: Running) -> Non
     assert server.client.get("/detect", params={"q": "chat", "api_key": KEY}).status_code == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost@evil", ""])
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "[::2]:80", ""])
 def test_a_name_that_was_pointed_here_is_refused(server: Running, host: str) -> None:
     answer = server.client.get("/health/live", headers={"Host": host})
     detail = server.problem(answer, 421, "wrong-host")
     assert "--allow-host NAME" in detail
     assert "translate.example.org" in detail
+
+
+NO_HOSTS = (
+    *("localhost@evil.example", "localhost:80@evil.example", "user:word@localhost", "[::1]evil"),
+    *(
+        "[::1]:80evil",
+        "[::1",
+        "localhost:80:80",
+        "localhost/x",
+        "localhost:x",
+        "a b",
+        "[x]",
+        "\xe9",
+    ),
+)
+
+
+@pytest.mark.parametrize("host", NO_HOSTS)
+def test_a_host_header_with_anything_else_in_it_is_refused(server: Running, host: str) -> None:
+    answer = server.client.get("/health/live", headers={"Host": host.encode("latin-1")})
+    assert "a port" in server.problem(answer, 400, "bad-request")
+    assert answer.headers["connection"] == "close"
+
+
+def test_so_it_is_where_the_server_has_any_name() -> None:
+    with serving(access=Access(hosts=None)) as server:
+        for host in NO_HOSTS:
+            answer = server.client.get("/health/live", headers={"Host": host.encode("latin-1")})
+            server.problem(answer, 400, "bad-request")
+        assert server.client.get("/health/live", headers={"Host": "any.name:1"}).status_code == 200
+
+
+def test_a_name_to_allow_is_a_name() -> None:
+    with pytest.raises(InputError, match="--allow-host box/local: give a host name"):
+        allowed_hosts("127.0.0.1", ["box/local"])
 
 
 @pytest.mark.parametrize("host", ["localhost", "[::1]:9", "TRANSLATE.example.org:443"])

@@ -236,7 +236,8 @@ def test_a_full_queue_refuses_and_recovers() -> None:
                 engine.translate(babbling(), ["a"], target="en", search=ENDLESS)
             )
             await until(lambda: engine.running == 1 and not engine.waiting)
-            second = asyncio.create_task(engine.translate(taught(), ["chat", "noir"]))
+            long = SearchConfig(beam=4, max_length=300)  # short ones would not have to wait
+            second = asyncio.create_task(engine.translate(taught(), ["chat", "noir"], search=long))
             await until(lambda: engine.waiting == 2)
             error = await ended(engine.translate(taught(), ["eau"]))
             assert isinstance(error, Full)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from typing import Any
 
 import httpx
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from served import LIMIT, Running, serving
+from translucid.serving.auth import Access, allowed_hosts
 
 JSON = {"Content-Type": "application/json"}
 GOOD = {"texts": ["chat noir"]}
@@ -22,6 +26,14 @@ GOOD = {"texts": ["chat noir"]}
 def server() -> Iterator[Running]:
     limits = {"body_seconds": 0.6, "send_seconds": 0.6, "max_connections": 40}
     with serving(limits) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def open_to_a_site() -> Iterator[Running]:
+    """Run a server that pages of one site may call, so that it reads their headers too."""
+    access = Access(hosts=allowed_hosts("127.0.0.1", []), origins=("https://example.org",))
+    with serving(access=access) as running:
         yield running
 
 
@@ -136,20 +148,142 @@ def test_what_is_no_http_is_told_so(server: Running, sent: bytes, status: int, w
     assert words in problem["detail"]
 
 
-def test_more_connections_than_allowed_are_refused(server: Running) -> None:
-    several = []
-    try:
-        refused = None
-        while refused is None and len(several) < 60:
-            several.append(connected(server))
-            several[-1].sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            head = several[-1].recv(65536)
-            refused = head if head.startswith(b"HTTP/1.1 503") else None
-        assert refused is not None
-        assert b"/problems/too-many-connections" in refused
-    finally:
-        for connection in several:
-            connection.close()
+def asking(length: int) -> bytes:
+    """Return a request whose line and headers have this many bytes."""
+    request = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nA: %s\r\n\r\n"
+    return request % (b"a" * (length - len(request) + 2))
+
+
+@pytest.mark.parametrize(("size", "status"), [(32_768, 200), (32_769, 431), (200_000, 431)])
+@pytest.mark.parametrize("before", [b"", b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"])
+def test_headers_are_limited_to_the_byte_though_they_come_at_once(
+    server: Running, size: int, status: int, before: bytes
+) -> None:
+    with closing(connected(server)) as connection:
+        connection.sendall(before + asking(size))
+        data = b""
+        with suppress(ConnectionResetError):  # what was sent beyond the limit was not read
+            while part := connection.recv(65536):
+                data += part
+    found = [int(code) for code in re.findall(rb"HTTP/1\.1 (\d+)", data)]
+    assert found == ([200, status] if before else [status])
+
+
+@pytest.mark.parametrize("path", ["/v1/translate", "/translate", "/nothing"])
+def test_a_request_that_says_twice_how_long_it_is_is_refused(server: Running, path: str) -> None:
+    with closing(connected(server)) as connection:
+        connection.sendall(
+            f"POST {path} HTTP/1.1\r\nHost: localhost\r\n".encode()
+            + b"Content-Type: application/json\r\n"
+            + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+            + b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"  # smuggled
+        )
+        data = b""
+        while part := connection.recv(65536):
+            data += part
+    assert data.count(b"HTTP/1.1 ") == 1
+    assert data.startswith(b"HTTP/1.1 400")
+    assert b"both a Content-Length and a Transfer-Encoding" in data
+
+
+UNFINISHED = (
+    b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 9\r\n\r\n"
+)
+
+
+@pytest.mark.parametrize("limit", ["max_connections", "max_connections_per_address"])
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"])
+def test_idle_connections_make_room_for_new_clients(limit: str, sent: bytes) -> None:
+    limits = {limit: 10, "body_seconds": LIMIT, "keep_alive_seconds": LIMIT}
+    with serving(limits) as server, ExitStack() as stack:
+        for _ in range(100):
+            connection = stack.enter_context(closing(connected(server)))
+            connection.sendall(sent)
+            if sent.endswith(b"\r\n\r\n"):
+                connection.recv(65536)  # then it is idle
+        for _ in range(20):
+            client = stack.enter_context(httpx.Client(base_url=server.url, trust_env=False))
+            assert client.get("/health/live").status_code == 200
+
+
+def test_a_connection_that_says_nothing_is_closed_earlier_than_one_that_began() -> None:
+    with (
+        serving({"keep_alive_seconds": 0.2, "body_seconds": LIMIT}) as server,
+        closing(connected(server)) as begun,
+        closing(connected(server)) as silent,
+    ):
+        begun.sendall(b"GET /health/live HTTP/1.1\r\n")
+        assert silent.recv(1) == b""
+        begun.sendall(b"Host: localhost\r\n\r\n")
+        assert begun.recv(12) == b"HTTP/1.1 200"
+
+
+@pytest.mark.parametrize("limit", ["max_connections", "max_connections_per_address"])
+def test_more_connections_than_allowed_are_refused(limit: str) -> None:
+    with serving({limit: 10, "body_seconds": LIMIT}) as server, ExitStack() as stack:
+        server.client.close()
+        for _ in range(10):
+            busy = stack.enter_context(closing(connected(server)))
+            busy.sendall(UNFINISHED)
+        while server.state.in_flight.count < 10:
+            pass
+        status, problem = answer_of(stack.enter_context(closing(connected(server))))
+        assert (status, problem["type"]) == (503, "/problems/too-many-connections")
+        assert f"10 connections are open and busy ({limit})" in problem["detail"]
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "http://[v1.x]:y", "://", "\xff"])
+def test_an_origin_that_is_none_is_that_of_another_site(server: Running, origin: str) -> None:
+    answer = server.client.get("/v1/models", headers={"Origin": origin.encode("latin-1")})
+    server.problem(answer, 403, "wrong-origin")
+
+
+HEADERS = (
+    *("Accept", "Accept-Encoding", "Access-Control-Request-Headers"),
+    *("Access-Control-Request-Method", "Authorization", "Connection", "Content-Length"),
+    *("Content-Type", "Cookie", "Expect", "Forwarded", "Host", "If-None-Match", "Origin", "Range"),
+    *("Sec-Fetch-Mode", "Sec-Fetch-Site", "Te", "Transfer-Encoding", "Upgrade"),
+)
+BEGINNINGS = (
+    *("", "http://", "https://example.org", "[", "localhost:", "Bearer ", "bearer", "gzip;q="),
+    *("application/json", "application/json; charset=", "multipart/form-data; boundary="),
+    *('W/"', '"', "cross-site", "websocket", "chunked", "100-continue", "bytes=0-", "9" * 25),
+)
+
+
+@settings(max_examples=300)
+@example([("Origin", b"http://[")], "GET", "/v1/models")
+@example([("Content-Length", b"9" * 20)], "POST", "/v1/translate")
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(HEADERS),
+            st.builds(
+                lambda beginning, rest: (beginning + rest).encode("latin-1"),
+                st.sampled_from(BEGINNINGS),
+                st.text(st.characters(max_codepoint=255, exclude_categories=["Cc"]), max_size=40),
+            ),
+        ),
+        max_size=4,
+    ),
+    st.sampled_from(["GET", "HEAD", "POST", "OPTIONS", "PUT", "BREW"]),
+    st.sampled_from(["/", "/docs", "/v1/models", "/v1/translate", "/translate", "/detect?q=chat"]),
+)
+def test_no_header_is_the_fault_of_the_server(
+    open_to_a_site: Running, headers: list[tuple[str, bytes]], method: str, path: str
+) -> None:
+    own = {name for name, _ in headers}
+    given = [] if "Host" in own else [("Host", b"localhost")]
+    given += [*headers, ("Connection", b"close")]
+    lines = b"".join(b"%s: %s\r\n" % (name.encode(), value) for name, value in given)
+    with closing(connected(open_to_a_site)) as connection:
+        connection.sendall(f"{method} {path} HTTP/1.1\r\n".encode() + lines + b"\r\n")
+        connection.shutdown(socket.SHUT_WR)  # there is no body, whatever the headers say
+        data = b""
+        while part := connection.recv(65536):
+            data += part
+    assert not data or int(data.split()[1]) < 500, (data, lines)
 
 
 @pytest.mark.parametrize(
@@ -241,6 +375,32 @@ def test_what_characters_do_not_bound(
     assert words in server.problem(answer, 422, "unusable-input")
 
 
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["漢" * 21], r"a text has \d+ tokens; this server accepts at most 60 \(max_tokens\)"),
+        (
+            ["漢" * 15] * 3,
+            r"the texts have \d+ tokens; this server accepts at most 100 \(max_total",
+        ),
+    ],
+)
+def test_texts_of_many_tokens_are_refused_before_they_are_translated(
+    texts: list[str], words: str
+) -> None:
+    """A character that a model has hardly seen takes a token for each of its bytes."""
+    with serving({"max_tokens": 60, "max_total_tokens": 100}) as server:
+        more = {"model": "random", "target": "fr"}
+        answer = server.post("/v1/translate", {"texts": texts, **more})
+        assert re.match(words, server.problem(answer, 413, "too-many-tokens"))
+        answer = server.post("/v1/score", {"sources": texts, "targets": texts, **more})
+        server.problem(answer, 413, "too-many-tokens")
+        if len(texts) == 1:
+            answer = server.post("/v1/translate/stream", {"text": texts[0], **more})
+            assert re.match(words, server.problem(answer, 413, "too-many-tokens"))
+        assert server.post("/v1/translate", {"texts": ["chat"]}).status_code == 200
+
+
 def test_scores_of_many_lines(server: Running) -> None:
     lines = "chat\n" * 513
     detail = server.problem(
@@ -304,6 +464,27 @@ def test_tricks_with_paths_find_nothing(server: Running, path: str) -> None:
         status, problem = answer_of(connection)
     assert status == 404
     assert len(problem["detail"]) < 500
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@pytest.mark.parametrize("requests", [1, 3])
+def test_a_client_that_has_said_all_it_has_to_say_gets_its_answers(
+    server: Running, version: str, requests: int
+) -> None:
+    body = json.dumps({"texts": ["chat noir"] * 64}).encode()
+    head = f"POST /v1/translate HTTP/{version}\r\nHost: localhost\r\nContent-Type: application/json"
+    head += f"\r\nContent-Length: {len(body)}\r\n\r\n"
+    with closing(connected(server)) as connection:
+        connection.sendall((head.encode() + body) * requests)
+        connection.shutdown(socket.SHUT_WR)  # as `nc -N` does
+        data = b""
+        while part := connection.recv(65536):
+            data += part
+    interim = data.count(b"HTTP/1.1 100 ")
+    assert interim <= (version == "1.1")
+    answers = requests if version == "1.1" else 1
+    assert data.count(b"HTTP/1.1 ") - interim == data.count(b"HTTP/1.1 200 OK") == answers
+    assert data.count(b'"text":"black cat","tokens"') == 64 * answers
 
 
 def test_a_client_that_goes_away_is_not_worked_for(server: Running) -> None:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pytest
 from small_engines import Gated, RecordedEvents, ended, in_loop, until
 
 from translucid.serving.engine.batching import MAX_RETRY_SECONDS, Batcher, BatchLimits, Throughput
-from translucid.serving.engine.tasks import Full, Report, Task, Ticket
+from translucid.serving.engine.tasks import (
+    LONG_WORK,
+    Full,
+    Kind,
+    Report,
+    Task,
+    Ticket,
+    check_cancelled,
+    lend_thread,
+)
 
 
 def batcher(told: RecordedEvents | None = None, workers: int = 1, queue_size: int = 100) -> Batcher:
@@ -214,3 +225,68 @@ def test_the_pace_of_late_says_how_long_the_rest_will_take() -> None:
         pace.record(tokens=1000, seconds=1.0)
     assert pace.seconds(9_000) == 5  # the slow past is forgotten
     assert pace.seconds(1) == 1
+
+
+@dataclass(frozen=True)
+class Stepping:
+    """Long work that takes steps until the other work has been done."""
+
+    others: Gated
+    rounds: int
+    kind: Kind = "search"
+
+    def run(self, inputs: Sequence[int], report: Report) -> list[int]:
+        del report
+        while len(self.others.seen) < self.rounds:
+            lend_thread()
+            check_cancelled()
+        return list(inputs)
+
+    def written(self, result: int) -> int:
+        return result
+
+
+def test_long_work_lends_its_thread_to_short_work_that_waits() -> None:
+    """It ends only when the other work is done, for which there is no other thread."""
+
+    async def test() -> None:
+        short, told = Gated(), RecordedEvents()
+        short.gate.set()
+        batches = batcher(told)
+        long = Task(Stepping(short, 3), 7, LONG_WORK + 1, copies=1)
+        waits = asyncio.create_task(batches.run(Ticket(0), [long]))
+        await asyncio.sleep(0)
+        await until(lambda: not batches.waiting)  # it has the only thread
+        another = asyncio.create_task(batches.run(Ticket(1), [long]))
+        await until(lambda: batches.waiting == 1)
+        for number in (1, 2):
+            assert await batches.run(Ticket(number), short.tasks(number)) == [2 * number]
+            assert not waits.done()
+            assert not another.done()
+        with pytest.raises(ZeroDivisionError):  # which is its own affair
+            await batches.run(Ticket(3), short.tasks(13))
+        assert await asyncio.gather(waits, another) == [[7], [7]]
+        assert [batch.rows for batch in told.batches] == [1, 1, 1, 1, 1]
+        await batches.close()
+
+    in_loop(test)
+
+
+def test_long_work_that_nobody_waits_for_stops_though_it_has_lent_its_thread() -> None:
+    async def test() -> None:
+        short = Gated()
+        batches = batcher()
+        long = asyncio.create_task(
+            batches.run(ticket := Ticket(0), [Task(Stepping(short, 9), 7, LONG_WORK + 1, copies=1)])
+        )
+        await until(lambda: batches.waiting == 0)
+        waits = asyncio.create_task(batches.run(Ticket(1), short.tasks(1)))
+        await until(lambda: short.seen == [[1]])
+        ticket.cancel()
+        long.cancel()
+        short.gate.set()
+        assert await waits == [2]
+        assert isinstance(await ended(long), asyncio.CancelledError)
+        await batches.close()
+
+    in_loop(test)

@@ -78,8 +78,11 @@ def test_an_address_in_the_host_header_cannot_write_into_the_page() -> None:
     from translucid.serving.auth import Access
 
     with serving(access=Access()) as server:
-        page = server.client.get("/docs", headers={"Host": "x'><script>alert(1)</script>"}).text
-    assert "<script" not in page
+        answer = server.client.get("/docs", headers={"Host": "x'><script>alert(1)</script>"})
+        assert "<script" not in server.client.get("/docs", headers={"Host": "any.name"}).text
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 def test_fields_as_rows() -> None:

@@ -24,6 +24,7 @@ from translucid.checkpoint.model_directory import (
     named_weights,
 )
 from translucid.checkpoint.run_directory import RunDirectory, RunRecord
+from translucid.checksums import write_checksums
 from translucid.errors import DataError, InputError
 from translucid.events import Trained, Validated
 from translucid.files import is_locked, locked
@@ -56,6 +57,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir()
     write_taught_model(run.model)
     (run.model / "provenance.json").write_text(json.dumps({"step": 300}))
+    write_checksums(run.model)
     model = load_model(run.model)
     for step, seed in ((100, 1), (200, 2), (300, None)):
         weights = named_weights(model if seed is None else network(model.config, seed))

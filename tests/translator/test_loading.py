@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from small_tokenizers import small_tokenizer
 from small_translators import write_random_model
 from translucid.checkpoint.model_directory import read_model_files
+from translucid.checksums import write_checksums
 from translucid.errors import DataError, InputError
 from translucid.translator import load
 
@@ -69,6 +70,7 @@ def test_a_network_that_writes_fewer_pieces_than_its_tokenizer_can_spell_with_is
 def test_a_network_of_another_size_than_its_tokenizer_is_refused(tmp_path: Path) -> None:
     folder = write_random_model(tmp_path / "mixed", kind="bpe")
     small_tokenizer("char").save(folder / "tokenizer.model")
+    write_checksums(folder)
     sizes = re.escape(f"its tokenizer {small_tokenizer('char').vocab_size}")
     with pytest.raises(DataError, match=sizes) as caught:
         load(folder)
@@ -125,6 +127,7 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, value: float) -
     weights = load_file(folder / "model.safetensors")
     weights["decoder.norm.weight"][0] = value
     save_file(weights, folder / "model.safetensors")
+    write_checksums(folder)
     with pytest.raises(DataError, match=r"decoder\.norm\.weight has values that are not finite"):
         load(folder)
 
@@ -133,6 +136,7 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, value: float) -
 def test_settings_that_are_no_text_are_refused(tmp_path: Path, name: str) -> None:
     folder = write_random_model(tmp_path / "model")
     (folder / name).write_bytes(b"\xff\xfe{}")
+    write_checksums(folder)
     with pytest.raises(DataError, match=f"(?s){name}.*not valid JSON"):
         load(folder)
 
@@ -156,6 +160,7 @@ def test_a_search_that_cannot_be_is_refused_with_the_file(tmp_path: Path) -> Non
     folder = write_random_model(tmp_path / "model")
     path = folder / "generation_config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "length_penalty": -1.0}))
+    write_checksums(folder)
     with pytest.raises(DataError, match=r"length_penalty = -1\.0"):
         load(folder)
 

@@ -60,7 +60,7 @@ def test_lines_that_fit_are_not_split(text: str) -> None:
     found = segment(text, 1000, placeholders=True)
     assert not found.split
     plain = [line for line in nfc(text).split("\n") if not SpanFinder().find(line)]
-    assert len(found.segments) >= sum(bool(line.strip()) for line in plain)
+    assert len(found.segments) >= sum(any(map(str.isalnum, line)) for line in plain)
     assert len(found.segments) <= sum(bool(line.strip()) for line in nfc(text).split("\n"))
 
 
@@ -187,3 +187,24 @@ def test_a_pair_is_hidden_as_it_is_read(text: str) -> None:
     source, target = segmenter.hide_pair(text, text)
     lines = [[line.strip() for line in side.split("\n")] for side in (source, target)]
     assert lines[0] == lines[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\u200b" * 5000, "\u0301" * 5000, "😀" * 5000, "👩\u200d" * 900, "\ufe0f \u00a0\t\u2060"],
+)
+@pytest.mark.parametrize("placeholders", [False, True])
+def test_what_has_no_words_is_copied(text: str, placeholders: bool) -> None:
+    segmented = Segmenter(characters, 20, SpanFinder(), placeholders).segment(text)
+    assert not segmented.segments
+    assert segmented.join([]) == segmented.text
+
+
+@pytest.mark.parametrize("placeholders", [False, True])
+def test_a_combining_mark_behind_a_picture_is_no_part_of_it(placeholders: bool) -> None:
+    """The server answered 500."""
+    text = "e\u0301 😀\u0301 cafe\u0301 {x}"
+    segmented = Segmenter(characters, 1000, SpanFinder(), placeholders).segment(text)
+    assert segmented.text == nfc(text)
+    joined = segmented.join([segment.protected.source for segment in segmented.segments])
+    assert joined == segmented.text

@@ -8,6 +8,7 @@
           tokenizer.model
           README.md                the model card, and the pictures it shows
           provenance.json          where it came from: data, settings, scores, versions
+          checksums.json           the SHA-256 of each file; the card may be edited all the same
 
 It appears under its name when all of it is on the disk, and replaces an older one at once.
 
@@ -28,6 +29,7 @@ import numpy.typing as npt
 from pydantic import Field, Strict
 from safetensors import SafetensorError
 
+from translucid.checksums import write_checksums
 from translucid.config import (
     KERNELS,
     Config,
@@ -103,6 +105,11 @@ class ModelFiles:
     texts: Mapping[str, str]
 
 
+def is_shown(name: str) -> bool:
+    """Tell whether a file is the card of a model or shown by it, which people may edit."""
+    return name.endswith(_SHOWN)
+
+
 def is_model_directory(folder: Path) -> bool:
     """Tell whether `write_model` made a folder: many others have a config.json too."""
     return all((folder / name).is_file() for name in (CONFIG, GENERATION, WEIGHTS, PROVENANCE))
@@ -137,9 +144,9 @@ def write_model(folder: Path, weights: Mapping[str, Tensor], files: ModelFiles) 
         explain_full_disk(folder, "the model", needed=needed, remedy=remedy),
         new_folder(folder) as draft,
     ):
-        write_tensors(draft / WEIGHTS, weights)
-        for name, content in contents.items():
-            write_file(draft / name, content)
+        written = {WEIGHTS: write_tensors(draft / WEIGHTS, weights)}
+        written |= {name: write_file(draft / name, each) for name, each in contents.items()}
+        write_checksums(draft, known=written)
 
 
 def read_model_files(folder: Path) -> ModelFiles:
@@ -183,7 +190,7 @@ def read_generation(folder: Path) -> GenerationConfig:
     try:
         return GenerationConfig.from_file(_existing(folder, GENERATION))
     except ConfigError as error:
-        raise DataError(folder, str(error), remedy=_REMEDY) from error
+        raise DataError(folder / GENERATION, str(error), remedy=_REMEDY) from error
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:

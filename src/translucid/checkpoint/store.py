@@ -26,10 +26,11 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
 
+from translucid.checksums import Checksum, check_file, digest_json
 from translucid.errors import DataError, InputError, TranslucidError
 from translucid.files import OLD_SUFFIX, PARTIAL_SUFFIX, new_folder, recover_folder, synced
 
@@ -53,7 +54,7 @@ class Checkpoint:
     folder: Path
     step: int
     state: dict[str, Any]
-    files: dict[str, Written]
+    files: dict[str, Checksum]
 
     def tensors(self, name: str) -> dict[str, Tensor]:
         """Return the tensors of ``name.safetensors``; the file must be one of `files`."""
@@ -109,7 +110,7 @@ class CheckpointStore:
         folder = self.path(step)
         content = _read_state(folder / STATE)
         for name, written in content.files.items():
-            _check_file(folder / name, written)
+            check_file(folder / name, written, _REMEDY)
         if content.step != step:
             raise DataError(folder, f"it is the checkpoint of step {content.step}", remedy=_REMEDY)
         return content
@@ -159,19 +160,14 @@ class CheckpointStore:
         return f"{kept}. Free some space, or move the run to a larger disk, and resume it."
 
 
-def _state_text(step: int, files: Mapping[str, Written], state: Mapping[str, Any]) -> str:
+def _state_text(step: int, files: Mapping[str, Checksum], state: Mapping[str, Any]) -> str:
     content = {
         "version": VERSION,
         "step": step,
         "files": {name: written._asdict() for name, written in files.items()},
         "state": state,
     }
-    return json.dumps({**content, "sha256": _digest(content)}, indent=2) + "\n"
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a content, so that a change by hand is seen."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return json.dumps({**content, "sha256": digest_json(content)}, indent=2) + "\n"
 
 
 def _read_state(path: Path) -> Checkpoint:
@@ -190,27 +186,10 @@ def _read_state(path: Path) -> Checkpoint:
             f"the checkpoint has version {version}; this translucid reads up to {VERSION}",
             remedy="Update translucid, or resume with the one that wrote it.",
         )
-    if stated != _digest(content):
+    if stated != digest_json(content):
         raise DataError(path, "the content was changed after it was written", remedy=_REMEDY)
-    files = {name: Written(**written) for name, written in content["files"].items()}
+    files = {name: Checksum(**written) for name, written in content["files"].items()}
     return Checkpoint(path.parent, content["step"], content["state"], files)
-
-
-def _check_file(path: Path, written: Written) -> None:
-    if not path.is_file():
-        raise DataError(path, "the file is missing", remedy=_REMEDY)
-    if (size := path.stat().st_size) != written.bytes:
-        raise DataError(
-            path, f"the file has {size:,} bytes instead of {written.bytes:,}", remedy=_REMEDY
-        )
-    with path.open("rb") as file:
-        actual = hashlib.file_digest(file, "sha256").hexdigest()
-    if actual != written.sha256:
-        raise DataError(
-            path,
-            f"the content was changed: its SHA-256 is {actual}, not {written.sha256}",
-            remedy=_REMEDY,
-        )
 
 
 _TYPES = {
@@ -223,19 +202,12 @@ _TYPES = {
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # no space, no quota, or a limit of file size
 
 
-class Written(NamedTuple):
-    """A file on disk: its size in bytes, and its SHA-256 in hexadecimal."""
-
-    bytes: int
-    sha256: str
-
-
-def write_file(path: Path, data: bytes) -> Written:
+def write_file(path: Path, data: bytes) -> Checksum:
     """Write a new file and wait until it is on the disk."""
     return _write(path, [data])
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> Written:
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> Checksum:
     """Write named tensors as safetensors and wait until they are on the disk."""
     return _write(path, _safetensors(tensors))
 
@@ -245,14 +217,14 @@ def tensors_size(tensors: Mapping[str, Tensor]) -> int:
     return len(_header(tensors)) + sum(tensor.nbytes for tensor in tensors.values())
 
 
-def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> Written:
+def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> Checksum:
     digest, size = hashlib.sha256(), 0
     with synced(path) as file:
         for piece in pieces:
             file.write(piece)
             digest.update(piece)
             size += len(piece)
-    return Written(size, digest.hexdigest())
+    return Checksum(size, digest.hexdigest())
 
 
 def _safetensors(tensors: Mapping[str, Tensor]) -> Iterator[bytes | memoryview]:

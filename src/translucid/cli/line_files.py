@@ -115,6 +115,7 @@ def raw_lines(path: Path) -> Iterator[bytes]:
     from translucid.data.readers.lines import (
         COMPRESSION_FAULTS,
         broken_compression,
+        check_first_bytes,
         open_bytes,
         unreadable,
     )
@@ -122,6 +123,7 @@ def raw_lines(path: Path) -> Iterator[bytes]:
     number = 0
     with open_bytes(path, ReadReport()) as file:
         try:
+            check_first_bytes(path, file)
             for number, line in enumerate(file, start=1):  # noqa: B007 - told if reading fails
                 yield line
         except COMPRESSION_FAULTS as error:
@@ -275,6 +277,8 @@ class LiveLines:
 
     def take(self, most: int) -> list[Line]:
         """Wait for a line, then return it with those that follow at once, at most `most`."""
+        from translucid.data.readers.lines import check_head
+
         while not self._ended and len(self._ready) < most:
             try:
                 chunk = self._chunks.get(timeout=PAUSE if self._ready else None)
@@ -285,6 +289,8 @@ class LiveLines:
             self._ended = not chunk
             self._ready += self._splitter.feed(chunk) if chunk else self._splitter.finish()
         taken, self._ready = self._ready[:most], self._ready[most:]
+        if taken and not self._taken:
+            check_head(self._name, taken[0], is_whole=not taken[0].endswith(b"\n"))
         first = self._taken + 1
         self._taken += len(taken)
         return [

@@ -195,8 +195,9 @@ def _check(path: Path, folder: Path, *, resume: bool) -> None:
         )
     if resume and not begun and path.exists() and path.stat().st_size:
         raise InputError(
-            f"--resume: {path} exists and is not marked as unfinished. To translate again and "
-            "replace it, leave --resume out; otherwise give another name"
+            f"--resume: {path} exists and is not marked as unfinished, but is no complete "
+            "translation of this input either. To replace it, leave --resume out; otherwise give "
+            "another name"
         )
 
 

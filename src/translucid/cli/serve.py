@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import os
+import queue
 import sys
+import threading
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -122,7 +126,7 @@ def serve(
         from translucid.machine import set_thread_count
 
         set_thread_count(threads)
-    with _log_requests(quiet):
+    with _log_requests(quiet) as write_line:
         server = run_server(
             *models or (),
             runs=runs or (),
@@ -135,22 +139,81 @@ def serve(
             config=settings,
             engine=engine,
             precision=precision,
-            on_message=lambda line: typer.echo(line, err=True),
+            on_message=write_line,
         )
     raise typer.Exit(server.exit_code)
 
 
 @contextmanager
-def _log_requests(quiet: bool) -> Iterator[None]:
-    """Log one line per request on stderr, or only warnings, while the server runs."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
-    logging.getLogger("translucid.serving").setLevel(logging.WARNING if quiet else logging.INFO)
-    logging.getLogger().addHandler(handler)
+def _log_requests(quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Log one line per request on stderr, or only warnings, while the server runs.
+
+    Gives the function that writes a line.
+    """
+    with _write_in_background() as write_line:
+        handler = _LineHandler(write_line)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+        logging.getLogger("translucid.serving").setLevel(logging.WARNING if quiet else logging.INFO)
+        logging.getLogger().addHandler(handler)
+        try:
+            yield write_line
+        finally:
+            logging.getLogger().removeHandler(handler)
+
+
+class _LineHandler(logging.Handler):
+    """A log whose lines are passed to a function."""
+
+    def __init__(self, write_line: Callable[[str], None]) -> None:
+        super().__init__()
+        self._write_line = write_line
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._write_line(self.format(record))
+
+
+_WAITING_LINES = 10_000  # of the log; more are dropped where nobody reads them
+_LAST_SECONDS = 1.0  # for the lines that wait when the server has ended
+
+
+@contextmanager
+def _write_in_background() -> Iterator[Callable[[str], None]]:
+    """Give a function that writes a line to stderr, in a thread of its own.
+
+    Where nobody reads stderr, writing to it fails, or waits for ever once the pipe is full. Neither
+    may keep the server from answering, or from ending when it is told to.
+    """
+    waiting: queue.Queue[str | None] = queue.Queue(_WAITING_LINES)
+
+    def write_line(line: str) -> None:
+        with suppress(queue.Full):
+            waiting.put_nowait(line)
+
+    def write_all() -> None:
+        while (line := waiting.get()) is not None:
+            with suppress(OSError):
+                _write_to_stderr(f"{line}\n")
+
+    thread = threading.Thread(target=write_all, name="log", daemon=True)
+    thread.start()
     try:
-        yield
+        yield write_line
     finally:
-        logging.getLogger().removeHandler(handler)
+        with suppress(queue.Full):
+            waiting.put_nowait(None)
+        thread.join(_LAST_SECONDS)
+
+
+def _write_to_stderr(text: str) -> None:
+    """Write past Python's buffers, which would try at the end what they could not write."""
+    try:
+        descriptor = sys.stderr.fileno()
+    except (AttributeError, io.UnsupportedOperation):  # there is none, or a test's own
+        typer.echo(text, err=True, nl=False)
+        return
+    data = text.encode(errors="backslashreplace")
+    while data:
+        data = data[os.write(descriptor, data) :]
 
 
 def build_settings(

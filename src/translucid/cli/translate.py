@@ -161,6 +161,11 @@ def translate(
     terminology = {} if terms is None else read_terms(terms)
     kept = () if keep is None else read_keep(keep)
     facts = None if endpoints.file is None else survey(endpoints.file, handling)
+    if resume and facts is not None and endpoints.is_complete(facts.lines, form):
+        if not quiet:
+            again = "leave --resume out to translate it again"
+            typer.echo(f"{output} is complete, with {facts.lines:,} lines: {again}", err=True)
+        return
     translator = options.load_models(models, threads, engine, precision)
     if target is None and endpoints.file is not None:
         target = detect_target(translator, endpoints.file, endpoints.errors, quiet=quiet)
@@ -321,6 +326,20 @@ class Endpoints:
         if self.file is None or self.output is None:
             return False
         return self.output.is_file() or not self.output.exists()
+
+    def is_complete(self, lines: int, form: Form) -> bool:
+        """Return whether the file of results is there, finished, and has this many of them."""
+        path = self.output
+        if path is None or is_unfinished(path) or not path.is_file() or not path.stat().st_size:
+            return False
+        with path.open("rb") as file:
+            count, last = 0, b""
+            for count, last in enumerate(file, start=1):  # noqa: B007 - what counts is the last
+                pass
+        if form.format == "text" and form.n_best:  # several per line, which is numbered from 0
+            number = last.partition(b" ")[0]
+            return number.isdigit() and int(number) == lines - 1
+        return count == lines
 
     @property
     def reads_terminal(self) -> bool:

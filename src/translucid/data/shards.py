@@ -3,6 +3,7 @@
 ::
 
     DATA/manifest.json        what is in the folder; written last, so its presence means "complete"
+    DATA/checksums.json       the SHA-256 of each file
     DATA/tokenizer.model
     DATA/train/fr.tokens      the token ids of all sentences, concatenated, without special tokens
     DATA/train/fr.offsets     where each sentence begins; n + 1 numbers, the last is the end
@@ -36,6 +37,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from translucid.checksums import Checksum, verify, write_checksums
 from translucid.data.manifest import MANIFEST, Layout, Manifest, SplitEntry
 from translucid.errors import DataError, InputError, nearest
 from translucid.files import new_file, new_folder, synced
@@ -83,6 +85,10 @@ class PreparedData:
         """The tokenizer that made the ids of this folder."""
         return self.folder / TOKENIZER
 
+    def verify(self) -> None:
+        """Raise DataError that names the first file which is not what it was, if there is one."""
+        verify(self.folder)
+
     def split(self, name: str) -> Split:
         """Return a split: ``train``, ``dev`` or ``test``."""
         splits = self.manifest.splits
@@ -95,7 +101,8 @@ def open_data(folder: Path | str) -> PreparedData:
     """Open a folder that `translucid prepare` has made, after checking that it is complete.
 
     Raises DataError for a folder that is missing, unfinished, from a newer version, whose files do
-    not have the sizes in the manifest, or that has another tokenizer.
+    not have the sizes in the manifest or their checksums, or that has another tokenizer. The
+    checksums of large data are left to `PreparedData.verify`, with which training begins.
     """
     folder = Path(folder)
     path = folder / MANIFEST
@@ -115,7 +122,14 @@ def open_data(folder: Path | str) -> PreparedData:
     for name, entry in manifest.splits.items():
         check_sizes(folder / name, entry, manifest.layout)
     _check_tokenizer(folder / TOKENIZER, manifest.tokenizer.fingerprint)
-    return PreparedData(folder, manifest)
+    data = PreparedData(folder, manifest)
+    if sum(one for entry in manifest.splits.values() for one in _sizes(entry, manifest)) <= _SMALL:
+        data.verify()
+    return data
+
+
+def _sizes(entry: SplitEntry, manifest: Manifest) -> Iterable[int]:
+    return file_sizes(entry, manifest.layout).values()
 
 
 def _check_tokenizer(path: Path, fingerprint: str) -> None:
@@ -308,9 +322,18 @@ def merge_parts(parts: Sequence[Path], folder: Path, layout: Layout) -> SplitEnt
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write manifest.json, which declares the folder complete: do it last."""
+    """Write the checksums, and manifest.json, which declares the folder complete: do it last."""
+    content = manifest.to_json().encode()
+    names = [
+        f"{split}/{name}"
+        for split, entry in manifest.splits.items()
+        for name in file_sizes(entry, manifest.layout)
+    ]
+    names += [path.name for path in folder.iterdir() if path.is_file()]
+    own = Checksum(len(content), hashlib.sha256(content).hexdigest())
+    write_checksums(folder, [*names, MANIFEST], {MANIFEST: own})
     with new_file(folder / MANIFEST) as file:
-        file.write(manifest.to_json().encode())
+        file.write(content)
 
 
 class _ArrayWriter:

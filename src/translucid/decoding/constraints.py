@@ -35,7 +35,7 @@ import torch
 from torch import Tensor
 
 from translucid.decoding.config import SearchConfig
-from translucid.decoding.hypothesis import ECHOES, LONGEST_ROUND
+from translucid.decoding.hypothesis import ECHOES, LONGEST_ROUND, MONOTONE_TOKENS, MONOTONY
 from translucid.decoding.request import OnceOnly, SearchRequest
 
 # log P of a token that a rule demands and the network finds impossible (−∞): finite, so that the
@@ -296,6 +296,9 @@ class LoopGuard:
         u = 1       25 times the same token        u = 4      7 rounds of 4 tokens
         u = 2       13 rounds of 2 tokens          u = 8      4 rounds of 8 tokens
 
+    A beam keeps clear of that: it puts another token in from time to time, "no no no yes no no no",
+    and goes on. So a row loops, too, when there are at most 5 different tokens among its newest 48.
+
     A false alarm cuts an honest text short; a late one costs a few steps. So the threshold is above
     what people write, even where a token is a character or a byte: "very very very", "ha ha ha ha
     ha ha ha" (20 characters), "1 000 000 000 000 000 000" (six times " 000"), six laughing faces of
@@ -313,7 +316,11 @@ class LoopGuard:
         length = tokens_NT.size(1)
         if length <= ECHOES or length < self.min_length:
             return None
-        return _find_loops(tokens_NT) & (length - self.exempt_B[sources_N] > ECHOES)
+        counted_N = length - self.exempt_B[sources_N]
+        looping_N = _find_loops(tokens_NT) & (counted_N > ECHOES)
+        if length < MONOTONY:
+            return looping_N
+        return looping_N | (_find_monotony(tokens_NT) & (counted_N >= MONOTONY))
 
 
 def build_loop_guard(request: SearchRequest, settings: SearchConfig) -> LoopGuard | None:
@@ -325,8 +332,15 @@ def build_loop_guard(request: SearchRequest, settings: SearchConfig) -> LoopGuar
     return LoopGuard(exempt_B, settings.min_length)
 
 
+def _find_monotony(tokens_NT: Tensor) -> Tensor:
+    """Return which rows have few different tokens among their newest."""
+    newest_NT = tokens_NT[:, -MONOTONY:].sort(dim=1).values
+    changes_N = (newest_NT[:, 1:] != newest_NT[:, :-1]).sum(dim=1)
+    return changes_N < MONOTONE_TOKENS
+
+
 def _find_loops(tokens_NT: Tensor) -> Tensor:
-    """Do what `is_looping` does for all rows in one comparison::
+    """Find the echoes of all rows in one comparison::
 
     window of 9 tokens      a b c d e f g h │ i        ended by each of the newest 24
     i echoes                8 7 6 5 4 3 2 1   places before

@@ -110,6 +110,8 @@ def normalize_score(log_prob: float, length: int, settings: SearchConfig) -> flo
 
 ECHOES = 24  # tokens in a row that each repeat an earlier one
 LONGEST_ROUND = 8  # the largest distance between a token and the one it repeats
+MONOTONY = 48  # tokens in a row, among which are no more than
+MONOTONE_TOKENS = 5  # different ones
 
 
 def is_looping(tokens: Sequence[int]) -> bool:
@@ -118,6 +120,8 @@ def is_looping(tokens: Sequence[int]) -> bool:
     >>> is_looping([7, 4, 5] * 8), is_looping([7, 4, 5] * 9)
     (False, True)
     """
+    if len(tokens) >= MONOTONY and len(set(tokens[-MONOTONY:])) <= MONOTONE_TOKENS:
+        return True
     return any(
         len(tokens) >= ECHOES + round_length
         and all(tokens[-i] == tokens[-i - round_length] for i in range(1, ECHOES + 1))

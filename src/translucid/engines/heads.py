@@ -15,9 +15,9 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, Strict
 
+from translucid.checksums import new_listed_file
 from translucid.config import Config, ModelConfig
 from translucid.errors import ConfigError, DataError, InputError
-from translucid.files import new_file
 
 
 class Head(NamedTuple):
@@ -70,7 +70,7 @@ def save_alignment_heads(folder: Path, heads: AlignmentHeads) -> None:
     """Write the heads into a model directory, atomically replacing older ones."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a model directory: alignment heads are kept inside one")
-    with new_file(folder / ALIGNMENT) as file:
+    with new_listed_file(folder / ALIGNMENT) as file:
         file.write(heads.to_json().encode())
 
 

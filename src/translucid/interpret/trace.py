@@ -143,6 +143,11 @@ class FrozenTensors(Mapping[str, Tensor]):
     def __len__(self) -> int:
         return len(self._tensors)
 
+    def data(self, name: str, at: tuple[int, ...] = ()) -> memoryview:
+        """Return the bytes of a tensor, or of its part with these leading indices; not a copy."""
+        part = self._tensors[name][at].contiguous().reshape(-1)
+        return part.view(torch.uint8).numpy().data.toreadonly()
+
     @property
     def shapes(self) -> dict[str, Shape]:
         """The shape of each tensor."""

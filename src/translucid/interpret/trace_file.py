@@ -3,7 +3,8 @@
 ::
 
     8 bytes     length of the header
-    header      JSON: {"__metadata__": {"translucid_trace": "…"}, name → type, shape, offsets, …}
+    header      JSON: {"__metadata__": {"translucid_trace": "…", "sha256": that of it and of all
+                tensors}, name → type, shape, offsets, …}
     tensors     float32, little-endian, in the order of the network
 
 Any reader of safetensors can open it. Nothing in it is ever executed. A file of version 1 has
@@ -13,6 +14,7 @@ and steps and, given the model, from its search tree.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -47,7 +49,7 @@ from translucid.translator.translation import Flags
 if TYPE_CHECKING:
     from translucid.translator import Translator
 
-KEY = "translucid_trace"
+KEY, DIGEST = "translucid_trace", "sha256"
 _AGAIN = "Make the trace again with `translucid explain`."
 
 
@@ -82,19 +84,30 @@ def write_trace(path: Path, trace: Trace) -> None:
 
 def file_parts(trace: Trace) -> Iterator[bytes | memoryview]:
     """Yield the content of a trace's file: the header, then each tensor."""
-    yield _header(trace)
-    for tensor in trace.tensors.values():
-        yield tensor.contiguous().numpy().data
+    yield _header(trace, _digest(_describe(trace), trace.tensors))
+    yield from map(trace.tensors.data, trace.tensors)
 
 
 def file_bytes(trace: Trace) -> int:
     """Return the size of a trace's file."""
-    return len(_header(trace)) + trace.bytes
+    return len(_header(trace, "0" * 64)) + trace.bytes
 
 
-def _header(trace: Trace) -> bytes:
-    facts = json.dumps(trace.to_json(), ensure_ascii=False, separators=(",", ":"))
-    entries: dict[str, Any] = {"__metadata__": {KEY: facts}}
+def _describe(trace: Trace) -> str:
+    return json.dumps(trace.to_json(), ensure_ascii=False, separators=(",", ":"))
+
+
+def _digest(description: str, tensors: FrozenTensors) -> str:
+    """Return the SHA-256 of a description and of tensors with their names."""
+    digest = hashlib.sha256(description.encode())
+    for name in tensors:
+        digest.update(name.encode())
+        digest.update(tensors.data(name))
+    return digest.hexdigest()
+
+
+def _header(trace: Trace, digest: str) -> bytes:
+    entries: dict[str, Any] = {"__metadata__": {KEY: _describe(trace), DIGEST: digest}}
     offset = 0
     for name, shape in trace.tensors.shapes.items():
         end = offset + FLOAT_BYTES * math.prod(shape)
@@ -111,7 +124,8 @@ def read_trace(path: Path, model: Translator | None) -> Trace:
         raise DataError(path, "there is no such file", remedy="Give a file made by `explain`.")
     try:
         with safe_open(path, framework="pt") as file:
-            facts = _facts(path, file.metadata() or {})
+            metadata = file.metadata() or {}
+            facts = _facts(path, metadata)
             _check_version(path, facts)
             if model is not None:
                 _check_model(path, facts, model)
@@ -126,13 +140,17 @@ def read_trace(path: Path, model: Translator | None) -> Trace:
         problem = f"its description does not make a trace: {type(error).__name__} {error}"
         raise DataError(path, problem, remedy=_AGAIN) from error
     _check_tensors(path, shapes, tensors)
-    ordered = {name: tensors[name] for name in shapes}
-    return replace(trace, tensors=FrozenTensors(ordered))
+    ordered = FrozenTensors({name: tensors[name] for name in shapes})
+    # Earlier versions wrote none.
+    if metadata.get(DIGEST, digest := _digest(metadata[KEY], ordered)) != digest:
+        problem = "its content was changed after it was written: its SHA-256 is another one"
+        raise DataError(path, problem, remedy=_AGAIN)
+    return replace(trace, tensors=ordered)
 
 
 def _facts(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
     """Return the description of the trace in the header."""
-    if KEY not in metadata:
+    if not {KEY} <= metadata.keys() <= {KEY, DIGEST}:
         raise DataError(path, "these are tensors, but not those of a trace", remedy=_AGAIN)
     try:
         facts = json.loads(metadata[KEY])

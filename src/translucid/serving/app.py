@@ -33,7 +33,14 @@ from translucid.serving.auth import Access, HostCheck, KeyCheck
 from translucid.serving.config import ServingConfig
 from translucid.serving.engine.engine import Engine
 from translucid.serving.engine.tasks import Full, TimedOut
-from translucid.serving.middleware import AccessLog, DrainCheck, RequestReader, SecurityHeaders
+from translucid.serving.middleware import (
+    AccessLog,
+    BodyPacer,
+    DrainCheck,
+    FramingCheck,
+    RequestReader,
+    SecurityHeaders,
+)
 from translucid.serving.problems import (
     REQUEST_ERRORS,
     Problem,
@@ -265,6 +272,8 @@ def _add_middleware(app: FastAPI, state: ServerState) -> None:
         )
     app.add_middleware(DrainCheck, in_flight=state.in_flight)
     app.add_middleware(HostCheck, access=access)
+    app.add_middleware(FramingCheck)
+    app.add_middleware(BodyPacer, most=state.settings.max_sending_bytes)
     app.add_middleware(AccessLog, state=state)
     app.add_middleware(SecurityHeaders, shared=bool(access.origins))
 

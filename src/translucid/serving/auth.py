@@ -6,10 +6,10 @@ import hashlib
 import hmac
 import ipaddress
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -104,7 +104,10 @@ def allowed_hosts(host: str, more: Sequence[str]) -> frozenset[str] | None:
     if not is_loopback(host) and not more:
         return None
     own = f"[{host}]" if ":" in host and not host.startswith("[") else host
-    return frozenset(host_name(name) for name in (*_OWN_NAMES, own, *more)) - _ANY_ADDRESS
+    for name in more:
+        if not host_name(name):
+            raise InputError(f"--allow-host {name}: give a host name, such as box.local")
+    return frozenset(host_name(name) or "" for name in (*_OWN_NAMES, own, *more)) - _ANY_ADDRESS
 
 
 def check_origins(origins: Sequence[str]) -> tuple[str, ...]:
@@ -129,16 +132,17 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def host_name(header: str) -> str:
-    """Return the name in a Host header, without the port.
+def host_name(header: str) -> str | None:
+    """Return the name in a Host header, without the port, or None if that is not what it has.
 
-    >>> host_name("[::1]:8000"), host_name("localhost:8000")
-    ('[::1]', 'localhost')
+    >>> host_name("[::1]:8000"), host_name("localhost:8000"), host_name("localhost@evil.example")
+    ('[::1]', 'localhost', None)
     """
-    header = header.strip().lower()
-    if header.startswith("["):
-        return header.partition("]")[0] + "]"
-    return header.partition(":")[0]
+    found = _HOST.fullmatch(header.strip())
+    return None if found is None else found[1].lower()
+
+
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*)(:[0-9]*)?", re.ASCII)
 
 
 def header(scope: Scope, name: bytes) -> str | None:
@@ -166,7 +170,15 @@ class HostCheck:
 
     def _problem(self, scope: Scope) -> Problem | None:
         host = header(scope, b"host") or ""
-        if self._access.hosts is not None and host_name(host) not in self._access.hosts:
+        name = host_name(host)
+        if name is None:
+            return Problem(
+                "bad-request",
+                f"the Host header says {host[:80]!r}: it must be the name or address of the "
+                "server, and nothing else but a port",
+                headers={"Connection": "close"},
+            )
+        if self._access.hosts is not None and name not in self._access.hosts:
             return Problem(
                 "wrong-host",
                 f"the Host header says {host[:80]!r}; this server goes by "
@@ -196,7 +208,7 @@ def _is_cross_site(scope: Scope, host: str, origin: str | None) -> bool:
     site = header(scope, b"sec-fetch-site")
     if site is not None:
         return site in ("cross-site", "same-site")
-    return origin is not None and urlsplit(origin).netloc.lower() != host.strip().lower()
+    return origin is not None and origin.partition("://")[2].lower() != host.strip().lower()
 
 
 class KeyCheck:

@@ -32,6 +32,10 @@ class EngineSettings(Config):
     max_sentences: Count = Field(
         default=512, description="sentences of a request: its lines, and parts of long ones"
     )
+    max_tokens: Count = Field(default=6_000, description="source tokens of one text; beyond: 413")
+    max_total_tokens: Count = Field(
+        default=24_000, description="source tokens of all texts of a request; beyond: 413"
+    )
     max_term_tokens: Count = Field(
         default=128, description="tokens that the terms in one sentence must become"
     )
@@ -52,6 +56,8 @@ LIMITS = (
     "max_total_characters",
     "max_texts",
     "max_sentences",
+    "max_tokens",
+    "max_total_tokens",
     "max_beam",
     "max_n_best",
     "max_samples",
@@ -136,7 +142,15 @@ class ServingConfig(EngineSettings):
     trace_store_count: Count = Field(
         default=64, description="traces kept; the least used goes first"
     )
-    max_connections: Count = Field(default=512, description="connections and requests open at once")
+    max_sending_bytes: Bytes = Field(
+        default=256_000_000, description="bytes of all long answers being sent; those shared once"
+    )
+    max_connections: Count = Field(
+        default=512, description="connections open at once; idle ones make room for new ones"
+    )
+    max_connections_per_address: Count = Field(
+        default=256, description="of these from one address, such as that of a proxy"
+    )
     max_header_bytes: Bytes = Field(
         default=32_768, description="bytes of a request's line and headers"
     )
@@ -146,12 +160,15 @@ class ServingConfig(EngineSettings):
         default=20.0, description="from the first byte of a body to its last"
     )
     send_seconds: Seconds = Field(
-        default=30.0, description="a client that does not read its answer is disconnected"
+        default=30.0,
+        description="to read on by 64 kB of an answer; slower clients are disconnected",
     )
     heartbeat_seconds: Seconds = Field(
         default=10.0, description="between signs of life of a stream"
     )
-    keep_alive_seconds: Seconds = Field(default=5.0, description="an idle connection stays open")
+    keep_alive_seconds: Seconds = Field(
+        default=5.0, description="a connection stays open without a request"
+    )
     drain_seconds: Seconds = Field(
         default=60.0, description="to finish what was accepted at the end"
     )

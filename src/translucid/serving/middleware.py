@@ -4,6 +4,8 @@
 
     SecurityHeaders   headers that restrict what a browser may do
     AccessLog         one log line and one measurement per request; unexpected errors become a 500
+    BodyPacer         send long bodies as fast as their clients read, within a total
+    FramingCheck      the end of the request is where everybody sees it
     HostCheck         Host and Origin are those of this server (auth.py)
     DrainCheck        a server that shuts down refuses new requests
     (CORS)            where pages of other sites may call
@@ -21,8 +23,11 @@ import logging
 import secrets
 import time
 import traceback
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
+import numpy as np
 from fastapi.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -130,6 +135,108 @@ def _known_method(method: str) -> str:
     """Return the method, or OTHER for unknown ones: it is a label of metrics."""
     known = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT")
     return method if method in known else "OTHER"
+
+
+PIECE_BYTES = 32_768  # of a long body, handed on at a time
+
+
+class BodyPacer:
+    """Send long bodies piece by piece, each when its client has read those before.
+
+    So a client that reads slowly holds no copy of its answer. What it does hold is the answer
+    itself, which another may share, such as a tensor of a trace; all answers that are being sent
+    may have `most` bytes together, and those beyond are refused.
+    """
+
+    def __init__(self, app: ASGIApp, *, most: int) -> None:
+        self._app, self._most = app, most
+        self._holders: Counter[tuple[int, int]] = Counter()  # by address and length
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and its answer piece by piece."""
+        begin: Message | None = None
+
+        async def send_in_pieces(message: Message) -> None:
+            nonlocal begin
+            if message["type"] == "http.response.start":
+                begin = message  # a refusal may take its place
+                return
+            body = memoryview(message.get("body", b""))
+            if begin is not None:
+                if len(body) > PIECE_BYTES and not self._has_room(body):
+                    begin = None
+                    await problem_response(scope, self._full())(scope, receive, send)
+                    raise _RefusedError
+                await send(begin)
+                begin = None
+            if len(body) <= PIECE_BYTES:
+                await send(message)
+                return
+            with self._hold(body):
+                for place in range(0, len(body), PIECE_BYTES):
+                    piece = bytes(body[place : place + PIECE_BYTES])
+                    more = place + len(piece) < len(body) or message.get("more_body", False)
+                    await send({**message, "body": piece, "more_body": more})
+
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        with suppress(_RefusedError):
+            await self._app(scope, receive, send_in_pieces)
+
+    def _has_room(self, body: memoryview) -> bool:
+        others = {*self._holders} - {_identity(body)}
+        return sum(size for _, size in others) + len(body) <= self._most
+
+    @contextmanager
+    def _hold(self, body: memoryview) -> Iterator[None]:
+        self._holders[_identity(body)] += 1
+        try:
+            yield
+        finally:
+            self._holders[_identity(body)] -= 1
+            self._holders += Counter()  # without those that nobody holds
+
+    def _full(self) -> Problem:
+        return Problem(
+            "sending-full",
+            f"answers of {self._most} bytes are being sent (max_sending_bytes): try again in a "
+            "moment",
+            headers={"Retry-After": "5"},
+        )
+
+
+class _RefusedError(Exception):
+    """Ends the work on an answer that was refused instead of sent."""
+
+
+def _identity(body: memoryview) -> tuple[int, int]:
+    """Return where a body is in memory, and its length: clients of one tensor share both."""
+    return np.frombuffer(body, np.uint8).ctypes.data, len(body)
+
+
+class FramingCheck:
+    """Refuse a request that says twice how long it is, and close its connection.
+
+    With both Content-Length and Transfer-Encoding, a proxy in front of the server may take for the
+    next request what the server takes for the rest of this one (RFC 9112, section 11.2).
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a request whose length is said once, or not at all."""
+        names = {name for name, _ in scope.get("headers", ())}
+        if not names >= {b"content-length", b"transfer-encoding"}:
+            await self._app(scope, receive, send)
+            return
+        problem = Problem(
+            "bad-request",
+            "the request has both a Content-Length and a Transfer-Encoding: send one of the two",
+            headers={"Connection": "close"},
+        )
+        await problem_response(scope, problem)(scope, receive, send)
 
 
 class RequestReader:

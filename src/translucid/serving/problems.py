@@ -20,7 +20,7 @@ from pydantic_core import to_json
 from starlette.types import Scope
 
 from translucid.errors import ConfigError, InputError
-from translucid.serving.engine.tasks import Draining, Full, Refused, TimedOut
+from translucid.serving.engine.tasks import Draining, Full, Refused, TimedOut, TooLong
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,13 @@ _PROBLEM_TYPES = (
         "The body has more bytes than the limit max_body_bytes. Send several smaller requests.",
     ),
     ProblemType(
+        "too-many-tokens",
+        413,
+        "The texts have too many tokens",
+        "The texts have more tokens than the limits max_tokens and max_total_tokens allow. Send "
+        "less at a time.",
+    ),
+    ProblemType(
         "trace-too-large",
         413,
         "The trace would be too large",
@@ -197,8 +204,15 @@ _PROBLEM_TYPES = (
         "too-many-connections",
         503,
         "The server has too many connections",
-        "As many connections or requests are open as the limit max_connections allows. Try again "
-        "in a moment.",
+        "As many requests are being answered as the limit max_connections allows connections, or "
+        "as many of one address as max_connections_per_address. Try again in a moment.",
+    ),
+    ProblemType(
+        "sending-full",
+        503,
+        "The server has too much to send",
+        "The answers that are being sent have as many bytes as the limit max_sending_bytes allows. "
+        "Try again in a moment.",
     ),
     ProblemType(
         "draining",
@@ -265,6 +279,8 @@ def problem_from_error(error: RequestError) -> Problem:
     """Return the problem of an error that the engine or the library raised about a request."""
     if isinstance(error, Full):
         return Problem("queue-full", str(error), headers={"Retry-After": str(error.retry_after)})
+    if isinstance(error, TooLong):
+        return Problem("too-many-tokens", str(error))
     if isinstance(error, TimedOut):
         return Problem("timed-out", str(error))
     if isinstance(error, Draining):

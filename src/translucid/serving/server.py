@@ -8,7 +8,8 @@ The first signal lets the server finish, the second stops it at once.
 
 uvicorn bounds the size of headers and the time between two requests, but a client that opens a
 connection and sends nothing, or half a header, could keep it forever, and so could one that never
-reads its answer, which then stays in memory. :class:`GuardedConnection` closes both gaps.
+reads its answer, which then stays in memory. :class:`GuardedConnection` closes both gaps. It also
+tells a client that has gone from one that has said all it has to say: both send the same end.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -40,6 +42,8 @@ from translucid.serving.state import ServerState
 BACKLOG = 2048
 LOG = logging.getLogger("translucid.serving")
 _PAUSE = 0.01  # seconds between two looks whether a server has started
+_GONE_SECONDS = 0.1  # between two looks whether a client has gone
+_SEND_BUFFER = 65_536  # bytes that wait for a client to read; as many in the system, or twice
 _LAST_SECONDS = 5  # for tasks that are cancelled when the time to finish is over
 
 
@@ -114,11 +118,11 @@ class DrainingServer(uvicorn.Server):
             self._loop.call_soon_threadsafe(self._begin_draining)
 
     def _begin_draining(self) -> None:
+        self._ending = asyncio.ensure_future(self._drain())  # whatever becomes of the message
         self._tell(
             f"Shutting down (requests still being answered: {self._state.in_flight.count}); once "
             "more stops at once"
         )
-        self._ending = asyncio.ensure_future(self._drain())
 
     async def _drain(self) -> None:
         self._state.in_flight.drain()
@@ -127,7 +131,8 @@ class DrainingServer(uvicorn.Server):
             await asyncio.wait_for(self._state.in_flight.finished(), seconds)
         except TimeoutError:
             self._tell(f"Not all was answered within {seconds:g} seconds (drain_seconds)")
-        self.should_exit = True
+        finally:
+            self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and announce the address once requests are accepted."""
@@ -152,11 +157,14 @@ def build_server(app: FastAPI, tell: Callable[[str], None]) -> DrainingServer:
     class Connection(GuardedConnection):
         header_seconds = settings.body_seconds
         send_seconds = settings.send_seconds
+        idle_seconds = settings.keep_alive_seconds
         most_connections = settings.max_connections
+        most_per_address = settings.max_connections_per_address
 
     config = uvicorn.Config(
         app,
         http=Connection,
+        loop="asyncio",  # others give no access to the state of a socket
         ws="none",
         lifespan="on",
         log_config=None,
@@ -212,46 +220,119 @@ class Server:
         return 130 if self._server.stopped_by == signal.SIGINT else 0
 
 
+_END_OF_HEADERS = re.compile(rb"\n\r?\n")
+
+
+def _headers_too_large(limit: int | None) -> Problem:
+    return Problem(
+        "headers-too-large",
+        f"the request's line and headers have more than {limit} bytes (max_header_bytes)",
+    )
+
+
 class GuardedConnection(H11Protocol):
     """A connection with timeouts.
 
-    Request line and headers must arrive within `header_seconds`, and the client must read some of
-    a waiting answer within `send_seconds`.
+    Request line and headers must arrive within `header_seconds`, and the client must read on by
+    about 64 kB, or to the end of what waits to be sent, within `send_seconds`.
     """
 
     header_seconds = 20.0
     send_seconds = 30.0
+    idle_seconds = 5.0
     most_connections = 512
+    most_per_address = 256
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._header_timer: asyncio.TimerHandle | None = None
         self._send_timer: asyncio.TimerHandle | None = None
+        self._gone_timer: asyncio.TimerHandle | None = None
+        self._is_half_closed = False
+        self._has_begun = False  # whether a byte of the next request has come
+        self.idle_since = self.loop.time()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for a request, unless too many connections are open."""
+        """Wait for a request, unless too many connections are open and none of them is idle."""
         super().connection_made(transport)
-        if len(self.connections) > self.most_connections:
+        # What waits to be sent is bounded here, and in the system.
+        transport.set_write_buffer_limits(high=_SEND_BUFFER, low=_SEND_BUFFER // 4)
+        connection = transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+        if full := self._make_room():
             self._tell(
                 Problem(
                     "too-many-connections",
-                    f"{self.most_connections} connections are open (max_connections): try again "
-                    "in a moment",
+                    f"{full}: try again in a moment",
                     headers={"Retry-After": "1"},
                 )
             )
             return
-        self._wait_for_headers()
+        self._wait_for_headers(self.idle_seconds)
+
+    def _make_room(self) -> str | None:
+        """Close the connection that has been idle the longest, if there are too many.
+
+        Return what is full if all of them are busy.
+        """
+        others = [c for c in self.connections if isinstance(c, GuardedConnection) and c is not self]
+        own = [c for c in others if c.client and self.client and c.client[0] == self.client[0]]
+        for name, most, rivals in (
+            ("max_connections_per_address", self.most_per_address, own),
+            ("max_connections", self.most_connections, others),
+        ):
+            open_now = [c for c in rivals if not c.transport.is_closing()]
+            if len(open_now) < most:
+                continue
+            idle = [c for c in open_now if c.is_idle()]
+            if not idle:
+                return f"{most} connections are open and busy ({name})"
+            min(idle, key=lambda c: c.idle_since).transport.close()
+        return None
+
+    def is_idle(self) -> bool:
+        """Tell whether there is neither a request to answer nor an answer to send."""
+        return not self._is_answering() and not self.transport.get_write_buffer_size()
+
+    def data_received(self, data: bytes) -> None:
+        """Wait for the rest of the headers longer than for their first byte."""
+        if self._header_timer is not None and not self._has_begun:
+            self._wait_for_headers(self.header_seconds)
+        self._has_begun = True
+        super().data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop all timers."""
         self._stop_waiting()
         self._stop_sending()
+        if self._gone_timer is not None:
+            self._gone_timer.cancel()
         super().connection_lost(exc)
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Keep the connection if a whole request waits for its answer.
+
+        Whether the client still reads shows when something is sent: to a connection that the
+        client has closed, its system replies with a reset. So an interim answer is sent, which
+        HTTP/1.1 clients skip; for those of HTTP/1.0, the answer itself must do.
+        """
+        if not self._is_answering() or self.cycle.more_body:
+            return False
+        if self._is_half_closed:
+            return True  # reading was paused and resumed, and has come to the end again
+        self._is_half_closed = True
+        if self.conn.our_state is h11.SEND_RESPONSE and self.scope["http_version"] == "1.1":
+            interim = h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue")
+            self.transport.write(self.conn.send(interim) or b"")
+        self._check_gone()
+        return True
 
     def handle_events(self) -> None:
         """Handle what has arrived; complete headers stop the header timer."""
         if self.transport.is_closing():
+            return
+        if self._has_long_headers():
+            self._tell(_headers_too_large(self.config.h11_max_incomplete_event_size))
             return
         before = self.cycle
         super().handle_events()
@@ -263,8 +344,12 @@ class GuardedConnection(H11Protocol):
         if self.transport.is_closing():
             self._watch_rest()
         else:
-            self._wait_for_headers()
+            self._has_begun = False
+            self.idle_since = self.loop.time()
+            self._wait_for_headers(self.idle_seconds)
         super().on_response_complete()
+        if self._is_half_closed and not self._is_answering():
+            self.transport.close()
 
     def pause_writing(self) -> None:
         """Watch a client that reads more slowly than the server writes."""
@@ -282,18 +367,38 @@ class GuardedConnection(H11Protocol):
         error = sys.exception()
         hint = getattr(error, "error_status_hint", 400)
         if hint == 431:
-            limit = self.config.h11_max_incomplete_event_size
-            problem = Problem(
-                "headers-too-large",
-                f"the request's line and headers have more than {limit} bytes (max_header_bytes)",
-            )
+            problem = _headers_too_large(self.config.h11_max_incomplete_event_size)
         else:
             problem = Problem("bad-request", f"this is not HTTP/1.1: {error}")
         self._tell(problem)
 
-    def _wait_for_headers(self) -> None:
+    def _has_long_headers(self) -> bool:
+        """Tell whether a request waits to be parsed whose headers are too large.
+
+        h11 measures what is incomplete: too large headers that arrive at once would pass.
+        """
+        if self.conn.their_state is not h11.IDLE:
+            return False
+        waiting, _ = self.conn.trailing_data
+        limit = self.config.h11_max_incomplete_event_size or 0
+        return len(waiting) > limit and not _END_OF_HEADERS.search(waiting, 0, limit)
+
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _check_gone(self) -> None:
+        """Abort a half-closed connection that was reset; nothing else tells, as none is read."""
+        if self.transport.is_closing():
+            return
+        connection = self.transport.get_extra_info("socket")
+        if connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            self.transport.abort()
+        else:
+            self._gone_timer = self.loop.call_later(_GONE_SECONDS, self._check_gone)
+
+    def _wait_for_headers(self, seconds: float) -> None:
         self._stop_waiting()
-        self._header_timer = self.loop.call_later(self.header_seconds, self._give_up)
+        self._header_timer = self.loop.call_later(seconds, self._give_up)
 
     def _stop_waiting(self) -> None:
         if self._header_timer is not None:
@@ -311,20 +416,13 @@ class GuardedConnection(H11Protocol):
             self._watch_sending()
 
     def _watch_sending(self) -> None:
-        left = self.transport.get_write_buffer_size()
-        self._send_timer = self.loop.call_later(self.send_seconds, self._check_sending, left)
+        """Abort a connection that is not read on in time; closing it would wait for the client."""
+        self._send_timer = self.loop.call_later(self.send_seconds, self.transport.abort)
 
     def _stop_sending(self) -> None:
         if self._send_timer is not None:
             self._send_timer.cancel()
             self._send_timer = None
-
-    def _check_sending(self, left: int) -> None:
-        """Abort a connection whose client reads nothing; closing it would wait for the client."""
-        if self.transport.get_write_buffer_size() < left:
-            self._watch_sending()
-        else:
-            self.transport.abort()
 
     def _tell(self, problem: Problem) -> None:
         """Write a problem to the client and close the connection."""

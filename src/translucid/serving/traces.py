@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 from translucid.errors import InputError
 from translucid.interpret.explain import TraceTooLargeError
 from translucid.interpret.network import AttentionHead
-from translucid.interpret.trace import Trace
+from translucid.interpret.trace import FrozenTensors, Trace
 from translucid.interpret.trace_json import summary_tensor
 from translucid.serving.config import ServingConfig
 from translucid.serving.problems import Fault, Problem, invalid_fields
@@ -220,22 +220,25 @@ _MAX_SHOWN = 60  # characters of a wrong name or index that a message repeats
 
 @dataclass(frozen=True)
 class TensorBytes:
-    """Numbers in C order, float32, little-endian; −∞ is −∞."""
+    """Numbers in C order, float32, little-endian; −∞ is −∞. Those of a trace are not copied."""
 
     shape: tuple[int, ...]
-    data: bytes
+    data: memoryview
 
 
 def encode_tensor(trace: Trace, name: str, at: str | None) -> TensorBytes:
     """Return a tensor by name; `at` picks leading indices: `1,0` of (H, L, M) is a row of M."""
-    tensor = summary_tensor(trace, name)
-    if tensor is None:
+    tensors = trace.tensors
+    if (summary := summary_tensor(trace, name)) is not None:
+        tensors = FrozenTensors({name: summary})
+    elif name not in tensors:
         try:
-            tensor = trace.tensor(name if name in trace.tensors else name[:_MAX_SHOWN])
+            trace.tensor(name[:_MAX_SHOWN])
         except InputError as error:
             raise Problem("unknown-tensor", str(error)) from error
-    tensor = tensor[parse_indices(at, tuple(tensor.shape))].contiguous()
-    return TensorBytes(tuple(tensor.shape), tensor.numpy().astype("<f4", copy=False).tobytes())
+    shape = tensors.shapes[name]
+    indices = parse_indices(at, shape)
+    return TensorBytes(shape[len(indices) :], tensors.data(name, indices))
 
 
 def parse_indices(at: str | None, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -130,6 +130,8 @@ def train(
         settings.pop("batch_tokens")
     layers = [*_read_layers(config), sort_settings(settings)]
     context = DistributedContext.from_environment(os.environ)
+    if context.is_main:
+        prepared.verify()
     resume = resume or context.restarted  # torchrun has started the same command again
     run = RunDirectory(Path(output))
     earlier = read_run_recipe(run) if resume and run.exists() else None

@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, Strict
 
+from translucid.checksums import new_listed_file
 from translucid.config import Config
 from translucid.errors import ConfigError, DataError, InputError
-from translucid.files import new_file
 from translucid.translator.translation import Candidate
 
 CONFIDENCE = "confidence.json"
@@ -178,7 +178,7 @@ def save_calibration(folder: Path, calibration: Calibration) -> None:
     """Write a calibration into a model directory, atomically replacing an older one."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a model directory: a calibration is kept inside one")
-    with new_file(folder / CONFIDENCE) as file:
+    with new_listed_file(folder / CONFIDENCE) as file:
         file.write(calibration.to_json().encode())
 
 

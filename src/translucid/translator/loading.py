@@ -16,11 +16,13 @@ from translucid.checkpoint.model_directory import (
     TOKENIZER,
     WEIGHTS,
     GenerationConfig,
+    is_shown,
     read_arrays,
     read_config,
     read_generation,
 )
 from translucid.checkpoint.run_directory import MODEL_FOLDERS, RunDirectory
+from translucid.checksums import load_verified
 from translucid.config import EngineName, ModelConfig, Precision
 from translucid.engines import Engines
 from translucid.engines.conversion import find_obstacle
@@ -57,6 +59,12 @@ def load(
     """
     check_engine(engine, precision)
     folders = [find_model_directory(Path(given)) for given in (path, *others)]
+    return load_verified(folders, lambda: _load(folders, device, engine, precision), skip=is_shown)
+
+
+def _load(
+    folders: Sequence[Path], device: str, engine: EngineName, precision: Precision | None
+) -> Translator:
     tokenizer = load_tokenizer(folders[0] / TOKENIZER)
     configs: list[ModelConfig] = []
     generations: list[GenerationConfig] = []

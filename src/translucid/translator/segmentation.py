@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -176,6 +177,8 @@ def _restore_spans(line: str, composed: str, spans: Sequence[Span]) -> tuple[str
     for cluster, length in zip(clusters, lengths, strict=True):
         here, there = here + length, there + len(cluster)
         places[here] = there
+    if not all(span.start in places and span.end in places for span in spans):
+        return composed, list(spans)  # a mark follows a picture, which is no letter for it
     pieces: list[str] = []
     found: list[Span] = []
     place = length = 0
@@ -227,7 +230,7 @@ class _SegmentBuilder:
 
     def _add(self, unnumbered: str, spans: Sequence[Span], place: int, *, literal: bool) -> None:
         """Add text, placeholders not yet numbered; `literal` without letters is not translated."""
-        if not unnumbered.strip() or (literal and not any(map(str.isalpha, unnumbered))):
+        if not _has_words(unnumbered) or (literal and not any(map(str.isalpha, unnumbered))):
             self.gap += replace_placeholders(unnumbered, spans)
             return
         ending = ""
@@ -293,6 +296,17 @@ def _split_at_half_tags(
                 number += 1
         yield piece[begin:], here, None
         first += len(here)
+
+
+def _has_words(text: str) -> bool:
+    """Tell whether there is anything to translate: a letter, number, mark or sign.
+
+    White space, combining marks without a letter, invisible characters and pictures are none.
+    """
+    return any(
+        category[0] in "LNP" or category in ("Sm", "Sc")
+        for category in map(unicodedata.category, text)
+    )
 
 
 def _find_words(text: str) -> tuple[int, int]:

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
+from translucid.checksums import new_listed_file
 from translucid.errors import DataError, InputError
-from translucid.files import new_file
 from translucid.text.tokenizer import FIRST_PIECE
 
 LANGUAGES = "languages.safetensors"
@@ -61,7 +61,7 @@ def save_source_languages(folder: Path, languages: SourceLanguages) -> None:
     if not folder.is_dir():
         raise InputError(f"{folder} is not a model directory: languages are kept inside one")
     halves = {language: each.astype(np.float16) for language, each in languages.log_probs.items()}
-    with new_file(folder / LANGUAGES) as file:
+    with new_listed_file(folder / LANGUAGES) as file:
         file.write(save(halves))
 
 

@@ -8,10 +8,13 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from translucid.data.readers.corpus import ReadReport
 from translucid.data.readers.lines import (
     MAX_LINE_BYTES,
+    find_utf16,
     likely_encoding,
     read_byte_lines,
     read_text_lines,
@@ -44,6 +47,7 @@ def broken(path: Path, *languages: str) -> DataError:
         (b"a\r\nb\r\n", ["a", "b"]),
         (b"a\r\r\n\r\n", ["a\r", ""]),
         (b"a\rb\n", ["a\rb"]),
+        (b"a\r", ["a\r"]),
         (b"\n\na\n\n", ["", "", "a", ""]),
         (b"a\0b\n", ["a\0b"]),
         (codecs.BOM_UTF8 + b"a\nb\n", ["a", "b"]),
@@ -142,6 +146,55 @@ def test_a_long_line_with_other_line_ends_or_of_a_binary_file(tmp_path: Path) ->
     assert "tr '\\r' '\\n' < FILE > NEW" in broken(path).remedy
     path.write_bytes(b"\0" * 2 * MEGABYTE)
     assert "It contains NUL bytes: is this a text file?" in broken(path).remedy
+
+
+@pytest.mark.parametrize("data", [b"un\rdeux\rtrois", b"un\rdeux\r", b"un\rdeux\rtrois\n"])
+@pytest.mark.parametrize("repeated", [1, 5000])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_lines_that_end_in_carriage_returns_alone_are_refused(
+    tmp_path: Path, data: bytes, repeated: int, compressed: bool
+) -> None:
+    data = data.replace(b"un", b"un\r" * repeated) if repeated > 1 else data
+    path = tmp_path / "x.fr"
+    path.write_bytes(gzip.compress(data) if compressed else data)
+    error = broken(path)
+    assert error.line == 1
+    assert "end in carriage returns alone" in error.problem
+    assert "tr '\\r' '\\n' < FILE > NEW" in error.remedy
+
+
+TEXTS = (
+    "un\ndeux\n",
+    "Où est l’eau ?\n",
+    "Съешь ещё этих булок.\nДа выпей чаю.\n",
+    "Ξεσκεπάζω την ψυχοφθόρα\nσου\n",
+    "日本語の文章です。\n上上上\n二行目\n",
+    "לא יודע\n",
+    "a single line without an end",
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize(
+    ("encoding", "name"), [("utf-16-le", "UTF-16LE"), ("utf-16-be", "UTF-16BE")]
+)
+def test_utf_16_without_a_mark_is_refused_by_name(
+    tmp_path: Path, text: str, encoding: str, name: str
+) -> None:
+    path = tmp_path / "x.fr"
+    for times in (1, 3000):
+        path.write_bytes(text.encode(encoding) * times)
+        error = broken(path)
+        assert f"is {name}, not UTF-8" in error.problem
+        assert f"iconv -f {name} -t UTF-8" in error.remedy
+    path.write_bytes(text.encode())
+    assert "\n".join(lines_of(path)) == text.removesuffix("\n")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=8))
+def test_text_in_utf_8_is_not_taken_for_utf_16(text: str) -> None:
+    controls = sum(ord(c) < 32 for c in text)
+    assert find_utf16(text.encode()) is None or controls >= 0.3 * len(text)
 
 
 def test_another_encoding_names_line_byte_and_command(tmp_path: Path) -> None:

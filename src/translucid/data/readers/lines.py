@@ -2,7 +2,8 @@
 
 A line ends at ``\\n`` or ``\\r\\n`` and nowhere else: U+2028, U+0085, form feeds and single
 carriage returns are part of the text. The last line may lack its end. A file is UTF-8, with or
-without a byte order mark, plain or compressed, and no line may be too long for memory.
+without a byte order mark, plain or compressed, and no line may be too long for memory. Where
+carriage returns are the only ends of lines, or two bytes make a letter, the file is refused.
 """
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ def read_byte_lines(path: Path, report: ReadReport) -> Iterator[bytes]:
     number = 0
     with open_bytes(path, report) as file:
         try:
+            check_first_bytes(path, file)
             while line := file.readline(MAX_LINE_BYTES + len(b"\r\n")):
                 number += 1
                 if line.endswith(b"\n"):
@@ -128,10 +130,7 @@ def broken_compression(path: Path, lines: int, error: Exception) -> DataError:
 def _too_long(path: Path, number: int, line: bytes) -> DataError:
     remedy = "A corpus has one sentence per line: split the line, or remove it."
     if line.count(b"\r") > 1:
-        remedy = (
-            "It contains carriage returns, which some programs write at the end of a line; "
-            "replace them by newlines: tr '\\r' '\\n' < FILE > NEW"
-        )
+        remedy = f"It contains carriage returns, {_REPLACE_RETURNS}"
     elif b"\0" in line:
         remedy = "It contains NUL bytes: is this a text file?"
     return DataError(
@@ -357,6 +356,81 @@ def invalid_utf8(
         remedy=remedy,
         line=line,
     )
+
+
+_HEAD = 8192  # bytes from which the encoding and the line ends are recognised
+_REPLACE_RETURNS = (
+    "which some programs write at the end of a line; replace them by newlines: "
+    "tr '\\r' '\\n' < FILE > NEW"
+)
+
+
+def check_first_bytes(path: Path, file: io.BufferedIOBase) -> None:
+    """Refuse a file whose first bytes show that its lines would not be found."""
+    head = cast("io.BufferedReader", file).peek(_HEAD)[:_HEAD]  # all three kinds can peek
+    check_head(path, head, is_whole=len(head) < _HEAD)
+
+
+def check_head(path: Path, head: bytes, *, is_whole: bool) -> None:
+    """Refuse UTF-16 without a byte order mark, and lines that end in carriage returns alone.
+
+    `is_whole`: there is nothing more in the file.
+    """
+    if head.startswith(tuple(_BYTE_ORDER_MARKS)):
+        return  # which says more
+    if encoding := find_utf16(head):
+        raise DataError(
+            path,
+            f"is {encoding}, not UTF-8: every other byte of its letters is 0x00 or a control",
+            remedy=f"Convert it: {conversion_command(path, encoding)}",
+            line=1,
+        )
+    returns = head.removesuffix(b"\n").removesuffix(b"\r").count(b"\r")
+    is_one_line = b"\n" not in (head[:-1] if is_whole else head)
+    allowed = int(not is_whole or head.endswith(b"\n"))  # a single one may be part of the text
+    if is_one_line and returns > allowed:
+        raise DataError(
+            path,
+            "its lines end in carriage returns alone, so that all of it would be one line",
+            remedy=f"These are the ends {_REPLACE_RETURNS}",
+            line=1,
+        )
+
+
+def find_utf16(head: bytes) -> str | None:
+    r"""Return the kind of UTF-16 that the first bytes of a file are, or None.
+
+    The upper bytes of its characters, every other one, are 0 for Latin letters, spaces and line
+    ends, and small for most other alphabets; no text in UTF-8 has as many control characters. What
+    is no UTF-8 anyway needs less to be recognised.
+
+    >>> find_utf16(b"c\0h\0a\0t\0\n\0"), find_utf16("чат\n".encode("utf-16-be"))
+    ('UTF-16LE', 'UTF-16BE')
+    >>> find_utf16(b"a\0b\n"), find_utf16(b"chat\n")
+    (None, None)
+    """
+    controls = sum(byte < 32 and byte not in b"\t\n\r" for byte in head)
+    many = controls >= 0.3 * len(head)
+    if 0 not in head or not (many or _is_not_utf8(head)):
+        return None
+    for name, lower, upper in (
+        ("UTF-16LE", head[::2], head[1::2]),
+        ("UTF-16BE", head[1::2], head[::2]),
+    ):
+        in_place = 10 * lower.count(0) <= upper.count(0)
+        # The last line end of a piece may lack its second byte.
+        ends = (10, 0) in zip_longest(lower, upper, fillvalue=0)
+        if in_place and (ends or (many and b"\n" not in head)):
+            return name
+    return None
+
+
+def _is_not_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def strip_byte_order_mark(path: Path, line: bytes) -> bytes:

@@ -20,6 +20,9 @@ Which sentences form a batch::
 The queue is in order of arrival, but a request of many sentences takes turns with those behind it:
 each sixteen of its sentences rank like one more request.
 
+A batch of long sentences may take seconds. When all threads are busy and short ones wait, it lends
+its thread to them between two of its steps, so that nobody waits for somebody else's long text.
+
 One bad sentence must not harm the others in its batch: when a batch fails, each of its sentences is
 tried alone, and only those that fail again have failed.
 """
@@ -60,6 +63,7 @@ Result: TypeAlias = Any | Failed
 Done: TypeAlias = Future[tuple[list[Result], BatchDone]]
 
 MAX_RETRY_SECONDS = 60  # longer estimates are unreliable
+_LEND_SECONDS = 1.0  # to wait for the event loop
 _DECAY = 0.9  # weight of the past in the running mean of the throughput
 
 
@@ -77,6 +81,7 @@ class Batcher:
         self._free_workers = workers
         self._futures: dict[PendingResults, asyncio.Future[list[Any]]] = {}
         self._is_dispatch_scheduled = False
+        self._short_wait = False  # written on the event loop, read by threads
         self._threads = ThreadPoolExecutor(
             workers, "decode", initializer=limit_own_threads, initargs=(each,)
         )
@@ -122,8 +127,31 @@ class Batcher:
         while self._free_workers and len(self._queue):
             batch = self._queue.take(self._limits)
             self._free_workers -= 1
-            future = self._threads.submit(run_batch, batch, self._report_result)
+            lend = self._lend_thread if batch[0].task.is_long else None
+            future = self._threads.submit(run_batch, batch, self._report_result, lend)
             future.add_done_callback(partial(self._report_done, batch))
+        self._short_wait = self._queue.has_short
+
+    def _lend_thread(self) -> None:
+        """Run a batch of short tasks, if some wait, in a thread that works on long ones."""
+        if self._short_wait:
+            lent: Future[list[QueuedTask]] = Future()
+            self._loop.call_soon_threadsafe(self._take_short, lent)
+            try:
+                batch = lent.result(_LEND_SECONDS)
+            except TimeoutError:  # the event loop is busy, or is ending
+                if lent.cancel():
+                    return
+                batch = lent.result()
+            if batch:
+                found = run_batch(batch, self._report_result)
+                self._loop.call_soon_threadsafe(self._deliver_batch, batch, *found)
+
+    def _take_short(self, lent: Future[list[QueuedTask]]) -> None:
+        if not lent.set_running_or_notify_cancel():
+            return
+        lent.set_result(self._queue.take(self._limits, short=True) if self._queue.has_short else [])
+        self._short_wait = self._queue.has_short
 
     def _report_result(self, one: QueuedTask, result: Result) -> None:
         """Deliver a result early, from a thread, while the rest of its batch is running."""
@@ -137,7 +165,11 @@ class Batcher:
         """Give the free thread its next batch, then deliver the results of this one."""
         self._free_workers += 1
         self._dispatch()
-        results, event = done.result()
+        self._deliver_batch(batch, *done.result())
+
+    def _deliver_batch(
+        self, batch: list[QueuedTask], results: list[Result], event: BatchDone
+    ) -> None:
         for one, result in zip(batch, results, strict=True):
             self._deliver(one, result)
         self._throughput.record(
@@ -246,9 +278,15 @@ class TaskQueue:
         """Remove the tasks of a cancelled request."""
         self._take(one for one in tuple(self._waiting) if one.ticket is ticket)
 
-    def take(self, limits: BatchLimits) -> list[QueuedTask]:
-        """Remove and return the next batch."""
-        return self._take(select_batch(tuple(self._waiting), limits))
+    @property
+    def has_short(self) -> bool:
+        """Whether a task waits that is not long."""
+        return any(not one.task.is_long for one in self._waiting)
+
+    def take(self, limits: BatchLimits, *, short: bool = False) -> list[QueuedTask]:
+        """Remove and return the next batch, or the next of short tasks alone."""
+        waiting = [one for one in self._waiting if not (short and one.task.is_long)]
+        return self._take(select_batch(waiting, limits))
 
     def _take(self, chosen: Iterable[QueuedTask]) -> list[QueuedTask]:
         taken = list(chosen)
@@ -292,15 +330,18 @@ def padding_ratio(batch: Sequence[QueuedTask]) -> float:
 Report: TypeAlias = Callable[[QueuedTask, Any], None]
 
 
-def run_batch(batch: Sequence[QueuedTask], report: Report) -> tuple[list[Result], BatchDone]:
+def run_batch(
+    batch: Sequence[QueuedTask], report: Report, lend: Callable[[], None] | None = None
+) -> tuple[list[Result], BatchDone]:
     """Return the result of each task of a batch, and the event that describes the batch.
 
-    Results that are final before the batch is done are reported at once.
+    Results that are final before the batch is done are reported at once; `lend` is called between
+    two steps.
     """
     begin = time.perf_counter()
     work = batch[0].task.work
     try:
-        with cancellable_by([one.ticket for one in batch]):
+        with cancellable_by([one.ticket for one in batch], lend):
             results = _run_tasks(batch, report)
     except WorkCancelled as cancelled:
         results = [Failed(cancelled)] * len(batch)

@@ -14,6 +14,9 @@ else stops at its next step (cancellation.py).
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
+import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -31,6 +34,7 @@ from translucid.serving.engine.tasks import (
     Request,
     Ticket,
     TimedOut,
+    TooLong,
     align_tasks,
     cancellable_by,
     check_cancelled,
@@ -123,6 +127,8 @@ class Engine:
             pairs = await self._read(ticket, read, _is_short([*sources, *targets]))
             flat = [pair for one in pairs for pair in one]
             self._check_count(len(flat))
+            each = [sum(pair.length for pair in one) for one in pairs]
+            self._check_tokens(max(each, default=0), sum(each))
             self._batcher.refuse()
             found = await self._batcher.run(ticket, score_tasks(translator.engines, flat))
             return build_scores(pairs, found, translator.tokenizer)
@@ -173,12 +179,29 @@ class Engine:
         """Refuse what limits on characters do not catch: many short lines, and long terms."""
         inputs, most = batch.inputs, self._settings.max_term_tokens
         self._check_count(len(inputs))
+        each = [sum(len(item.source) for item in text.inputs) for text in batch.encoded]
+        self._check_tokens(max(each, default=0), sum(each))
         tokens = max((sum(map(len, item.terms)) for item in inputs), default=0)
         if tokens > most:
             raise InputError(
                 f"the terms in one sentence have {tokens} tokens in the translation; this server "
                 f"accepts at most {most} (max_term_tokens): send fewer or shorter terms"
             )
+
+    def _check_tokens(self, longest: int, together: int) -> None:
+        """Refuse what takes far longer than its characters suggest: three tokens for one of them.
+
+        A script that a model has hardly seen is read byte by byte.
+        """
+        for tokens, what, name in (
+            (longest, "a text has", "max_tokens"),
+            (together, "the texts have", "max_total_tokens"),
+        ):
+            if tokens > (most := getattr(self._settings, name)):
+                raise TooLong(
+                    f"{what} {tokens} tokens; this server accepts at most {most} ({name}): send "
+                    "less at a time. Characters that the model has hardly seen take several tokens"
+                )
 
     def _check_count(self, sentences: int) -> None:
         most = self._settings.max_sentences
@@ -240,6 +263,7 @@ def _is_short(texts: Sequence[str]) -> bool:
     return sum(map(len, texts)) < READ_AT_ONCE
 
 
+_NICE = 5  # of threads for streams and single jobs, as in `nice -n 5`
 RETRY_AFTER = 2  # seconds; nobody can tell how long a single job takes
 
 
@@ -250,7 +274,7 @@ class BoundedThreadPool:
         self._what, self._count, self._queue_size = what, threads, queue_size
         self._loop = asyncio.get_running_loop()
         self._under_way = 0
-        self._threads = ThreadPoolExecutor(threads, what, initializer=limit_own_threads)
+        self._threads = ThreadPoolExecutor(threads, what, initializer=_step_back)
 
     @property
     def waiting(self) -> int:
@@ -282,6 +306,13 @@ class BoundedThreadPool:
     async def close(self) -> None:
         """Stop the threads after the work in progress."""
         await asyncio.to_thread(self._threads.shutdown)
+
+
+def _step_back() -> None:
+    """Let one processor be enough for this thread, and those that decode batches go first."""
+    limit_own_threads()
+    if hasattr(os, "setpriority") and sys.platform == "linux":  # where a thread has its own
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
 
 def _run_job(ticket: Ticket, work: Callable[[], Result]) -> Result:

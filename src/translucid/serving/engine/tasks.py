@@ -5,6 +5,7 @@ A task is one sentence: search for translations, align them, or score given ones
 
     TranslucidError
     └── Refused
+        ├── TooLong      the texts have too many tokens
         ├── Full         the queue is full; `retry_after` says when to try again
         ├── TimedOut     the answer was not ready in time, and its work was cancelled
         └── Draining     the server is shutting down: it finishes what it has accepted, no more
@@ -14,6 +15,8 @@ cancelled; the thread that works for it checks the ticket between two steps::
 
     event loop      ticket.cancel()
     thread          step   step   check_cancelled() → WorkCancelled
+
+Long work lends its thread: between two steps, the thread does short work that waits.
 """
 
 from __future__ import annotations
@@ -57,6 +60,10 @@ class Work(Protocol):
         """Return the number of target tokens in a result."""
 
 
+# Tokens to budget × rows, above which a task is long: with a beam of 4, 100 tokens.
+LONG_WORK = 400
+
+
 @dataclass(frozen=True)
 class Task:
     """One sentence: what to do with it, its length in tokens, and the rows it takes in a batch.
@@ -69,6 +76,11 @@ class Task:
     length: int
     copies: int
     max_output_length: int = 0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether short work need not wait for this to end."""
+        return self.budgeted_length * self.copies > LONG_WORK
 
     @property
     def budgeted_length(self) -> int:
@@ -171,6 +183,10 @@ def copies(settings: SearchConfig) -> int:
 
 class Refused(TranslucidError):  # noqa: N818 - nothing is wrong with the request
     """A sound request that the server cannot answer now."""
+
+
+class TooLong(Refused):
+    """The texts have too many tokens."""
 
 
 class Full(Refused):
@@ -320,13 +336,20 @@ _current = threading.local()
 
 
 @contextmanager
-def cancellable_by(tickets: Sequence[Ticket]) -> Iterator[None]:
-    """Let these requests cancel what this thread does within the block, once all are cancelled."""
-    _current.tickets = tickets
+def cancellable_by(
+    tickets: Sequence[Ticket], lend: Callable[[], None] | None = None
+) -> Iterator[None]:
+    """Let these requests cancel what this thread does within the block, once all are cancelled.
+
+    `lend` is called between two steps.
+    """
+    before = vars(_current).copy()
+    _current.tickets, _current.lend = tickets, lend
     try:
         yield
     finally:
-        _current.tickets = ()
+        vars(_current).clear()
+        vars(_current).update(before)
 
 
 def check_cancelled() -> None:
@@ -339,14 +362,22 @@ def check_cancelled() -> None:
         raise WorkCancelled
 
 
+def lend_thread() -> None:
+    """Do what waits for this thread and is short, if its work is long."""
+    lend: Callable[[], None] | None = getattr(_current, "lend", None)
+    if lend is not None:
+        lend()
+
+
 class CancellableStepper:
-    """A stepper that checks for cancellation before each step."""
+    """A stepper that checks for cancellation, and lends its thread, before each step."""
 
     def __init__(self, stepper: Stepper) -> None:
         self._stepper = stepper
 
     def step(self, last_ids_N: Tensor) -> Tensor:
         """Take a step unless the work is cancelled."""
+        lend_thread()
         check_cancelled()
         return self._stepper.step(last_ids_N)
 

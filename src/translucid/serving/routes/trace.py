@@ -120,7 +120,7 @@ def router(state: ServerState) -> APIRouter:
         response_class=Response,
         responses={**_BYTES, **_SAME, **problem_responses(404)},
     )
-    def read_tensor(id: str, name: str, request: Request, at: At = None) -> Response:  # noqa: A002
+    async def read_tensor(id: str, name: str, request: Request, at: At = None) -> Response:  # noqa: A002
         """Read one tensor of a trace, or a part of it."""
         found = encode_tensor(state.traces.find(id).trace, name, at)
         tag = f"{id}.{name}" if at is None else f"{id}.{name}.{at}"
@@ -156,8 +156,7 @@ def router(state: ServerState) -> APIRouter:
             "Content-Length": str(file_bytes(trace)),
             "Cache-Control": _IMMUTABLE,
         }
-        parts = (bytes(part) for part in file_parts(trace))
-        return StreamingResponse(parts, headers=headers, media_type=OCTETS)
+        return StreamingResponse(file_parts(trace), headers=headers, media_type=OCTETS)
 
     @routes.get(
         "/v1/trace/{id}/page",
