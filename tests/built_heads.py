@@ -17,8 +17,7 @@ import torch
 from torch import Tensor
 
 from small_translators import LEXICON
-from translucid.checkpoint.model_directory import GenerationConfig
-from translucid.config import ModelConfig
+from translucid.config import GenerationConfig, ModelConfig
 from translucid.model import MultiHeadAttention, Transformer
 from translucid.model.decoder import DecoderLayer
 from translucid.model.encoder import EncoderLayer

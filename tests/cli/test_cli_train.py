@@ -226,7 +226,7 @@ def test_mistakes(data: PreparedData, tmp_path: Path) -> None:
     assert "--batch-tokens many: give a whole number, or auto" in refusal(
         data, "--batch-tokens", "many"
     )
-    assert "max_steps = 0" in refusal(data, "--max-steps", "0")
+    assert "max_steps = -1" in refusal(data, "--max-steps", "-1")
     missing = CliRunner().invoke(app, [str(tmp_path / "none"), "-o", str(tmp_path / "run")])
     assert isinstance(missing.exception, DataError)
     assert "translucid prepare" in str(missing.exception)

@@ -12,8 +12,7 @@ import torch
 
 from networks import network
 from small_translators import LEXICON, reversed_translation, sentences, write_random_model
-from translucid.checkpoint.model_directory import GenerationConfig
-from translucid.config import ModelConfig
+from translucid.config import GenerationConfig, ModelConfig
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Event, Progress
 from translucid.model.decoder import DecoderLayer

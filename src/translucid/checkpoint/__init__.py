@@ -11,7 +11,6 @@ Nothing is ever unpickled.
 """
 
 from translucid.checkpoint.model_directory import (
-    GenerationConfig,
     ModelFiles,
     load_model,
     named_weights,
@@ -20,6 +19,7 @@ from translucid.checkpoint.model_directory import (
     write_model,
 )
 from translucid.checkpoint.store import Checkpoint, CheckpointStore
+from translucid.config import GenerationConfig
 
 __all__ = [
     "Checkpoint",

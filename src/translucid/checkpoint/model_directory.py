@@ -18,16 +18,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import torch
-from pydantic import Field, Strict
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
 from translucid.checkpoint.store import explain_full_disk, tensors_size, write_file, write_tensors
-from translucid.config import Config, Count, ModelConfig, read_model_config
+from translucid.config import GenerationConfig, ModelConfig, read_model_config
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.files import new_folder
 from translucid.model import Transformer
@@ -43,34 +42,6 @@ PROVENANCE = "provenance.json"
 _REMEDY = "The model directory is damaged or was copied in part: copy or train it again."
 _NAMED_IN_A_MESSAGE = 5
 _SHOWN = (".md", ".svg")  # endings of the card and of what it shows
-
-
-Direction = Annotated[tuple[str, str], Strict(False)]  # JSON has lists where Python has tuples
-
-
-class GenerationConfig(Config):
-    """The languages of a model, and how it searches by default (section 6.1)."""
-
-    directions: tuple[Direction, ...] = Field(
-        strict=False, description="pairs of source and target language that it was trained on"
-    )
-    tags: dict[str, int] = Field(
-        description="token that a source begins with, by target language; empty: none"
-    )
-    lowercase: bool = Field(
-        default=False, description="whether it reads and writes lower case only"
-    )
-    plain_typography: bool = Field(
-        default=False,
-        description="whether it reads and writes the apostrophes and quotes of a keyboard only",
-    )
-    beam: Count = Field(default=4, description="number of hypotheses")
-    length_penalty: Annotated[float, Field(ge=0, le=10)] = Field(
-        default=0.6, description="α in ((5 + length) / 6)^α"
-    )
-    extra_length: Annotated[int, Field(ge=0)] = Field(
-        default=50, description="most tokens beyond the length of the source"
-    )
 
 
 @dataclass(frozen=True)

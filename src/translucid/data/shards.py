@@ -83,6 +83,11 @@ class PreparedData:
         """The tokenizer that made the ids of this folder."""
         return self.folder / TOKENIZER
 
+    @property
+    def parts(self) -> tuple[tuple[PreparedData, float], ...]:
+        """The folders to train on and the weight of each: this one (see `data.mixture`)."""
+        return ((self, 1.0),)
+
     def split(self, name: str) -> Split:
         """Return a split: ``train``, ``dev`` or ``test``."""
         splits = self.manifest.splits

@@ -35,7 +35,7 @@ def _check_micro_batch(values: Mapping[str, Any]) -> str | None:
 def _check_warmup(values: Mapping[str, Any]) -> str | None:
     warmup, total = values["warmup_steps"], values.get("total_steps") or values["max_steps"]
     decay = (values.get("decay_steps") or 1) if values["schedule"] == "wsd" else 1
-    if values["schedule"] in REACHES_ZERO and warmup + decay > total:
+    if total and values["schedule"] in REACHES_ZERO and warmup + decay > total:
         taken = f"warmup_steps = {warmup}" + (f" with decay_steps = {decay}" if decay > 1 else "")
         return (
             f"{taken} leaves nothing of the {total} steps of the {values['schedule']} schedule: "
@@ -67,7 +67,11 @@ def _check_muon_sharding(values: Mapping[str, Any]) -> str | None:
 class TrainingConfig(Config):
     """How a network is trained; the defaults are the paper's section 5 where it gives any."""
 
-    max_steps: Count = Field(default=100_000, description="number of optimiser steps")
+    max_steps: int = Field(
+        default=100_000,
+        ge=0,
+        description="number of optimiser steps; 0: the first weights are saved as they are",
+    )
     max_minutes: NotNegative = Field(
         default=0.0, description="minutes of training, earlier sessions included; 0: no limit"
     )
@@ -112,7 +116,7 @@ class TrainingConfig(Config):
         default=4000, ge=0, description="steps of linear warm-up (section 5.3)"
     )
     total_steps: Count = Field(
-        default_factory=lambda data: data["max_steps"],
+        default_factory=lambda data: max(1, data["max_steps"]),
         description="where the cosine, linear and wsd schedules reach zero; max_steps unless given",
     )
     decay_steps: Count = Field(

@@ -31,6 +31,7 @@ from typing import Any
 
 from translucid.anatomy import anatomy
 from translucid.checkpoint.run_directory import RunDirectory
+from translucid.data.mixture import fingerprint_data
 from translucid.data.shards import PreparedData, open_data
 from translucid.errors import ConfigError, DataError, InputError, nearest
 from translucid.events import Emit, Notice, Progress, Trained, TrainingEvent, Validated, silent
@@ -45,7 +46,7 @@ from translucid.training.recipe import (
     read_toml,
     sort_settings,
 )
-from translucid.training.state import fingerprint_data, read_run_recipe
+from translucid.training.state import read_run_recipe
 from translucid.training.train import TrainingJob
 
 BASE = "base"

@@ -27,7 +27,11 @@ from translucid.translator.confidence import Calibration, calibrate, save_calibr
 from translucid.translator.loading import load
 from translucid.translator.request import TranslationRequest
 from translucid.translator.rerank import Reranker
-from translucid.translator.source_language import SourceLanguages, save_source_languages
+from translucid.translator.source_language import (
+    SourceLanguages,
+    read_source_languages,
+    save_source_languages,
+)
 from translucid.translator.translation import (
     Alignment,
     Candidate,
@@ -56,6 +60,7 @@ __all__ = [
     "calibrate",
     "find_alignment_heads",
     "load",
+    "read_source_languages",
     "save_alignment_heads",
     "save_calibration",
     "save_source_languages",

@@ -11,7 +11,7 @@ from typing import Any, overload
 
 import torch
 
-from translucid.checkpoint.model_directory import GenerationConfig
+from translucid.config import GenerationConfig
 from translucid.decoding.config import SearchConfig
 from translucid.decoding.hypothesis import Hypothesis, Tokens
 from translucid.errors import InputError
