@@ -346,3 +346,42 @@ def test_the_built_in_model_is_fine_tuned_command_by_command(tmp_path: Path) -> 
     assert json.loads((scores / "settings.json").read_text())
     with pytest.raises(InputError, match="only dropout, attention_dropout"):
         call("train", data, "-o", run + "2", "--from", "fr-en", "--preset", "tiny")
+
+
+def test_data_for_a_run_has_its_tags_its_normalisation_and_its_target_pieces(
+    tmp_path: Path,
+) -> None:
+    syllables = ["".join(pair) for pair in itertools.product("bdgkmnpt", "aeiou")]
+    words = ["".join(pair) for pair in itertools.product(syllables, syllables)][:300]
+    pairs = [(f"{word} {word[::-1].title()} {word}", f"X {n:b}") for n, word in enumerate(words)]
+    for side, name in enumerate(("text.fr", "text.en")):
+        text = "".join(f"{pair[side]}\n" for pair in pairs)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    files = [tmp_path / name for name in ("text.fr", "text.en")]
+    french: dict[str, Any] = {"source": "fr", "target": "en", "split": (6, 0)}
+    first = translucid.prepare(
+        files, output=tmp_path / "first", **french, tags=True, lowercase=True,
+        target_pieces_only=True,
+    )  # fmt: skip
+    assert first.manifest.tokenizer.sizes[0] > first.manifest.tokenizer.sizes[1]
+    run = translucid.train(first, output=tmp_path / "run", **{**SMALL, "max_steps": 1})
+    assert run.model.name == "best"
+    parents: tuple[Path, ...] = (tmp_path / "run", tmp_path / "run" / "best")
+    for number, parent in enumerate(parents):
+        data = translucid.prepare(
+            files, output=tmp_path / f"own{number}", **french, tokenizer_from=parent
+        )
+        assert data.manifest.languages["en"] == first.manifest.languages["en"]
+        assert data.manifest.tokenizer == first.manifest.tokenizer
+        assert (data.manifest.tagged, data.manifest.lowercase) == (True, True)
+        done = translucid.train(data, output=tmp_path / f"run{number}", from_model=parent, **FINE)
+        assert read_generation(done.model) == read_generation(run.model)
+    tokenizer = run.model / TOKENIZER
+    with pytest.raises(InputError, match="was prepared differently: "):
+        translucid.prepare(files, output=tmp_path / "own0", **french, tokenizer_from=tokenizer)
+    with pytest.raises(InputError, match="lowercase = false, but the text of"):
+        translucid.prepare(
+            files, output=tmp_path / "x", **french, tokenizer_from=run, lowercase=False
+        )
+    with pytest.raises(InputError, match="is neither a model directory"):
+        translucid.prepare(files, output=tmp_path / "x", **french, tokenizer_from=tmp_path)
