@@ -79,7 +79,8 @@ class RunRecord:
 
     `training` holds the values of a ``TrainingConfig``, as they were written. `fingerprint` tells
     this data from any other, and `data` is the folder it was in; of several, the first, and
-    `folders` has all of them with their weights. `parent` is the model that it started from.
+    `folders` has all of them with their weights. `parent` is the model that it started from. `plan`
+    says for how many minutes the settings were chosen, if they were, and why they are so.
     """
 
     model: ModelConfig
@@ -88,6 +89,7 @@ class RunRecord:
     fingerprint: str
     folders: tuple[tuple[str, float], ...] = ()
     parent: Parent | None = None
+    plan: Mapping[str, Any] | None = None
 
     def to_json(self) -> str:
         """Return the content of run.json."""
@@ -104,6 +106,8 @@ class RunRecord:
         }
         if self.parent is not None:
             content["parent"] = self.parent.to_json()
+        if self.plan is not None:
+            content["plan"] = dict(self.plan)
         return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -210,6 +214,7 @@ class RunDirectory:
                     for part in content["data"].get("folders", ())
                 ),
                 Parent.from_json(content["parent"]) if "parent" in content else None,
+                content.get("plan"),
             )
         except (*_UNREADABLE, KeyError, TypeError, ConfigError) as error:
             raise DataError(

@@ -2,8 +2,10 @@
 
 What comes later wins::
 
-    defaults  ◀  preset  ◀  FILE.toml  ◀  key=value  ◀  options such as --max-steps
+    defaults  ◀  preset  ◀  the plan  ◀  FILE.toml  ◀  key=value  ◀  options such as --max-steps
                  (or the run that continues, or the model that training starts from)
+
+The plan is what the budget of a run decides (`training.budget`).
 
 A file has a table for the network and one for training, and may name a preset::
 
@@ -25,6 +27,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from translucid.config import Config, ModelConfig
@@ -39,6 +42,7 @@ DEFAULT_PRESET = "tiny"
 # What may differ between a network and the one whose weights it starts from.
 ADJUSTABLE = ("dropout", "attention_dropout", "feed_forward_dropout", "attention")
 FINE_TUNING_STEPS = 1000
+_FINE_TUNING_SHARE = 0.1  # of the rate at which a network learns from the beginning
 FROM_DATA = ("source_vocab_size", "target_vocab_size")
 
 # What has proved itself for the two small networks, which learn faster than the paper's large ones:
@@ -94,6 +98,15 @@ def preset_settings(preset: Preset) -> Settings:
     return Settings(preset.changes, {**training, **_SMALL_MACHINES.get(preset.name, {})})
 
 
+def peak_for_width(d_model: int, share: float = 1.0) -> float:
+    """Return a peak learning rate for a width: that of the small presets, or a share of it.
+
+    >>> peak_for_width(128), peak_for_width(256), peak_for_width(192, 0.1)
+    (0.004, 0.002, 0.0003)
+    """
+    return float(f"{share * 0.512 / d_model:.1g}")
+
+
 def fine_tuning_settings(network: ModelConfig, chosen: Mapping[str, Any]) -> Settings:
     """Return settings for a network that has learned already: small steps, and fewer of them.
 
@@ -112,7 +125,7 @@ def fine_tuning_settings(network: ModelConfig, chosen: Mapping[str, Any]) -> Set
         "checkpoint_every": max(1, steps // 10),
     }
     if chosen.get("schedule") != "paper":  # whose learning_rate is a factor
-        training["learning_rate"] = float(f"{0.05 / network.d_model:.1g}")
+        training["learning_rate"] = peak_for_width(network.d_model, _FINE_TUNING_SHARE)
     return Settings(network.model_dump(exclude=set(FROM_DATA)), training)
 
 
@@ -262,10 +275,12 @@ def resolve_recipe(
     earlier: Recipe | None,
     fit_memory: bool,
     parent: Parentage | None = None,
+    planned: Mapping[str, Any] = MappingProxyType({}),
 ) -> Recipe:
     """Return complete settings: a preset's, or those of the `earlier` run, with layers on top.
 
     With a `parent`, the network is its own, and the settings below the layers suit fine-tuning.
+    Between both come the settings of training that the budget of the run has `planned`.
 
     A preset that is named counts in a resumed run too, so that a contradiction is seen. A resumed
     run keeps its micro-batches, which memory or processes may have cut smaller than the recipe
@@ -289,7 +304,7 @@ def resolve_recipe(
         below.append(Settings(model, earlier.training.model_dump()))
     if named or (earlier is None and parent is None):
         below.append(preset_settings(find_preset(named or DEFAULT_PRESET)))
-    recipe = build_recipe([*below, *layers], sizes)
+    recipe = build_recipe([*below, Settings(training=planned), *layers], sizes)
     if earlier is None:
         return recipe
     begun = earlier.training.micro_batch_tokens

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -180,6 +181,7 @@ def start_run(
     *,
     resume: bool,
     parent: Parent | None = None,
+    plan: Mapping[str, Any] | None = None,
 ) -> None:
     """Write run.json; refuse where the directory holds another run.
 
@@ -195,6 +197,7 @@ def start_run(
         if isinstance(data, Mixture)
         else (),
         parent=parent,
+        plan=plan,
     )
     if run.exists() or run.checkpoints.steps():
         if not resume:
@@ -204,6 +207,7 @@ def start_run(
             )
         if run.exists():
             _refuse_differences(run, record, recipe)
+            record = dataclasses.replace(record, plan=run.read_record().plan)
     run.write_record(record)
 
 

@@ -15,9 +15,9 @@ import json
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from translucid.errors import InputError, optional
 from translucid.events import Notice, Started, Stopped, Trained, TrainingEvent, Validated
 from translucid.machine import Machine, keep_freed_memory
 from translucid.text.tokenizer import load_tokenizer
+from translucid.training.budget import Planning, find_budget, measure_pace, plan_run
 from translucid.training.config import TrainingConfig
 from translucid.training.device import choose_bf16, choose_device, training_flops
 from translucid.training.distributed import (
@@ -142,6 +143,7 @@ def train(
     if fit_memory:
         settings.pop("batch_tokens")
     layers = [*_read_layers(config), sort_settings(settings)]
+    given = frozenset(name for layer in layers for name in TrainingConfig.upgrade(layer.training))
     context = DistributedContext.from_environment(os.environ)
     resume = resume or context.restarted  # torchrun has started the same command again
     run = RunDirectory(Path(output))
@@ -154,16 +156,32 @@ def train(
         check_data(parent, prepared)
         network = read_config(Path(parent.folder))
         parentage = Parentage(parent.name, network, read_habits(parent))
-    recipe = resolve_recipe(
-        layers,
-        prepared.manifest.tokenizer.sizes,
-        preset=preset,
-        earlier=earlier,
-        fit_memory=fit_memory,
-        parent=parentage,
-    )
+    recipe, *typed = layers if config is not None else (Settings(), *layers)
+    budget = None
+    if earlier is None:
+        is_named = preset is not None or any(layer.preset for layer in layers)
+        budget = find_budget(recipe, typed, is_preset_named=is_named)
+    is_timed = budget is not None and budget.minutes is not None
+    if is_timed or (earlier is not None and _is_planned(run, typed)):
+        typed = [_without_minutes(layer) for layer in typed]  # the plan has them, as steps
+
+    def complete(planned: Mapping[str, Any]) -> Recipe:
+        return resolve_recipe(
+            [recipe, *typed],
+            prepared.manifest.tokenizer.sizes,
+            preset=preset,
+            earlier=earlier,
+            fit_memory=fit_memory,
+            parent=parentage,
+            planned=planned,
+        )
+
+    planning = None
+    if budget is not None:
+        given |= {"batch_tokens"} if fit_memory else set()
+        planning = Planning(budget, complete, given, fine_tuning=parent is not None)
     job = TrainingJob(
-        recipe,
+        complete({}),
         prepared,
         run,
         resume,
@@ -171,6 +189,7 @@ def train(
         fit_memory=fit_memory,
         command=command,
         parent=parent,
+        planning=planning,
     )
     emit = on_event or _ignore
     with ExitStack() as stack:
@@ -180,6 +199,26 @@ def train(
     if context.is_main and stopped.cause != "interrupted":
         finish_models(run.models, prepared, emit, parent)
     return TrainedRun(run, stopped)
+
+
+def _is_planned(run: RunDirectory, typed: Sequence[Settings]) -> bool:
+    """Tell whether a run to resume was planned for the minutes given; refuse any others."""
+    plan = run.read_record().plan or {}
+    wanted = [layer.training["max_minutes"] for layer in typed if "max_minutes" in layer.training]
+    if not plan.get("minutes") or not wanted:
+        return False
+    if wanted[-1] != plan["minutes"]:
+        raise InputError(
+            f"{run.path} was planned for {plan['minutes']:g} minutes, in steps, and cannot get "
+            f"{wanted[-1]:g}: leave --max-minutes out, end it sooner with --max-steps, or start a "
+            "new run from this one (--from)"
+        )
+    return True
+
+
+def _without_minutes(layer: Settings) -> Settings:
+    kept = {name: value for name, value in layer.training.items() if name != "max_minutes"}
+    return replace(layer, training=kept)
 
 
 def _read_layers(config: str | Path | Sequence[Settings] | None) -> Sequence[Settings]:
@@ -216,6 +255,7 @@ class TrainingJob:
     fit_memory: bool = False
     command: str = ""
     parent: Parent | None = None
+    planning: Planning | None = None
 
     def run_to_end(self, on_event: OnEvent, stop: threading.Event | None) -> Stopped:
         """Train until the end, or until `stop` is set; return the last event."""
@@ -243,23 +283,45 @@ class TrainingJob:
         text = ""
         if distribution.is_main:
             bf16 = choose_bf16(self.recipe.training.precision, device)
-            training = self.recipe.training
-            if self.split:
-                training = self._split_step(context, device, bf16)
-            text = json.dumps({"training": training.model_dump(mode="json"), "bf16": bf16})
+
+            def split(recipe: Recipe) -> TrainingConfig:
+                if not self.split:
+                    return recipe.training
+                return self._split_step(recipe.training, context, device, bf16)
+
+            def pace(recipe: Recipe) -> float:
+                training, data = split(recipe), self.data
+                seconds = measure_pace(recipe.model, training, data, device=device, bf16=bf16)
+                return seconds / context.world_size
+
+            recipe, plan = self.recipe, None
+            if self.planning is not None:
+                planned = plan_run(self.planning, self.data, pace)
+                recipe, plan = planned.recipe, planned.to_json()
+            training = split(recipe).model_dump(mode="json")
+            text = json.dumps({"training": training, "bf16": bf16, "plan": plan})
         values = json.loads(distribution.broadcast(text))
-        training = TrainingConfig(**values["training"])
-        return _Plan(self.recipe.model, training, values["bf16"], device, distribution)
+        return _Plan(
+            self.recipe.model,
+            TrainingConfig(**values["training"]),
+            values["bf16"],
+            device,
+            distribution,
+            values["plan"],
+        )
 
     def _split_step(
-        self, context: DistributedContext, device: torch.device, bf16: bool
+        self,
+        training: TrainingConfig,
+        context: DistributedContext,
+        device: torch.device,
+        bf16: bool,
     ) -> TrainingConfig:
         """Split a step into micro-batches that fit into memory and give every worker work.
 
         If their size is not given, they are divided among the threads of a single
         process too.
         """
-        training = self.recipe.training
         can = can_run_in_parallel(training, device=device, bf16=bf16, world_size=context.world_size)
         allowed = torch.get_num_threads() if can else 1
         is_given = "micro_batch_tokens" in training.model_fields_set
@@ -294,6 +356,7 @@ class _Plan:
     bf16: bool
     device: torch.device
     distribution: Distribution
+    plan: Mapping[str, Any] | None
 
     def build_trainer(self, job: TrainingJob, stop: threading.Event | None) -> Trainer:
         """Return the trainer of this process."""
@@ -317,6 +380,7 @@ class _Plan:
             command=job.command,
             stop=stop,
             parent=job.parent,
+            plan=self.plan,
         )
 
     def describe_start(self, data: PreparedData, parent: Parent | None) -> Started:
@@ -336,7 +400,7 @@ class _Plan:
             f"{f'{dev.pairs:,} dev pairs' if dev else 'no dev set, so nothing is validated'}; "
             f"{settings.batch_tokens:,} tokens per step in {parts} part{'s' if parts > 1 else ''}; "
             f"{self.device.type}, {'bf16' if self.bf16 else 'fp32'}"
-            f"{f', {world_size} processes' if world_size > 1 else ''}",
+            f"{f', {world_size} processes' if world_size > 1 else ''}{self._describe_plan()}",
             max_steps=settings.max_steps,
             max_minutes=settings.max_minutes,
             flops=flops_per_token(model, data),
@@ -344,6 +408,15 @@ class _Plan:
             processes=world_size,
             passes=settings.passes,
         )
+
+    def _describe_plan(self) -> str:
+        """Return how long the run will take and why its settings are so, one line each."""
+        if self.plan is None:
+            return ""
+        seconds, steps = self.plan["expected_seconds"], self.training.max_steps
+        took = f"{seconds} seconds" if seconds < 120 else f"{seconds / 60:,.0f} minutes"
+        lines = [f"about {took} for {steps:,} steps", *self.plan["reasons"]]
+        return "".join(f"\n  {line}" for line in lines)
 
 
 def flops_per_token(config: ModelConfig, data: PreparedData) -> float:

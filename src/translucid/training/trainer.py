@@ -20,7 +20,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,7 +95,8 @@ class Trainer:
     and a checkpoint in the directory, its weights are replaced. `validate` is None without a
     dev set. `bf16` computes matrix products in bfloat16. `command` is what a person typed, for the
     model card. Once `stop` is set, training ends after the step under way, with everything saved.
-    With a `parent`, a new run starts from its weights, whose scores are those of step 0.
+    With a `parent`, a new run starts from its weights, whose scores are those of step 0. `plan` is
+    what run.json is to say of how the settings came about.
     """
 
     def __init__(
@@ -113,6 +114,7 @@ class Trainer:
         command: str = "",
         stop: threading.Event | None = None,
         parent: Parent | None = None,
+        plan: Mapping[str, Any] | None = None,
     ) -> None:
         check_model_fits(model, data)
         self.settings = settings
@@ -127,6 +129,7 @@ class Trainer:
         self._resume = resume
         self._command = command
         self._parent = parent
+        self._plan = plan
         self._examples = load_examples(data, "train")
         self._batches = Batches(self._examples, settings.micro_batch_tokens, settings.seed)
         self._writer = ModelWriter(model.config, settings, data, self.run, parent)
@@ -154,7 +157,14 @@ class Trainer:
                 self.run.path.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(locked(self.run.path))
                 recipe = Recipe(self._model.config, self.settings)
-                start_run(self.run, recipe, self._data, resume=self._resume, parent=self._parent)
+                start_run(
+                    self.run,
+                    recipe,
+                    self._data,
+                    resume=self._resume,
+                    parent=self._parent,
+                    plan=self._plan,
+                )
                 self.run.recover()
             self._learner = Learner(
                 self._model,
@@ -211,9 +221,10 @@ class Trainer:
         with steps:
             while (cause := self._find_cause()) is None:
                 yield from self.train_step(steps, has_work=rank < busy)
-                if self.state.step % self.settings.validate_every == 0:
+                step, is_early = self.state.step, self.state.step == self.settings.early_step
+                if is_early or step % self.settings.validate_every == 0:
                     yield from self._validate_model()
-                if self.state.step % self.settings.checkpoint_every == 0:
+                if is_early or step % self.settings.checkpoint_every == 0:
                     yield from self._save_checkpoint()
         return cause
 
