@@ -18,8 +18,9 @@ AUTO = "auto"
 
 # The defaults are those of the preset, so --help does not show the ones of the config class.
 _LIMITS = {
-    "max_steps": "End after this many optimiser steps.",
-    "max_minutes": "End after this many minutes.",
+    "max_steps": "Optimiser steps; 0 saves the first weights as they are. Intervals and learning "
+    "rate follow.",
+    "max_minutes": "Minutes of training, made into steps by measuring the first ones.",
 }
 
 

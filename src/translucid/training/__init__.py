@@ -8,6 +8,7 @@ loss                 label-smoothed cross-entropy, R-Drop; ``register_loss``
 optimizer, schedule  Adam, Muon, moving average; the learning rate as a function of the step
 validation           loss, BLEU and chrF on the dev set
 config, recipe       settings; from presets, files and assignments to complete ones
+budget               from minutes or steps to a plan, in steps
 parent               the model that training starts from
 device, memory       where to compute, in which precision, and how much at once
 distributed          several processes under torchrun: DDP and FSDP2
