@@ -60,12 +60,17 @@ def plan(
     minutes=st.floats(0.05, 3000),
     seconds_per_token=st.floats(1e-6, 1e-2),
     preset=st.sampled_from(["tiny", "small", "base"]),
+    typed=st.sampled_from([{}, {"batch_tokens": 20_000}, {"micro_batch_tokens": 2048}]),
 )
 @settings(max_examples=60)
 def test_any_number_of_minutes_becomes_a_sound_run(
-    small: PreparedData, minutes: float, seconds_per_token: float, preset: str
+    small: PreparedData,
+    minutes: float,
+    seconds_per_token: float,
+    preset: str,
+    typed: dict[str, Any],
 ) -> None:
-    found = plan(small, Budget(minutes, None), seconds_per_token, preset=preset)
+    found = plan(small, Budget(minutes, None), seconds_per_token, preset=preset, **typed)
     training, width = found.recipe.training, found.recipe.model.d_model
     step = training.batch_tokens * seconds_per_token
     assert training.max_minutes == 0  # the plan is in steps
@@ -75,7 +80,8 @@ def test_any_number_of_minutes_becomes_a_sound_run(
     assert learning_rate(training.max_steps, training, width) == 0
     peak = max(learning_rate(s, training, width) for s in range(1, training.warmup_steps + 2))
     assert training.max_steps <= 2 or peak > 0.5 * training.learning_rate
-    assert training.warmup_steps <= training.max_steps / 20
+    assert training.warmup_steps <= max(10, training.max_steps / 20)
+    assert training.warmup_steps <= training.max_steps / 4
     for every in (training.validate_every, training.checkpoint_every):
         first = min(every, training.early_step or every)
         assert first <= max(1, training.max_steps)

@@ -33,7 +33,7 @@ _MEASURED_TOKENS = 4096  # per side of a measured step; larger ones take longer 
 _UPDATES = 2000  # fewer, larger steps than these teach a network less
 _SMALLEST_BATCH = 1024
 _BATCH_UNIT = 256
-_WARMUP_SHARE = 20  # the warm-up is at most one in so many steps
+_WARMUP_SHARE, _LEAST_WARMUP = 20, 10  # the warm-up is one in so many steps, but no fewer steps
 _VALIDATION_SHARE = 0.1  # of the time
 _FEWEST_VALIDATIONS, _MOST_VALIDATIONS = 3, 20
 _SMALLEST_SAMPLE = 50
@@ -129,37 +129,17 @@ class Planning:
 
 def plan_run(planning: Planning, data: PreparedData, pace: Pace) -> Plan:
     """Return the plan of a run that fits its budget: pure, apart from the `pace` it measures."""
-    budget, complete, given = planning.budget, planning.complete, planning.given
-    choices = Choices(given)
-    base = complete({"max_steps": _ANY_LENGTH}).training
-    longest = longest_example(load_examples(data, "train"))
-    batch = base.batch_tokens
-    small = min(batch, max(_MEASURED_TOKENS, longest, _micro_batch(base, given)))
-    measured = pace(complete({"batch_tokens": small, "max_steps": _ANY_LENGTH}))
-    tokens_per_second = small / measured
-    if budget.steps is not None:
-        steps = budget.steps
-        total = steps * batch
-    else:
-        total = _tokens_of(budget, data, batch, tokens_per_second, fine_tuning=planning.fine_tuning)
-        smallest = max(_SMALLEST_BATCH, longest, _micro_batch(base, given))
-        wanted = max(smallest, total // _UPDATES // _BATCH_UNIT * _BATCH_UNIT)
-        if wanted < batch and "batch_tokens" not in given:
-            batch = wanted
-            choices.choose("a short run learns more by many small steps", batch_tokens=batch)
-            if batch < small:
-                measured, small = (
-                    pace(complete({"batch_tokens": batch, "max_steps": _ANY_LENGTH})),
-                    batch,
-                )
-        steps = max(1, total // batch)
-    step_seconds = measured * batch / small
-    validations = estimate_validation(data, batch / step_seconds)
+    budget, complete = planning.budget, planning.complete
+    choices = Choices(planning.given)
+    base = complete({"max_steps": _ANY_LENGTH})
+    tokens, batch, step_seconds = _choose_batch(choices, planning, data, pace)
+    steps = budget.steps or max(1, tokens // batch)
+    validation = estimate_validation(data, batch / step_seconds)
     seconds = 60 * budget.minutes if budget.minutes is not None else steps * step_seconds
-    sample, count = _choose_validations(seconds, validations, base.validation_sample)
-    if sample < base.validation_sample:
+    sample, count = _choose_validations(seconds, validation, base.training.validation_sample)
+    if sample < base.training.validation_sample:
         choices.choose("a tenth of the time for validation", validation_sample=sample)
-    pause = count * validations(choices.settings.get("validation_sample", base.validation_sample))
+    pause = count * validation(sample)
     if budget.minutes is not None:
         steps = max(1, int(_SPARE * max(0.5 * seconds, seconds - pause) / step_seconds))
         choices.choose(
@@ -173,13 +153,38 @@ def plan_run(planning: Planning, data: PreparedData, pace: Pace) -> Plan:
             "--max-steps gives another length",
             max_steps=steps,
         )
-    steps = choices.settings.get("max_steps", steps)
-    shape_schedule(choices, complete({"max_steps": _ANY_LENGTH}), steps)
+    shape_schedule(choices, base, steps)
     _choose_intervals(choices, steps, step_seconds, count)
-    settings = {"max_steps": steps, **choices.settings}
-    return Plan(
-        complete(settings), budget.minutes or 0.0, steps * step_seconds + pause, choices.reasons
-    )
+    recipe = complete({"max_steps": steps, **choices.settings})
+    seconds = steps * step_seconds + pause
+    return Plan(recipe, budget.minutes or 0.0, seconds, choices.reasons)
+
+
+def _choose_batch(
+    choices: Choices, planning: Planning, data: PreparedData, pace: Pace
+) -> tuple[int, int, float]:
+    """Return the tokens to train on, those of a step, and the seconds that a step takes."""
+
+    def measure(batch: int) -> float:
+        """Return the seconds per token, of steps of this size unless another one was given."""
+        recipe = planning.complete({"batch_tokens": batch, "max_steps": _ANY_LENGTH})
+        return pace(recipe) / recipe.training.batch_tokens
+
+    base = planning.complete({"max_steps": _ANY_LENGTH}).training
+    batch, is_given = base.batch_tokens, "batch_tokens" in planning.given
+    micro_batch = base.micro_batch_tokens if "micro_batch_tokens" in planning.given else 0
+    least = max(micro_batch, longest_example(load_examples(data, "train")))
+    token_seconds = measure(min(batch, max(_MEASURED_TOKENS, least)))
+    if planning.budget.steps is not None:
+        return planning.budget.steps * batch, batch, batch * token_seconds
+    tokens = _count_tokens(planning, data, batch, token_seconds)
+    wanted = max(_SMALLEST_BATCH, least, tokens // _UPDATES // _BATCH_UNIT * _BATCH_UNIT)
+    if wanted < batch and not is_given:
+        batch = wanted
+        choices.choose("a short run learns more by many small steps", batch_tokens=batch)
+        if batch < _MEASURED_TOKENS:
+            token_seconds = measure(batch)
+    return tokens, batch, batch * token_seconds
 
 
 def shape_schedule(choices: Choices, recipe: Recipe, steps: int) -> None:
@@ -193,9 +198,12 @@ def shape_schedule(choices: Choices, recipe: Recipe, steps: int) -> None:
     if training.schedule == "paper":
         rate = peak_for_width(recipe.model.d_model)
         choices.choose("for this width", learning_rate=rate)
-    warmup = min(training.warmup_steps, steps // _WARMUP_SHARE)
+    least = min(_LEAST_WARMUP, steps // 4)
+    warmup = min(training.warmup_steps, max(least, steps // _WARMUP_SHARE))
     if warmup < training.warmup_steps:
-        choices.choose(f"a {_WARMUP_SHARE}th of the steps", warmup_steps=warmup)
+        choices.choose(
+            f"a {_WARMUP_SHARE}th of the steps, at least {_LEAST_WARMUP}", warmup_steps=warmup
+        )
 
 
 def _choose_intervals(choices: Choices, steps: int, step_seconds: float, validations: int) -> None:
@@ -242,14 +250,12 @@ def estimate_validation(data: PreparedData, tokens_per_second: float) -> Callabl
     return seconds
 
 
-def _tokens_of(
-    budget: Budget, data: PreparedData, batch: int, tokens_per_second: float, *, fine_tuning: bool
-) -> int:
+def _count_tokens(planning: Planning, data: PreparedData, batch: int, token_seconds: float) -> int:
     """Return the tokens to train on: as many as there is time for, or as the data deserves."""
-    if budget.minutes is not None:
-        return int(60 * budget.minutes * (1 - _VALIDATION_SHARE) * tokens_per_second)
+    if planning.budget.minutes is not None:
+        return int(60 * planning.budget.minutes * (1 - _VALIDATION_SHARE) / token_seconds)
     epoch = _tokens_per_epoch(data)
-    if fine_tuning:
+    if planning.fine_tuning:
         least, most = (steps * batch for steps in _FINE_STEPS)
         return int(min(max(_FINE_EPOCHS * epoch, least), most))
     return int(min(max(_EPOCHS * epoch, _LEAST_TOKENS), _MOST_TOKENS))
@@ -263,11 +269,6 @@ def _tokens_per_epoch(data: PreparedData) -> float:
         longer = max(train.tokens.values()) + 2 * train.pairs
         total += weight * longer * len(part.manifest.directions)
     return total
-
-
-def _micro_batch(training: TrainingConfig, given: frozenset[str]) -> int:
-    """Return the size of micro-batches that people chose, below which no step can go."""
-    return training.micro_batch_tokens if "micro_batch_tokens" in given else 0
 
 
 def measure_pace(
