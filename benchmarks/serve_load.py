@@ -42,11 +42,11 @@ from load_clients import GONE, Answer, Client, Tally, Target, ask_all, load
 
 from translucid.checkpoint.model_directory import (
     CARD,
-    GenerationConfig,
     ModelFiles,
     named_weights,
     write_model,
 )
+from translucid.config import GenerationConfig
 from translucid.data.readers.built_in import lesson_pairs
 from translucid.model import Transformer
 from translucid.presets import find_preset

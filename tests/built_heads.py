@@ -17,8 +17,7 @@ import torch
 from torch import Tensor
 
 from small_translators import LEXICON
-from translucid.checkpoint.model_directory import GenerationConfig
-from translucid.config import ModelConfig
+from translucid.config import GenerationConfig, ModelConfig
 from translucid.engines import Engines
 from translucid.engines.heads import default_heads
 from translucid.engines.pytorch import Member

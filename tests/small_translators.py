@@ -21,12 +21,11 @@ from networks import network
 from small_tokenizers import small_tokenizer, tokenizer_with_placeholders
 from translucid.checkpoint.model_directory import (
     CARD,
-    GenerationConfig,
     ModelFiles,
     named_weights,
     write_model,
 )
-from translucid.config import ModelConfig
+from translucid.config import GenerationConfig, ModelConfig
 from translucid.model import Transformer
 from translucid.text.tokenizer import BOS, EOS, PAD, Tokenizer
 from translucid.text.word_and_character import WordTokenizer

@@ -12,13 +12,12 @@ from torch import Tensor, nn
 
 from networks import ragged, small_config, small_network
 from translucid.checkpoint.model_directory import (
-    GenerationConfig,
     ModelFiles,
     load_model,
     named_weights,
     write_model,
 )
-from translucid.config import KERNELS, POSITIONS, ModelConfig
+from translucid.config import KERNELS, POSITIONS, GenerationConfig, ModelConfig
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.model import Transformer, eager, register_kernel, register_positions, sdpa
 from translucid.model.positional import Positions

@@ -1,8 +1,8 @@
 """Settings: frozen, complete and validated, with every fault of one input reported together.
 
 :class:`Config` is the base of every settings object of the project; :class:`ModelConfig` holds the
-hyper-parameters of the network (the paper's section 3 and table 3). People write TOML; checkpoints
-hold JSON.
+hyper-parameters of the network (the paper's section 3 and table 3), :class:`GenerationConfig` what
+else a model directory says of a model. People write TOML; checkpoints hold JSON.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from translucid.errors import ConfigError, InputError, RenamedWarning, nearest
 from translucid.registry import Registry
@@ -269,3 +269,46 @@ def read_model_config(path: Path) -> ModelConfig:
     if not file.is_file():
         raise InputError(f"{path}: no config.json there; a model directory has one")
     return ModelConfig.from_file(file)
+
+
+Direction = Annotated[tuple[str, str], Strict(False)]  # JSON has lists where Python has tuples
+
+
+class GenerationConfig(Config):
+    """The languages of a model, and how it searches by default (section 6.1)."""
+
+    directions: tuple[Direction, ...] = Field(
+        strict=False, description="pairs of source and target language that it was trained on"
+    )
+    tags: dict[str, int] = Field(
+        description="token that a source begins with, by target language; empty: none"
+    )
+    lowercase: bool = Field(
+        default=False, description="whether it reads and writes lower case only"
+    )
+    plain_typography: bool = Field(
+        default=False,
+        description="whether it reads and writes the apostrophes and quotes of a keyboard only",
+    )
+    beam: Count = Field(default=4, description="number of hypotheses")
+    length_penalty: Annotated[float, Field(ge=0, le=10)] = Field(
+        default=0.6, description="α in ((5 + length) / 6)^α, or in length^α"
+    )
+    length_form: Literal["paper", "plain"] = Field(
+        default="paper", description="what is raised to α: (5 + length) / 6, or the length"
+    )
+    extra_length: Annotated[int, Field(ge=0)] = Field(
+        default=50, description="most tokens beyond the length of the source"
+    )
+    precision: Precision = Field(
+        default="float32",
+        description="weights of the fast engine: int8 where that was measured to lose nothing",
+    )
+
+
+def read_generation_config(folder: Path) -> GenerationConfig:
+    """Read the languages and the search of a model directory."""
+    file = folder / "generation_config.json"
+    if not file.is_file():
+        raise InputError(f"{folder}: no {file.name} there; a model directory has one")
+    return GenerationConfig.from_file(file)

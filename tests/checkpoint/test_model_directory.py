@@ -12,7 +12,6 @@ import torch
 
 from networks import TYINGS, ragged, small_config, small_network
 from translucid.checkpoint.model_directory import (
-    GenerationConfig,
     ModelFiles,
     load_model,
     named_weights,
@@ -20,6 +19,7 @@ from translucid.checkpoint.model_directory import (
     read_weights,
     write_model,
 )
+from translucid.config import GenerationConfig
 from translucid.errors import DataError, InputError
 from translucid.model import Transformer
 

@@ -163,16 +163,19 @@ def test_every_switch_reaches_the_settings(prepare, tmp_path: Path) -> None:
     assert set(cleaning.values()) == {False}
 
 
-def test_a_tokenizer_of_lower_case_is_taken_over_for_lower_case_only(
-    prepare, tmp_path: Path
-) -> None:
+def test_a_tokenizer_of_lower_case_brings_its_normalisation_along(prepare, tmp_path: Path) -> None:
     train = lines(tmp_path, "train", 40)
-    assert prepare(*train, *LANGUAGES, "-o", "lower", "--lowercase").code == 0
-    taken = (*train, *LANGUAGES, "-o", "more", "--tokenizer-from", "lower")
-    refused = prepare(*taken, tokenizer=None)
-    assert refused.code == 2
-    assert "has no capitals, because it was learned from lower-case text" in refused.err
-    assert prepare(*taken, "--lowercase", tokenizer=None).code == 0
+    plain = ("--lowercase", "--plain-typography")
+    assert prepare(*train, *LANGUAGES, "-o", "lower", *plain).code == 0
+    taken = (*train, *LANGUAGES, "--tokenizer-from", "lower")
+    done = prepare(*taken, "-o", "more", tokenizer=None)
+    assert done.code == 0
+    for part in ("lower case only", "the apostrophes and quotes of a keyboard only"):
+        assert f"note: like the text of lower, this one gets {part}." in done.err
+    manifest = open_data(tmp_path / "more").manifest
+    assert (manifest.lowercase, manifest.plain_typography) == (True, True)
+    again = prepare(*taken, "-o", "more", *plain, tokenizer=None)  # said or not, it is the same
+    assert "is prepared already" in again.err
 
 
 def test_target_pieces_are_told_and_taken_over(prepare, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -54,6 +55,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
     return word_data(tmp_path_factory.mktemp("data") / "data", splits)
 
 
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
 def run(data: PreparedData, folder: Path, *words: str, text: str = SMALL) -> Result:
     file = folder.parent / f"{folder.name}.toml"
     file.write_text(text, encoding="utf-8")
@@ -78,10 +83,26 @@ def test_every_row_with_every_seed(data: PreparedData, tmp_path: Path) -> None:
         assert one["perplexity"] == getattr(last, "perplexity", None)
     table = (tmp_path / "study" / "table.md").read_text()
     assert done.stdout == table
-    assert "means of the seeds 1, 2" in table
+    assert "means of the seeds 1, 2 with 95 % intervals" in table
+    rows = list(csv.DictReader(read(tmp_path / "study" / "results.csv").splitlines()))
+    assert [int(row["seed"]) for row in rows] == [1, 2] * 3
+    assert [float(row["bleu"]) for row in rows] == [one["bleu"] for one in results]
+    latex = (tmp_path / "study" / "table.tex").read_text()
+    assert latex.count(r"$\pm$") == 3
+    assert latex.count("\\\\\n") == 4
     assert "| A | 1 head |" in table
     drawn = ET.fromstring((tmp_path / "study" / "chart.svg").read_text())
     assert "".join(drawn.itertext()).count("1 head") >= 1
+
+
+def test_rows_with_the_same_settings_are_one_run(data: PreparedData, tmp_path: Path) -> None:
+    text = SMALL + '\n[[row]]\nname = "2 heads"\nmodel = { heads = 2 }\n'
+    done = run(data, tmp_path / "study", text=text)
+    assert done.exit_code == 0, done.output
+    results = {one.pop("name"): one for one in json.loads(read(tmp_path / "study/results.json"))}
+    assert results["2 heads"] == results["base"]
+    assert not (tmp_path / "study" / "runs" / "2-heads").exists()
+    assert len(list(tmp_path.glob("study/runs/*/*/run.json"))) == 3
 
 
 def test_it_goes_on_and_trains_nothing_twice(data: PreparedData, tmp_path: Path) -> None:

@@ -37,8 +37,9 @@ def batches_of(data: PreparedData, max_tokens: int, seed: int = 1) -> Batches:
 
 def widths(batch: MicroBatch, examples: Examples) -> tuple[int, int]:
     """The longest source and target, from the lengths of single sentences."""
+    split = examples.portions[0].split
     rows = [
-        (len(examples.split.tokens(source, pair)) + 2, len(examples.split.tokens(target, pair)) + 1)
+        (len(split.tokens(source, pair)) + 2, len(split.tokens(target, pair)) + 1)
         for pair, direction in zip(batch.pairs, batch.directions, strict=True)
         for source, target in [examples.directions[direction]]
     ]
@@ -126,7 +127,7 @@ def test_held_out_pairs_come_once_whatever_their_weight(tmp_path: Path) -> None:
     data = make_data(tmp_path / "DATA", records_of_lengths([(1, 1)] * 5), weights=(3.0,))
     (tmp_path / "DATA" / "train").rename(tmp_path / "DATA" / "dev")
     data.manifest.splits["dev"] = data.manifest.splits.pop("train")
-    assert load_examples(data, "dev").weights is None
+    assert load_examples(data, "dev").portions[0].weights is None
     assert len(Batches(load_examples(data, "dev"), max_tokens=99, seed=1).epoch(0).order) == 5
 
 

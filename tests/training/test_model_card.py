@@ -18,7 +18,7 @@ from translucid.events import Validated
 from translucid.model import Transformer
 from translucid.training.config import TrainingConfig
 from translucid.training.device import matrix_product_peak, training_flops
-from translucid.training.model_card import CURVE, RunFacts, model_card
+from translucid.training.model_card import CURVE, DataPart, RunFacts, model_card
 from word_data import word_data, word_pairs
 
 VALIDATED = Validated(
@@ -50,7 +50,7 @@ def manifest(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
 
 def card(manifest: Manifest, facts: RunFacts) -> str:
     settings = TrainingConfig(warmup_steps=321, validation_sample=5)
-    return model_card(small_config(), settings, manifest, facts)
+    return model_card(small_config(), settings, [DataPart("data", manifest)], facts)
 
 
 def test_the_card_says_what_the_network_is(manifest: Manifest) -> None:
@@ -60,7 +60,7 @@ def test_the_card_says_what_the_network_is(manifest: Manifest) -> None:
     assert text.startswith("# Translation fr → en\n")
     assert "after each residual sum" in text
     assert "before each sublayer" in model_card(
-        small_config(norm="pre"), TrainingConfig(), manifest, FACTS
+        small_config(norm="pre"), TrainingConfig(), [DataPart("data", manifest)], FACTS
     )
     assert "sinusoidal" in text
     assert "29 tokens" in text

@@ -12,8 +12,7 @@ import torch
 
 from networks import network
 from small_translators import LEXICON, reversed_translation, sentences, write_random_model
-from translucid.checkpoint.model_directory import GenerationConfig
-from translucid.config import ModelConfig
+from translucid.config import GenerationConfig, ModelConfig
 from translucid.engines import Engines
 from translucid.engines.heads import DecoderRow, default_heads
 from translucid.engines.pytorch import Member, soft_alignments

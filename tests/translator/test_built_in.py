@@ -13,14 +13,19 @@ from typer.testing import CliRunner
 import translucid
 from sacrebleu_command import write_lines
 from small_translators import write_random_model
-from translucid.built_in import DEFAULT, built_in, built_in_name, built_in_names
+from translucid.built_in import (
+    DEFAULT,
+    built_in,
+    built_in_name,
+    built_in_names,
+    find_model_directory,
+)
 from translucid.cli.main import app
 from translucid.cli.options import choose_models
 from translucid.errors import InputError
 from translucid.serving.served_models import ServedModels
 from translucid.training.config import TrainingConfig
 from translucid.translator import Translator, load
-from translucid.translator.loading import find_model_directory
 
 MOST_BYTES = 20_000_000
 RECIPES = Path(__file__).parents[2] / "recipes"

@@ -22,22 +22,14 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, Strict
 from safetensors import SafetensorError
 
 from translucid.checksums import write_checksums
-from translucid.config import (
-    KERNELS,
-    Config,
-    Count,
-    ModelConfig,
-    Precision,
-    read_model_config,
-)
+from translucid.config import KERNELS, GenerationConfig, ModelConfig, read_model_config
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.files import new_folder
 from translucid.registry import HOW_TO
@@ -57,41 +49,6 @@ PROVENANCE = "provenance.json"
 _REMEDY = "The model directory is damaged or was copied in part: copy or train it again."
 _NAMED_IN_A_MESSAGE = 5
 _SHOWN = (".md", ".svg")  # endings of the card and of what it shows
-
-
-Direction = Annotated[tuple[str, str], Strict(False)]  # JSON has lists where Python has tuples
-
-
-class GenerationConfig(Config):
-    """The languages of a model, and how it searches by default (section 6.1)."""
-
-    directions: tuple[Direction, ...] = Field(
-        strict=False, description="pairs of source and target language that it was trained on"
-    )
-    tags: dict[str, int] = Field(
-        description="token that a source begins with, by target language; empty: none"
-    )
-    lowercase: bool = Field(
-        default=False, description="whether it reads and writes lower case only"
-    )
-    plain_typography: bool = Field(
-        default=False,
-        description="whether it reads and writes the apostrophes and quotes of a keyboard only",
-    )
-    beam: Count = Field(default=4, description="number of hypotheses")
-    length_penalty: Annotated[float, Field(ge=0, le=10)] = Field(
-        default=0.6, description="α in ((5 + length) / 6)^α, or in length^α"
-    )
-    length_form: Literal["paper", "plain"] = Field(
-        default="paper", description="what is raised to α: (5 + length) / 6, or the length"
-    )
-    extra_length: Annotated[int, Field(ge=0)] = Field(
-        default=50, description="most tokens beyond the length of the source"
-    )
-    precision: Precision = Field(
-        default="float32",
-        description="weights of the fast engine: int8 where that was measured to lose nothing",
-    )
 
 
 @dataclass(frozen=True)

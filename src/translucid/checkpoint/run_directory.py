@@ -27,9 +27,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from translucid.built_in import MODEL_FOLDERS
 from translucid.checkpoint.model_directory import build_network, read_generation, read_provenance
 from translucid.checkpoint.store import CheckpointStore, explain_full_disk, write_file
-from translucid.config import ModelConfig
+from translucid.config import GenerationConfig, ModelConfig
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Skipped, Trained, Validated
 from translucid.files import is_locked, recover_folder, sync_folder
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from translucid.model import Transformer
 
 VERSION = 1
-MODEL_FOLDERS = ("best", "model")  # the model directories of a run, the better one first
 MetricsEvent = Trained | Validated | Skipped
 
 _EVENTS: dict[str, type[MetricsEvent]] = {
@@ -52,26 +52,63 @@ _ADAPTERS: dict[str, TypeAdapter[Any]] = {name: TypeAdapter(kind) for name, kind
 
 
 @dataclass(frozen=True)
+class Parent:
+    """The model that a run starts from: its name, its directory and what it says of its languages.
+
+    `sha256` is that of its weights, the file ``model.safetensors``.
+    """
+
+    name: str
+    folder: str
+    sha256: str
+    generation: GenerationConfig
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {**vars(self), "generation": self.generation.model_dump(mode="json")}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Parent:
+        """Read what `to_json` returned."""
+        generation = GenerationConfig(**GenerationConfig.upgrade(values["generation"]))
+        return cls(values["name"], values["folder"], values["sha256"], generation)
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """The content of run.json: the settings of a run and the data it is trained on.
 
     `training` holds the values of a ``TrainingConfig``, as they were written. `fingerprint` tells
-    this data from any other, and `data` is the folder it was in.
+    this data from any other, and `data` is the folder it was in; of several, the first, and
+    `folders` has all of them with their weights. `parent` is the model that it started from. `plan`
+    says for how many minutes the settings were chosen, if they were, and why they are so.
     """
 
     model: ModelConfig
     training: Mapping[str, Any]
     data: str
     fingerprint: str
+    folders: tuple[tuple[str, float], ...] = ()
+    parent: Parent | None = None
+    plan: Mapping[str, Any] | None = None
 
     def to_json(self) -> str:
         """Return the content of run.json."""
+        data: dict[str, Any] = {"folder": self.data, "fingerprint": self.fingerprint}
+        if self.folders:
+            data["folders"] = [
+                {"folder": folder, "weight": weight} for folder, weight in self.folders
+            ]
         content = {
             "version": VERSION,
             "model": self.model.model_dump(mode="json"),
             "training": dict(self.training),
-            "data": {"folder": self.data, "fingerprint": self.fingerprint},
+            "data": data,
         }
+        if self.parent is not None:
+            content["parent"] = self.parent.to_json()
+        if self.plan is not None:
+            content["plan"] = dict(self.plan)
         return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -173,6 +210,12 @@ class RunDirectory:
                 dict(content["training"]),
                 content["data"]["folder"],
                 content["data"]["fingerprint"],
+                tuple(
+                    (part["folder"], float(part["weight"]))
+                    for part in content["data"].get("folders", ())
+                ),
+                Parent.from_json(content["parent"]) if "parent" in content else None,
+                content.get("plan"),
             )
         except (*_UNREADABLE, KeyError, TypeError, ConfigError) as error:
             raise DataError(

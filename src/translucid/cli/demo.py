@@ -147,8 +147,10 @@ def _prepare(console: Console, output: Path) -> Prepared:
 def _train(data: Prepared, run: Path) -> TrainedRun:
     """Train with live progress; an unfinished run continues."""
     from translucid.cli.training_display import train_with_display
+    from translucid.training.recipe import Settings
 
-    return train_with_display(data, output=run, preset=PRESET, resume=True, **MODEL, **TRAINING)
+    recipe = [Settings(MODEL, TRAINING)]  # as it is: no budget shapes it
+    return train_with_display(data, output=run, preset=PRESET, resume=True, config=recipe)
 
 
 def _draw(model: Translator, output: Path) -> None:

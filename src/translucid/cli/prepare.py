@@ -71,7 +71,8 @@ def prepare(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="Use the tokenizer and language tags of another DATA folder, or a tokenizer file.",
+            help="Use the tokenizer, language tags and normalisation of another DATA folder or a "
+            "MODEL (directory, run or fr-en), or a tokenizer file.",
         ),
     ] = None,
     settings: options.Given = {},  # noqa: B006 - replaced by one option per setting

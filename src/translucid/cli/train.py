@@ -18,19 +18,34 @@ AUTO = "auto"
 
 # The defaults are those of the preset, so --help does not show the ones of the config class.
 _LIMITS = {
-    "max_steps": "End after this many optimiser steps.",
-    "max_minutes": "End after this many minutes.",
+    "max_steps": "Optimiser steps; 0 saves the first weights as they are. Intervals and learning "
+    "rate follow.",
+    "max_minutes": "Minutes of training, made into steps by measuring the first ones.",
 }
 
 
 @options.add_settings(TrainingConfig, into="limits", only=_LIMITS, help_texts=_LIMITS)
 def train(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Folder that `translucid prepare` has made.")
+        list[str],
+        typer.Argument(
+            metavar="DATA",
+            show_default=False,
+            help="Folder that `translucid prepare` has made, or several with one tokenizer; "
+            "DATA@0.2 shows its pairs once in five epochs. The dev set is that of the first.",
+        ),
     ],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="RUN", help="Folder for the run.")
     ],
+    from_model: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="MODEL",
+            help="Model to start from: a model directory, a run, or fr-en, the built-in model.",
+        ),
+    ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -80,6 +95,7 @@ def train(
       translucid train data -o run --preset small --max-minutes 90
       translucid train data -o run -c recipe.toml --set training.warmup_steps=400
       translucid train data -o run --resume
+      translucid train own-data general-data@0.2 -o run --from fr-en
       torchrun --nproc-per-node 2 -m translucid train data -o run
     """
     from translucid.cli.training_display import train_with_display
@@ -94,6 +110,7 @@ def train(
         run = train_with_display(
             data,
             output=output,
+            from_model=from_model,
             preset=preset,
             config=[
                 read_settings(config) if config else Settings(),

@@ -143,6 +143,7 @@ class Course:
     stopping: str = ""
     latest: Trained | None = None
     best: Validated | None = None
+    peak: float = 0.0
     _recent: deque[Trained] = field(default_factory=deque)
     _started: float | None = None
 
@@ -160,6 +161,7 @@ class Course:
             self._recent.append(event)
             while sum(e.seconds for e in self._recent) > SECONDS_OF_SPEED and len(self._recent) > 1:
                 self._recent.popleft()
+            self.peak = max(self.peak, self.plan.peak, self._flops_per_second)
         elif isinstance(event, Resumed):
             self.resume(event.step, event.seconds)
         elif isinstance(event, Validated) and event.best:
@@ -173,10 +175,17 @@ class Course:
 
     @property
     def share_of_peak(self) -> float:
-        """The share of the machine's peak that training's matrix products reach."""
+        """The share of the machine's peak that training's matrix products reach.
+
+        The peak is what was measured when the run began or, if the machine was busy then, the most
+        that training itself has reached.
+        """
+        return self._flops_per_second / (self.peak or self.plan.peak)
+
+    @property
+    def _flops_per_second(self) -> float:
         step = self.latest.step if self.latest else 1
-        flops = self.plan.flops * self.plan.passes(step - 1, step)
-        return self.tokens_per_second * flops / self.plan.peak
+        return self.tokens_per_second * self.plan.flops * self.plan.passes(step - 1, step)
 
     @property
     def elapsed(self) -> float:
@@ -354,7 +363,7 @@ def _figures(course: Course) -> tuple[str, str]:
         f"loss {latest.loss:.3f} · perplexity {_number(latest.perplexity)} · learning rate "
         f"{latest.learning_rate:.3g} · gradient norm {latest.gradient_norm:.2f}",
         f"{course.tokens_per_second:,.0f} tokens/s · {100 * course.share_of_peak:.0f} % of peak "
-        f"({course.plan.peak / 1e9:,.0f} GFLOP/s) · epoch {latest.epoch}",
+        f"({course.peak / 1e9:,.0f} GFLOP/s) · epoch {latest.epoch}",
     )
 
 

@@ -93,9 +93,10 @@ def _sample_side(
     ):
         lang = examples.directions[direction][side]
         place = (batch.index, row)
-        written = examples.split.text(lang, pair)
+        split = examples.portion(direction).split
+        written = split.text(lang, pair)
         text = _add_noise(written, side, sampling, (batches.seed, batch.epoch), place)
-        tokens = stored = examples.split.tokens(lang, pair).tolist()
+        tokens = stored = split.tokens(lang, pair).tolist()
         if sampling.strength:
             seed = derive_seed(batches.seed, batch.epoch, _SAMPLING, *place, side)
             tokens = tokenizer.sample(text, seed=seed, strength=sampling.strength)

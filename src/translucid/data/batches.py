@@ -1,6 +1,7 @@
 """The sequence of micro-batches: a pure function of (data, max_tokens, seed, epoch).
 
-An epoch contains each pair as often as its corpus's weight says, in every direction. A
+An epoch contains each pair as often as the weights of its corpus and its data folder say, in every
+direction of that folder; the pairs of all folders are mixed as if they were those of one. A
 micro-batch has at most `max_tokens` tokens on either side, including padding, tag, BOS and EOS.
 Sentences of similar length are batched together (see `shuffle`), and the micro-batches of an epoch
 come in random order. Those of all epochs form one sequence, whatever the number of processes: an
@@ -54,7 +55,7 @@ START = Cursor(epoch=0, batch=0)
 class MicroBatch:
     """Examples that are computed together, and their position.
 
-    Row r is pair ``pairs[r]`` in direction ``directions[r]``.
+    Row r is pair ``pairs[r]``, of the folder to which direction ``directions[r]`` belongs.
     """
 
     epoch: int
@@ -71,21 +72,40 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Copies:
+    """The examples of an epoch by number: ``first[d] + c`` is copy c of a pair in direction d.
+
+    ``pairs[d]`` is the pair of each copy, or None if each pair has one; `first` ends with the
+    number of all examples.
+    """
+
+    first: NDArray[np.int64]
+    pairs: tuple[NDArray[np.uint32] | None, ...]
+
+    def locate(self, examples: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the pair and the direction of each of some examples."""
+        directions = np.searchsorted(self.first, examples, side="right") - 1
+        found = examples - self.first[directions]
+        for direction, pairs in enumerate(self.pairs):
+            if pairs is not None:
+                here = directions == direction
+                found[here] = pairs[found[here]]
+        return found, directions
+
+
+@dataclass(frozen=True)
 class Epoch:
     """The micro-batches of one epoch.
 
     `order` has the numbers of all examples, sorted by length. Batch b takes those from
-    ``starts[b]`` to ``starts[b + 1]``; `sequence` is the order of the batches. Example
-    ``d * copies + c`` is copy c in direction d; `pair_of` is the pair of each copy, or None if each
-    pair has one copy.
+    ``starts[b]`` to ``starts[b + 1]``; `sequence` is the order of the batches.
     """
 
     number: int
     order: NDArray[np.uint32]
     starts: NDArray[np.int64]
     sequence: NDArray[np.int64]
-    copies: int
-    pair_of: NDArray[np.uint32] | None
+    copies: Copies
     real_tokens: int
     padded_tokens: int
 
@@ -97,9 +117,7 @@ class Epoch:
         which = self.sequence[index]
         examples = self.order[self.starts[which] : self.starts[which + 1]].astype(np.int64)
         examples.sort()  # by direction, and within one so that files are read forwards
-        directions, chosen = np.divmod(examples, self.copies)
-        pairs = chosen if self.pair_of is None else self.pair_of[chosen].astype(np.int64)
-        return MicroBatch(self.number, index, pairs, directions)
+        return MicroBatch(self.number, index, *self.copies.locate(examples))
 
     @property
     def padding_share(self) -> float:
@@ -134,13 +152,11 @@ class Batches:
 
     def epoch(self, number: int) -> Epoch:
         """Plan one epoch: time O(n log n), memory 12 bytes per example, 4 afterwards."""
-        pair_of = repeat_by_weight(self.examples, epoch=number, key=derive_seed(self.seed, _COPIES))
-        count = len(self.examples.split) if pair_of is None else len(pair_of)
+        examples = self.examples
+        copies = _count_copies(examples, epoch=number, key=derive_seed(self.seed, _COPIES))
         key = derive_seed(self.seed, number, _EXAMPLES)
-        coding = SortKeyCoding.for_examples(
-            count * len(self.examples.directions), self._longest, key
-        )
-        keys = _sort_keys(self.examples, coding, count, pair_of)
+        coding = SortKeyCoding.for_examples(int(copies.first[-1]), self._longest, key)
+        keys = _sort_keys(examples, coding, copies)
         keys.sort()
         groups = coding.groups(keys)
         batches = cut_into_batches(groups, self.max_tokens)
@@ -149,8 +165,7 @@ class Batches:
             order=coding.examples(keys),
             starts=np.concatenate([np.zeros(1, np.int64), np.cumsum(batches.rows)]),
             sequence=_shuffle(len(batches.rows), derive_seed(self.seed, number, _BATCHES)),
-            copies=count,
-            pair_of=pair_of,
+            copies=copies,
             real_tokens=int(groups.size @ (groups.source + groups.target)),
             padded_tokens=int(batches.rows @ (batches.source + batches.target)),
         )
@@ -200,15 +215,25 @@ def select_rank(
     return batches[rank::world_size]
 
 
-def _sort_keys(
-    examples: Examples, coding: SortKeyCoding, count: int, pair_of: NDArray[np.uint32] | None
-) -> NDArray[np.uint64]:
+def _count_copies(examples: Examples, *, epoch: int, key: int) -> Copies:
+    """Return the copies of all pairs in an epoch, direction by direction."""
+    each = [repeat_by_weight(portion, epoch=epoch, key=key) for portion in examples.portions]
+    pairs = tuple(each[portion] for portion in examples.portion_of)
+    counts = [
+        len(examples.portion(direction).split) if chosen is None else len(chosen)
+        for direction, chosen in enumerate(pairs)
+    ]
+    return Copies(np.cumsum([0, *counts]), pairs)
+
+
+def _sort_keys(examples: Examples, coding: SortKeyCoding, copies: Copies) -> NDArray[np.uint64]:
     """Return the sort key of every example: all copies in the first direction, then the next."""
-    keys = np.empty(count * len(examples.directions), np.uint64)
-    for direction in range(len(examples.directions)):
-        for chosen in iterate_blocks(examples.split, count):
+    keys = np.empty(int(copies.first[-1]), np.uint64)
+    for direction, pair_of in enumerate(copies.pairs):
+        begin, end = copies.first[direction : direction + 2].tolist()
+        for chosen in iterate_blocks(examples.portion(direction).split, end - begin):
             pairs = chosen if pair_of is None else pair_of[chosen].astype(np.int64)
-            numbers = direction * count + chosen
+            numbers = begin + chosen
             keys[numbers[0] : numbers[-1] + 1] = coding.keys(
                 *examples.lengths(direction, pairs), numbers
             )
@@ -229,31 +254,15 @@ _NAMED_IN_A_MESSAGE = 5
 
 
 @dataclass(frozen=True)
-class Examples:
-    """The examples of a split; an example is a sentence pair in one direction.
+class Portion:
+    """The pairs of one data folder.
 
-    `tags` are the tokens that sources begin with, one per direction, or None without tags. Source
-    and target tokens are below `sizes`. `weights` says by corpus number how often a pair comes per
-    epoch; None: once.
+    `weights` says by corpus number how often a pair comes per epoch; None: once.
     """
 
     split: Split
-    directions: tuple[tuple[str, str], ...]
-    tags: tuple[int | None, ...]
-    sizes: tuple[int, int]
     corpora: tuple[CorpusEntry, ...]
     weights: tuple[float, ...] | None
-
-    def lengths(
-        self, direction: int, pairs: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return source and target lengths, including the tag and EOS, and BOS or EOS."""
-        source, target = self.directions[direction]
-        added = 1 if self.tags[direction] is None else 2
-        return (
-            self.split.lengths(source, pairs) + added,
-            self.split.lengths(target, pairs) + 1,
-        )
 
     def describe_origin(self, pair: int) -> str:
         """Return the file and line that a pair came from, for people."""
@@ -261,21 +270,57 @@ class Examples:
         return f"{', '.join(self.corpora[corpus].paths)}, line {self.split.origin(pair).line}"
 
 
+@dataclass(frozen=True)
+class Examples:
+    """The examples of one or more data folders; an example is a sentence pair in one direction.
+
+    `directions` are those of the first folder, then those of the next; ``portion_of[d]`` is the
+    folder, by number, that direction d belongs to. `tags` are the tokens that sources begin with,
+    one per direction, or None without tags. Source and target tokens are below `sizes`.
+    """
+
+    portions: tuple[Portion, ...]
+    directions: tuple[tuple[str, str], ...]
+    portion_of: tuple[int, ...]
+    tags: tuple[int | None, ...]
+    sizes: tuple[int, int]
+
+    def portion(self, direction: int) -> Portion:
+        """Return the pairs that come in a direction."""
+        return self.portions[self.portion_of[direction]]
+
+    def lengths(
+        self, direction: int, pairs: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return source and target lengths, including the tag and EOS, and BOS or EOS."""
+        source, target = self.directions[direction]
+        added = 1 if self.tags[direction] is None else 2
+        split = self.portion(direction).split
+        return split.lengths(source, pairs) + added, split.lengths(target, pairs) + 1
+
+
 def load_examples(data: PreparedData, split: str) -> Examples:
-    """Return the examples of a split; weights count only in ``train``."""
-    manifest = data.manifest
-    weights = tuple(corpus.weight for corpus in manifest.corpora)
-    return Examples(
-        split=data.split(split),
-        directions=manifest.directions,
-        tags=tuple(
-            tag_id(manifest.languages[target]) if manifest.tagged else None
-            for _, target in manifest.directions
-        ),
-        sizes=manifest.tokenizer.sizes,
-        corpora=manifest.corpora,
-        weights=weights if split == "train" and any(w != 1 for w in weights) else None,
-    )
+    """Return the examples of a split.
+
+    Those of ``train`` are from all folders, by weight; other splits are those of the first folder.
+    """
+    parts = data.parts if split == "train" else ((data, 1.0),)
+    portions, portion_of = [], []
+    directions: list[tuple[str, str]] = []
+    tags: list[int | None] = []
+    for number, (folder, weight) in enumerate(parts):
+        manifest = folder.manifest
+        weights = tuple(weight * corpus.weight for corpus in manifest.corpora)
+        is_weighted = split == "train" and any(w != 1 for w in weights)
+        portions.append(
+            Portion(folder.split(split), manifest.corpora, weights if is_weighted else None)
+        )
+        for source, target in manifest.directions:
+            directions.append((source, target))
+            portion_of.append(number)
+            tags.append(tag_id(manifest.languages[target]) if manifest.tagged else None)
+    sizes = data.manifest.tokenizer.sizes
+    return Examples(tuple(portions), tuple(directions), tuple(portion_of), tuple(tags), sizes)
 
 
 def iterate_blocks(split: Split, count: int) -> Iterator[NDArray[np.int64]]:
@@ -285,7 +330,7 @@ def iterate_blocks(split: Split, count: int) -> Iterator[NDArray[np.int64]]:
         split.release()
 
 
-def repeat_by_weight(examples: Examples, *, epoch: int, key: int) -> NDArray[np.uint32] | None:
+def repeat_by_weight(portion: Portion, *, epoch: int, key: int) -> NDArray[np.uint32] | None:
     """Return the pair of every copy in an epoch, or None if each pair has one copy.
 
     A pair of weight w has floor(w) or floor(w) + 1 copies. Each pair has its own phase, chosen by
@@ -295,14 +340,14 @@ def repeat_by_weight(examples: Examples, *, epoch: int, key: int) -> NDArray[np.
         weight 0.4, phase 0.3    0.3 → 0.7 → 1.1 → 1.5 → 1.9 → 2.3    a copy each time the sum
         copies in epoch               0     1     0     0     1       passes an integer
     """
-    if examples.weights is None:
+    if portion.weights is None:
         return None
-    weights = [round(weight * _ONE) for weight in examples.weights]
+    weights = [round(weight * _ONE) for weight in portion.weights]
     step = np.array(weights, np.uint64)
     before = np.array([weight * epoch % _ONE for weight in weights], np.uint64)
     found = [np.empty(0, np.uint32)]
-    for pairs in iterate_blocks(examples.split, len(examples.split)):
-        corpora = _corpora(examples, pairs)
+    for pairs in iterate_blocks(portion.split, len(portion.split)):
+        corpora = _corpora(portion, pairs)
         phases = scramble(pairs.astype(np.uint64), 64, key) >> np.uint64(64 - _BINARY_PLACES)
         start = phases + before[corpora]
         passed = (start + step[corpora]) // _ONE - start // _ONE
@@ -310,12 +355,12 @@ def repeat_by_weight(examples: Examples, *, epoch: int, key: int) -> NDArray[np.
     return np.concatenate(found)
 
 
-def _corpora(examples: Examples, pairs: NDArray[np.int64]) -> NDArray[np.uint32]:
-    corpora = examples.split.corpora(pairs)
-    if corpora.max() >= len(examples.corpora):
+def _corpora(portion: Portion, pairs: NDArray[np.int64]) -> NDArray[np.uint32]:
+    corpora = portion.split.corpora(pairs)
+    if corpora.max() >= len(portion.corpora):
         raise DataError(
-            examples.split.folder / "origin",
-            f"corpus number {corpora.max()}, but the manifest lists {len(examples.corpora)} "
+            portion.split.folder / "origin",
+            f"corpus number {corpora.max()}, but the manifest lists {len(portion.corpora)} "
             "corpora, counted from 0",
             remedy="The folder is damaged. Run `translucid prepare` again.",
         )
@@ -324,50 +369,74 @@ def _corpora(examples: Examples, pairs: NDArray[np.int64]) -> NDArray[np.uint32]
 
 def longest_example(examples: Examples) -> int:
     """Return the maximum length, source or target, of all examples."""
-    return max((int(lengths.max()) for _, lengths in _longer_sides(examples)), default=0)
+    return max((int(lengths.max()) for _, _, lengths in _longer_sides(examples)), default=0)
 
 
 def check_examples(examples: Examples) -> None:
     """Raise InputError if an epoch would have no example, or too many to number."""
-    folder, pairs = examples.split.folder, len(examples.split)
-    if pairs == 0:
-        raise InputError(f"{folder} has no sentence pairs, so there is nothing to batch")
-    expected = float(pairs * len(examples.directions))
-    if examples.weights is not None:
-        weights = np.array(examples.weights)
-        sums = (
-            weights[_corpora(examples, some)].sum()
-            for some in iterate_blocks(examples.split, pairs)
-        )
-        expected = float(sum(sums)) * len(examples.directions)
+    expected = 0.0
+    for number, portion in enumerate(examples.portions):
+        if not len(portion.split):
+            raise InputError(
+                f"{portion.split.folder} has no sentence pairs, so there is nothing to batch"
+            )
+        expected += _weigh_pairs(portion) * examples.portion_of.count(number)
     if not 1 <= expected <= MOST_EXAMPLES:
-        raise InputError(
-            f"{folder}: {pairs:,} pairs with the weights {examples.weights} make {expected:,.3f} "
-            f"examples per epoch; there must be from 1 to {MOST_EXAMPLES:,}. Change the weights "
-            "(FILE@WEIGHT of `translucid prepare`)."
+        each = " and ".join(
+            f"{portion.split.folder}: {len(portion.split):,} pairs with the weights "
+            f"{portion.weights}"
+            for portion in examples.portions
         )
+        raise InputError(
+            f"{each} make {expected:,.3f} examples per epoch; there must be from 1 to "
+            f"{MOST_EXAMPLES:,}. Change the weights (FILE@WEIGHT of `translucid prepare`, "
+            "DATA@WEIGHT of `translucid train`)."
+        )
+
+
+def _weigh_pairs(portion: Portion) -> float:
+    """Return the sum of the weights of all pairs: the copies in an epoch, on average."""
+    pairs = len(portion.split)
+    if portion.weights is None:
+        return float(pairs)
+    weights = np.array(portion.weights)
+    blocks = iterate_blocks(portion.split, pairs)
+    return float(sum(weights[_corpora(portion, some)].sum() for some in blocks))
 
 
 def describe_too_long(examples: Examples, max_tokens: int, needed: int) -> str:
     """Say how many pairs exceed a batch by themselves, and the lines of the first ones."""
-    found = [pairs[lengths > max_tokens] for pairs, lengths in _longer_sides(examples)]
-    pairs = np.unique(np.concatenate(found))
-    places = [f"  {examples.describe_origin(int(pair))}" for pair in pairs[:_NAMED_IN_A_MESSAGE]]
-    if len(pairs) > len(places):
-        places.append(f"  and {len(pairs) - len(places):,} more")
+    found = sorted(
+        {
+            (portion, pair)
+            for portion, pairs, lengths in _longer_sides(examples)
+            for pair in pairs[lengths > max_tokens].tolist()
+        }
+    )
+    places = [
+        f"  {examples.portions[portion].describe_origin(pair)}"
+        for portion, pair in found[:_NAMED_IN_A_MESSAGE]
+    ]
+    if len(found) > len(places):
+        places.append(f"  and {len(found) - len(places):,} more")
+    folders = " and ".join(str(portion.split.folder) for portion in examples.portions)
     return (
-        f"micro-batches of {max_tokens:,} tokens are too small for {len(pairs):,} of "
-        f"{len(examples.split):,} pairs of {examples.split.folder}; the longest needs {needed:,}. "
+        f"micro-batches of {max_tokens:,} tokens are too small for {len(found):,} of "
+        f"{sum(len(portion.split) for portion in examples.portions):,} pairs of {folders}; the "
+        f"longest needs {needed:,}. "
         f"Raise micro_batch_tokens (and batch_tokens, if it is less) to {needed:,}, or prepare the "
         "data again with a lower limit of length (--max-tokens). The pairs:\n" + "\n".join(places)
     )
 
 
-def _longer_sides(examples: Examples) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield, in blocks, the pairs that are used and the longer side of each."""
-    weights = None if examples.weights is None else np.array(examples.weights)
-    for pairs in iterate_blocks(examples.split, len(examples.split)):
-        used = pairs if weights is None else pairs[weights[_corpora(examples, pairs)] > 0]
-        if used.size:
-            for direction in range(len(examples.directions)):
-                yield used, np.maximum(*examples.lengths(direction, used))
+def _longer_sides(
+    examples: Examples,
+) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield, in blocks, the pairs of a portion that are used and the longer side of each."""
+    for direction, number in enumerate(examples.portion_of):
+        portion = examples.portions[number]
+        weights = None if portion.weights is None else np.array(portion.weights)
+        for pairs in iterate_blocks(portion.split, len(portion.split)):
+            used = pairs if weights is None else pairs[weights[_corpora(portion, pairs)] > 0]
+            if used.size:
+                yield number, used, np.maximum(*examples.lengths(direction, used))

@@ -186,8 +186,9 @@ def load_rows(batch: MicroBatch, examples: Examples) -> tuple[Rows, Rows]:
     sources, targets = [], []
     for number, (source, target) in enumerate(examples.directions):
         pairs = batch.pairs[batch.directions == number]  # which are sorted by direction
-        sources.append(examples.split.rows(source, pairs))
-        targets.append(examples.split.rows(target, pairs))
+        split = examples.portion(number).split
+        sources.append(split.rows(source, pairs))
+        targets.append(split.rows(target, pairs))
     return Rows.concatenate(sources), Rows.concatenate(targets)
 
 
@@ -232,8 +233,9 @@ def _check(rows: Rows, size: int, batch: MicroBatch, examples: Examples) -> None
     wrong = np.flatnonzero((rows.tokens <= PAD) | (rows.tokens >= size))
     if wrong.size:
         row = int(np.searchsorted(np.cumsum(rows.lengths), wrong[0], side="right"))
+        portion = examples.portion(int(batch.directions[row]))
         raise InputError(
             f"token {rows.tokens[wrong[0]]} cannot be in a sentence, where tokens go from "
-            f"{PAD + 1} to {size - 1} ({examples.describe_origin(int(batch.pairs[row]))}): the "
+            f"{PAD + 1} to {size - 1} ({portion.describe_origin(int(batch.pairs[row]))}): the "
             "shards are damaged or belong to another tokenizer. Run `translucid prepare` again."
         )

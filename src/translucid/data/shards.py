@@ -89,6 +89,11 @@ class PreparedData:
         """Raise DataError that names the first file which is not what it was, if there is one."""
         verify(self.folder)
 
+    @property
+    def parts(self) -> tuple[tuple[PreparedData, float], ...]:
+        """The folders to train on and the weight of each: this one (see `data.mixture`)."""
+        return ((self, 1.0),)
+
     def split(self, name: str) -> Split:
         """Return a split: ``train``, ``dev`` or ``test``."""
         splits = self.manifest.splits

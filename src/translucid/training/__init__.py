@@ -1,21 +1,5 @@
 """Training: from prepared data to a model directory, reported as events (section 5).
 
-train                  the library function: settings, device, trainer, and what follows training
-trainer, state         the loop, one step of it (``Trainer.train_step``); where a run stands
-learner                network, objective and optimiser: forward, backward, update
-loss                   label-smoothed cross-entropy, R-Drop; ``register_loss``
-optimizer, schedule    Adam, Muon, moving average; the learning rate as a function of the step
-validation             loss, BLEU and chrF on the dev set
-config, recipe         settings; from presets, files and assignments to complete ones
-device, memory         where to compute, in which precision, and how much at once
-parallel_micro_batches one micro-batch per thread on a CPU
-distributed            processes under torchrun; `process_group` has DDP and FSDP2
-divergence             what is refused, and what is saved when the loss explodes
-model_card             the model directories of a run, and their card
-average                one model of several checkpoints of a run
-study                  one network trained again and again, with one thing changed each time
-====================== ===========================================================================
-=======
 ===================  ==========================================================================
 train                the library function: settings, device, trainer, and what follows training
 trainer, state       the loop, one step of it (``Trainer.train_step``); where a run stands
@@ -24,6 +8,8 @@ loss                 label-smoothed cross-entropy, R-Drop; ``register_loss``
 optimizer, schedule  Adam, Muon, moving average; the learning rate as a function of the step
 validation           loss, BLEU and chrF on the dev set
 config, recipe       settings; from presets, files and assignments to complete ones
+budget               from minutes or steps to a plan, in steps
+parent               the model that training starts from
 device, memory       where to compute, in which precision, and how much at once
 distributed          several processes under torchrun: DDP and FSDP2
 model_card           the model directories of a run, and their card

@@ -16,13 +16,14 @@ from translucid.checkpoint.averaging import (
 )
 from translucid.checkpoint.model_directory import build_network, is_model_directory
 from translucid.checkpoint.run_directory import RunDirectory, RunRecord
+from translucid.data.mixture import fingerprint_data, mix
 from translucid.data.shards import PreparedData, open_data
 from translucid.errors import DataError, InputError
 from translucid.events import Notice, TrainingEvent, Validated
 from translucid.text.tokenizer import load_tokenizer
 from translucid.training.model_card import ModelWriter, RunFacts
 from translucid.training.recipe import Recipe
-from translucid.training.state import TrainingState, fingerprint_data, read_run_recipe
+from translucid.training.state import TrainingState, read_run_recipe
 from translucid.training.train import TrainedRun, finish_models
 from translucid.training.validation import Validator
 
@@ -63,11 +64,12 @@ def average(
     if half:
         weights = round_to_half(weights)
     scores = _validate(directory.path, recipe, prepared, weights, steps[-1])
-    writer = ModelWriter(recipe.model, recipe.training, prepared, directory)
+    parent = directory.read_record().parent
+    writer = ModelWriter(recipe.model, recipe.training, prepared, directory, parent)
     facts = _facts(directory, steps, scores, half=half, command=command)
     writer.write(folder, weights, facts)
     emit = on_event or (lambda _: None)
-    finish_models([folder], prepared, emit)
+    finish_models([folder], prepared, emit, parent)
     shown = ", ".join(f"{step:,}" for step in steps)
     emit(Notice(f"mean of the checkpoints after steps {shown}"))
     if scores is not None:
@@ -77,17 +79,19 @@ def average(
 
 def _open_data(record: RunRecord, moved: Path | None) -> PreparedData:
     """Open the data of a run, for its tokenizer and its dev set."""
-    folder = moved or Path(record.data)
-    if moved is None and not folder.is_dir():
+    folders = [(Path(folder), weight) for folder, weight in record.folders]
+    first, weight = folders[0] if folders else (Path(record.data), 1.0)
+    folders = [(moved or first, weight), *folders[1:]]
+    if lacking := [folder for folder, _ in folders if not folder.is_dir()]:
         raise DataError(
-            folder,
+            lacking[0],
             "the data of the run no longer exists",
-            remedy="Say where it is now: --data DATA.",
+            remedy="Say where it is now: --data DATA (of several folders, the first).",
         )
-    data = open_data(folder)
+    data = mix((open_data(folder), weight) for folder, weight in folders)
     if fingerprint_data(data) != record.fingerprint:
         raise DataError(
-            folder,
+            folders[0][0],
             f"this is not the data that the run was trained on in {record.data}",
             remedy="Say where that is now: --data DATA.",
         )

@@ -35,7 +35,8 @@ def _check_micro_batch(values: Mapping[str, Any]) -> str | None:
 def _check_warmup(values: Mapping[str, Any]) -> str | None:
     warmup, total = values["warmup_steps"], values.get("total_steps") or values["max_steps"]
     decay = (values.get("decay_steps") or 1) if values["schedule"] == "wsd" else 1
-    if values["schedule"] in REACHES_ZERO and warmup + decay > total:
+    reaches_zero = values["max_steps"] > 0 and values["schedule"] in REACHES_ZERO
+    if reaches_zero and warmup + decay > total:
         taken = f"warmup_steps = {warmup}" + (f" with decay_steps = {decay}" if decay > 1 else "")
         return (
             f"{taken} leaves nothing of the {total} steps of the {values['schedule']} schedule: "
@@ -49,8 +50,8 @@ def _check_schedule_length(values: Mapping[str, Any]) -> str | None:
     if values["schedule"] in REACHES_ZERO and steps > total:
         return (
             f"max_steps = {steps} is beyond total_steps = {total}, where the {values['schedule']} "
-            "schedule reaches zero: steps after that would change nothing. Lower max_steps, or "
-            "begin a new run with more total_steps"
+            "schedule reaches zero: steps after that would change nothing. Lower max_steps, begin "
+            "a new run with more total_steps, or one that starts from this one (--from)"
         )
     return None
 
@@ -67,7 +68,11 @@ def _check_muon_sharding(values: Mapping[str, Any]) -> str | None:
 class TrainingConfig(Config):
     """How a network is trained; the defaults are the paper's section 5 where it gives any."""
 
-    max_steps: Count = Field(default=100_000, description="number of optimiser steps")
+    max_steps: int = Field(
+        default=100_000,
+        ge=0,
+        description="number of optimiser steps; 0: the first weights are saved as they are",
+    )
     max_minutes: NotNegative = Field(
         default=0.0, description="minutes of training, earlier sessions included; 0: no limit"
     )
@@ -112,7 +117,7 @@ class TrainingConfig(Config):
         default=4000, ge=0, description="steps of linear warm-up (section 5.3)"
     )
     total_steps: Count = Field(
-        default_factory=lambda data: data["max_steps"],
+        default_factory=lambda data: max(1, data["max_steps"]),
         description="where the cosine, linear and wsd schedules reach zero; max_steps unless given",
     )
     decay_steps: Count = Field(
@@ -181,6 +186,11 @@ class TrainingConfig(Config):
     patience: int = Field(
         default=0, ge=0, description="validations without a new best before training ends; 0: never"
     )
+    early_step: int = Field(
+        default=0,
+        ge=0,
+        description="a step with a validation and a checkpoint, before the regular ones; 0: none",
+    )
     checkpoint_every: Count = Field(default=1000, description="steps between two checkpoints")
     keep_checkpoints: Count = Field(default=5, description="newest checkpoints that are kept")
     explosion_factor: Positive = Field(
@@ -235,7 +245,7 @@ class TrainingConfig(Config):
 CHANGEABLE = frozenset(
     {
         *("max_steps", "max_minutes", "report_every", "validate_every", "validation_sample"),
-        *("patience", "checkpoint_every", "keep_checkpoints", "explosion_factor"),
+        *("patience", "checkpoint_every", "early_step", "keep_checkpoints", "explosion_factor"),
         *("device", "precision", "compile", "sharding", "parallel_micro_batches"),
     }
 )

@@ -29,6 +29,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TypeVar
 
 import torch
@@ -207,6 +208,14 @@ class Learner:
             self.distribution.broadcast(json.dumps({n: list(t.shape) for n, t in found.items()}))
         )
         self._load(allocate_optimizer_state(self.optimizer, self.parameters, shapes), found)
+
+    def load_weights(self, weights: Mapping[str, Tensor], path: str | Path) -> None:
+        """Begin with weights from `path`, which the main process has; the others pass none."""
+        if self.distribution.is_main:
+            check_weights(self.parameters, weights, Path(path))
+        self._load(self.parameters, weights)
+        if self.average is not None:
+            self._load(self.average.tensors, weights)
 
     def _load(self, targets: Mapping[str, Tensor], values: Mapping[str, Tensor]) -> None:
         for name, target in targets.items():

@@ -15,17 +15,19 @@ from torch import Tensor
 
 from translucid import __version__
 from translucid.anatomy import anatomy
-from translucid.checkpoint.model_directory import CARD, GenerationConfig, ModelFiles, write_model
-from translucid.checkpoint.run_directory import RunDirectory
-from translucid.config import ModelConfig
+from translucid.checkpoint.model_directory import CARD, ModelFiles, write_model
+from translucid.checkpoint.run_directory import Parent, RunDirectory
+from translucid.config import GenerationConfig, ModelConfig
 from translucid.data.known_corpora import KNOWN
 from translucid.data.manifest import Manifest
+from translucid.data.mixture import fingerprint_data
 from translucid.data.shards import PreparedData
 from translucid.events import Validated
 from translucid.interpret.figures.charts import LearningCurves, draw_learning_curves
 from translucid.text.tokenizer import tag_id
 from translucid.training.config import TrainingConfig
-from translucid.training.state import TrainingState, fingerprint_data
+from translucid.training.parent import inherit_generation
+from translucid.training.state import TrainingState
 
 CURVE = "curve.svg"  # beside the card
 
@@ -63,29 +65,51 @@ class RunFacts:
         )
 
 
+@dataclass(frozen=True)
+class DataPart:
+    """One of the data folders of a run: its name, what is in it, and its weight."""
+
+    name: str
+    manifest: Manifest
+    weight: float = 1.0
+
+
 def model_card(
-    config: ModelConfig, settings: TrainingConfig, manifest: Manifest, facts: RunFacts
+    config: ModelConfig,
+    settings: TrainingConfig,
+    parts: Sequence[DataPart],
+    facts: RunFacts,
+    parent: Parent | None = None,
 ) -> str:
-    """Return the README.md of a model directory, in Markdown."""
+    """Return the README.md of a model directory, in Markdown; the first part has the dev set."""
     sections = [
-        _head(config, manifest, facts),
-        _scores(manifest, settings, facts),
+        _head(config, parts, facts, parent),
+        _scores(parts[0].manifest, settings, facts),
         _course(),
         _network(config),
-        _data(manifest),
+        _data(parts),
         _training(settings, facts),
-        _licence(manifest),
+        _licence([part.manifest for part in parts], parent),
     ]
     return "\n\n".join(sections) + "\n"
 
 
-def _head(config: ModelConfig, manifest: Manifest, facts: RunFacts) -> str:
-    ways = ", ".join(f"{source} → {target}" for source, target in manifest.directions)
-    pairs = manifest.splits["train"].pairs
+def _head(
+    config: ModelConfig, parts: Sequence[DataPart], facts: RunFacts, parent: Parent | None
+) -> str:
+    inherited = parent.generation.directions if parent else ()
+    own = [direction for part in parts for direction in part.manifest.directions]
+    ways = [f"{source} → {target}" for source, target in dict.fromkeys((*inherited, *own))]
+    pairs = sum(part.manifest.splits["train"].pairs for part in parts)
+    start = (
+        f" It started from `{parent.name}` (SHA-256 of its weights: `{parent.sha256}`)."
+        if parent
+        else ""
+    )
     return (
-        f"# Translation {ways}\n\n"
+        f"# Translation {', '.join(ways)}\n\n"
         f"A Transformer of {_parameters(config):,} parameters, trained for {facts.step:,} steps "
-        f"on {pairs:,} sentence pairs with translucid {__version__}."
+        f"on {pairs:,} sentence pairs with translucid {__version__}.{start}"
     )
 
 
@@ -140,7 +164,23 @@ def _vocabulary(config: ModelConfig) -> str:
     return f"{config.source_vocab_size:,} and {config.target_vocab_size:,} tokens"
 
 
-def _data(manifest: Manifest) -> str:
+def _data(parts: Sequence[DataPart]) -> str:
+    tokenizer = parts[0].manifest.tokenizer
+    sections = [
+        (f"### `{part.name}`, weight {part.weight:g}\n\n" if len(parts) > 1 else "")
+        + _data_tables(part.manifest)
+        for part in parts
+    ]
+    return (
+        "## Data\n\n"
+        + "\n\n".join(sections)
+        + f"\n\nTokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens, SHA-256 "
+        f"`{tokenizer.fingerprint}`."
+        + ("\n\nAll text is in lower case." if parts[0].manifest.lowercase else "")
+    )
+
+
+def _data_tables(manifest: Manifest) -> str:
     corpora = [
         (", ".join(f"`{path}`" for path in corpus.paths), f"{corpus.pairs:,}", f"{corpus.weight:g}")
         for corpus in manifest.corpora
@@ -150,13 +190,9 @@ def _data(manifest: Manifest) -> str:
         for name, entry in manifest.splits.items()
     ]
     languages = [f"{lang} tokens" for lang in manifest.layout.languages]
-    tokenizer = manifest.tokenizer
     return (
-        f"## Data\n\n{_table(('corpus', 'pairs', 'weight'), corpora)}\n\n"
-        f"{_table(('split', 'pairs', *languages), splits)}\n\n"
-        f"Tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens, SHA-256 "
-        f"`{tokenizer.fingerprint}`."
-        + ("\n\nAll text is in lower case." if manifest.lowercase else "")
+        f"{_table(('corpus', 'pairs', 'weight'), corpora)}\n\n"
+        f"{_table(('split', 'pairs', *languages), splits)}"
     )
 
 
@@ -184,9 +220,10 @@ def _describe_averaging(facts: RunFacts) -> str:
     return f"mean of the checkpoints after steps {steps}"
 
 
-def _licence(manifest: Manifest) -> str:
+def _licence(manifests: Sequence[Manifest], parent: Parent | None) -> str:
     """Leave the licence of the weights to their maker; name those of known corpora."""
-    prepared = json.dumps(manifest.settings)  # has the checksum of every file
+    prepared = json.dumps([manifest.settings for manifest in manifests])  # every file's checksum
+    and_parent = f", and that of `{parent.name}`," if parent else ""
     known = [
         f"- {corpus.name}: {corpus.licence}. {corpus.terms}"
         for corpus in KNOWN.values()
@@ -196,7 +233,7 @@ def _licence(manifest: Manifest) -> str:
         [
             "## Licence",
             "Not stated yet: write here under which licence the weights may be used. The licences "
-            "of the corpora above may impose conditions.",
+            f"of the corpora above{and_parent} may impose conditions.",
             *(["\n".join(known)] if known else []),
         ]
     )
@@ -222,12 +259,13 @@ class ModelWriter:
     settings: TrainingConfig
     data: PreparedData
     run: RunDirectory
+    parent: Parent | None = None
 
     def write(self, folder: Path, weights: Mapping[str, Tensor], facts: RunFacts) -> None:
         """Write a model directory with a card that describes the run so far."""
         files = ModelFiles(
             config=self.config,
-            generation=build_generation_config(self.data),
+            generation=build_generation_config(self.data, self.parent),
             tokenizer=self.data.tokenizer_path.read_bytes(),
             provenance=self._provenance(facts),
             texts=self._texts(facts),
@@ -238,9 +276,20 @@ class ModelWriter:
         name = f"{self.run.name}, step {facts.step:,}"
         curves = LearningCurves.from_events(name, self.run.metrics.read())
         return {
-            CARD: model_card(self.config, self.settings, self.data.manifest, facts),
+            CARD: model_card(self.config, self.settings, self._parts(), facts, self.parent),
             CURVE: draw_learning_curves(curves).svg,
         }
+
+    def _origin(self) -> dict[str, Any]:
+        if self.parent is None:
+            return {}
+        return {"parent": {"name": self.parent.name, "sha256": self.parent.sha256}}
+
+    def _parts(self) -> list[DataPart]:
+        return [
+            DataPart(part.folder.resolve().name, part.manifest, weight)
+            for part, weight in self.data.parts
+        ]
 
     def _provenance(self, facts: RunFacts) -> dict[str, Any]:
         found = facts.validation
@@ -266,21 +315,35 @@ class ModelWriter:
             "data": {
                 "fingerprint": fingerprint_data(self.data),
                 "tokenizer": self.data.manifest.tokenizer.fingerprint,
-                "corpora": [list(corpus.paths) for corpus in self.data.manifest.corpora],
+                "corpora": [
+                    list(corpus.paths)
+                    for part, _ in self.data.parts
+                    for corpus in part.manifest.corpora
+                ],
             },
+            **self._origin(),
             "training": self.settings.model_dump(mode="json"),
             "dev": scores,
         }
 
 
-def build_generation_config(data: PreparedData) -> GenerationConfig:
-    """Return the languages and tags of prepared data, and the paper's search."""
+def build_generation_config(data: PreparedData, parent: Parent | None = None) -> GenerationConfig:
+    """Return the languages and tags of prepared data, and the paper's search.
+
+    With a parent, its languages and tags come first, and its search is kept.
+    """
     manifest = data.manifest
-    targets = dict.fromkeys(target for _, target in manifest.directions)
-    tags = {target: tag_id(manifest.languages[target]) for target in targets}
-    return GenerationConfig(
-        directions=manifest.directions,
-        tags=tags if manifest.tagged else {},
+    tags: dict[str, int] = {}
+    directions: list[tuple[str, str]] = []
+    for part, _ in data.parts:
+        for source, target in part.manifest.directions:
+            directions.append((source, target))
+            if manifest.tagged:
+                tags[target] = tag_id(part.manifest.languages[target])
+    own = GenerationConfig(
+        directions=tuple(dict.fromkeys(directions)),
+        tags=tags,
         lowercase=manifest.lowercase,
         plain_typography=manifest.plain_typography,
     )
+    return inherit_generation(parent.generation, own) if parent else own

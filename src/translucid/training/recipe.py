@@ -2,8 +2,10 @@
 
 What comes later wins::
 
-    defaults  ◀  preset  ◀  FILE.toml  ◀  key=value  ◀  options such as --max-steps
-                 (or the run that continues)
+    defaults  ◀  preset  ◀  the plan  ◀  FILE.toml  ◀  key=value  ◀  options such as --max-steps
+                 (or the run that continues, or the model that training starts from)
+
+The plan is what the budget of a run decides (`training.budget`).
 
 A file has a table for the network and one for training, and may name a preset::
 
@@ -25,6 +27,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from translucid.config import Config, ModelConfig
@@ -36,6 +39,10 @@ _AREAS: dict[str, type[Config]] = {"model": ModelConfig, "training": TrainingCon
 _TABLES = (*_AREAS, "data", "result", "expected")  # the last three are for `translucid recipe`
 _TEXTS = {"preset": "the name of a preset", "about": "a text"}
 DEFAULT_PRESET = "tiny"
+# What may differ between a network and the one whose weights it starts from.
+ADJUSTABLE = ("dropout", "attention_dropout", "feed_forward_dropout", "attention")
+FINE_TUNING_STEPS = 1000
+_FINE_TUNING_SHARE = 0.1  # of the rate at which a network learns from the beginning
 FROM_DATA = ("source_vocab_size", "target_vocab_size")
 
 # What has proved itself for the two small networks, which learn faster than the paper's large ones:
@@ -68,6 +75,15 @@ class Recipe(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Parentage:
+    """The network that training starts from, the model's name, and settings it was trained with."""
+
+    name: str
+    network: ModelConfig
+    training: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Settings:
     """Some settings by area; the others keep their values. Only files name a `preset`."""
 
@@ -80,6 +96,64 @@ def preset_settings(preset: Preset) -> Settings:
     """Return the settings of a preset."""
     training = {"label_smoothing": preset.label_smoothing, "max_steps": preset.steps}
     return Settings(preset.changes, {**training, **_SMALL_MACHINES.get(preset.name, {})})
+
+
+def peak_for_width(d_model: int, share: float = 1.0) -> float:
+    """Return a peak learning rate for a width: that of the small presets, or a share of it.
+
+    >>> peak_for_width(128), peak_for_width(256), peak_for_width(192, 0.1)
+    (0.004, 0.002, 0.0003)
+    """
+    return float(f"{share * 0.512 / d_model:.1g}")
+
+
+def fine_tuning_settings(network: ModelConfig, chosen: Mapping[str, Any]) -> Settings:
+    """Return settings for a network that has learned already: small steps, and fewer of them.
+
+    The peak is a tenth of that of the small presets for the same width, after a short warm-up; then
+    the rate falls to zero. `chosen` are the settings of training that were given.
+    """
+    given = chosen.get("max_steps")
+    steps = given if isinstance(given, int) else FINE_TUNING_STEPS
+    total = chosen.get("total_steps", steps)
+    training: dict[str, Any] = {
+        "max_steps": steps,
+        "schedule": "linear",
+        "warmup_steps": min(100, total // 10) if isinstance(total, int) else 0,
+        "batch_tokens": 2048,
+        "validate_every": max(1, steps // 10),
+        "checkpoint_every": max(1, steps // 10),
+    }
+    if chosen.get("schedule") != "paper":  # whose learning_rate is a factor
+        training["learning_rate"] = peak_for_width(network.d_model, _FINE_TUNING_SHARE)
+    return Settings(network.model_dump(exclude=set(FROM_DATA)), training)
+
+
+def _refuse_other_networks(
+    layers: Sequence[Settings], named: str | None, parent: Parentage
+) -> None:
+    """Refuse a preset or settings of the network that contradict the one to start from."""
+    own = parent.network.model_dump()
+    wanted: dict[str, tuple[Any, str]] = {}
+    if named is not None:
+        sizes = {name: own[name] for name in FROM_DATA}
+        preset = ModelConfig(**{**sizes, **find_preset(named).changes}).model_dump()
+        wanted = {name: (preset[name], f"the preset {named}") for name in preset}
+    for layer in layers:
+        given = ModelConfig.upgrade(layer.model)
+        wanted |= {name: (value, "the settings") for name, value in given.items()}
+    faults = [
+        f"model.{name} is {value!r} in {source}, and {own[name]!r} in {parent.name}"
+        for name, (value, source) in wanted.items()
+        if name in own and name not in ADJUSTABLE and value != own[name]
+    ]
+    if faults:
+        raise InputError(
+            f"the network is that of {parent.name}, whose weights training starts from:\n"
+            + "\n".join(f"  - {fault}" for fault in faults)
+            + f"\n  Leave these settings out (only {', '.join(ADJUSTABLE)} can change), or train a "
+            "new network without --from."
+        )
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -200,8 +274,13 @@ def resolve_recipe(
     preset: str | None,
     earlier: Recipe | None,
     fit_memory: bool,
+    parent: Parentage | None = None,
+    planned: Mapping[str, Any] = MappingProxyType({}),
 ) -> Recipe:
     """Return complete settings: a preset's, or those of the `earlier` run, with layers on top.
+
+    With a `parent`, the network is its own, and the settings below the layers suit fine-tuning.
+    Between both come the settings of training that the budget of the run has `planned`.
 
     A preset that is named counts in a resumed run too, so that a contradiction is seen. A resumed
     run keeps its micro-batches, which memory or processes may have cut smaller than the recipe
@@ -209,12 +288,23 @@ def resolve_recipe(
     """
     named = preset or next((layer.preset for layer in layers if layer.preset), None)
     below: list[Settings] = []
+    if parent is not None:
+        _refuse_other_networks(layers, named, parent)
+    if parent is not None and earlier is None:
+        chosen: dict[str, Any] = {}
+        for layer in layers:
+            chosen |= TrainingConfig.upgrade(layer.training)
+        below += [
+            Settings(training=parent.training),
+            fine_tuning_settings(parent.network, chosen),
+        ]
+        named = None
     if earlier is not None:
         model = earlier.model.model_dump(exclude=set(FROM_DATA))  # the data is compared later
         below.append(Settings(model, earlier.training.model_dump()))
-    if named or earlier is None:
+    if named or (earlier is None and parent is None):
         below.append(preset_settings(find_preset(named or DEFAULT_PRESET)))
-    recipe = build_recipe([*below, *layers], sizes)
+    recipe = build_recipe([*below, Settings(training=planned), *layers], sizes)
     if earlier is None:
         return recipe
     begun = earlier.training.micro_batch_tokens

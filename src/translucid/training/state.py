@@ -7,15 +7,16 @@ a new one. A checkpoint holds it as JSON, so that people can read it; numbers co
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 from pydantic import TypeAdapter, ValidationError
 
-from translucid.checkpoint.run_directory import RunDirectory, RunRecord
+from translucid.checkpoint.run_directory import Parent, RunDirectory, RunRecord
 from translucid.data.batches import START, Cursor
+from translucid.data.mixture import Mixture, fingerprint_data
 from translucid.data.shards import PreparedData
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Cause, Trained
@@ -168,20 +169,20 @@ def describe_cause(cause: Cause, state: TrainingState, settings: TrainingConfig)
             )
 
 
-def fingerprint_data(data: PreparedData) -> str:
-    """Return what tells one prepared data folder from another: the SHA-256 of its manifest.
-
-    The manifest has the tokenizer's fingerprint, and pairs, tokens and bytes of every split.
-    """
-    return hashlib.sha256(data.manifest.to_json().encode()).hexdigest()
-
-
 def read_run_recipe(run: RunDirectory) -> Recipe:
     """Read the complete settings of a run, of the first version too."""
     return _recorded_recipe(run, run.read_record())
 
 
-def start_run(run: RunDirectory, recipe: Recipe, data: PreparedData, *, resume: bool) -> None:
+def start_run(
+    run: RunDirectory,
+    recipe: Recipe,
+    data: PreparedData,
+    *,
+    resume: bool,
+    parent: Parent | None = None,
+    plan: Mapping[str, Any] | None = None,
+) -> None:
     """Write run.json; refuse where the directory holds another run.
 
     With `resume`, an existing run continues if it differs only in settings that may change;
@@ -192,6 +193,11 @@ def start_run(run: RunDirectory, recipe: Recipe, data: PreparedData, *, resume: 
         training=recipe.training.model_dump(mode="json"),
         data=str(data.folder.resolve()),
         fingerprint=fingerprint_data(data),
+        folders=tuple((str(part.folder.resolve()), weight) for part, weight in data.parts)
+        if isinstance(data, Mixture)
+        else (),
+        parent=parent,
+        plan=plan,
     )
     if run.exists() or run.checkpoints.steps():
         if not resume:
@@ -201,6 +207,7 @@ def start_run(run: RunDirectory, recipe: Recipe, data: PreparedData, *, resume: 
             )
         if run.exists():
             _refuse_differences(run, record, recipe)
+            record = dataclasses.replace(record, plan=run.read_record().plan)
     run.write_record(record)
 
 
@@ -228,6 +235,10 @@ def _refuse_differences(run: RunDirectory, record: RunRecord, recipe: Recipe) ->
             for name in now
             if was[name] != now[name] and name not in changeable
         ]
+    parents = [one.parent for one in (before, record)]
+    if len({parent and parent.sha256 for parent in parents}) > 1:
+        first, other = (parent.name if parent else "random weights" for parent in parents)
+        faults.append(f"it started from {first}, and is now to start from {other}")
     if before.fingerprint != record.fingerprint:
         faults.append(f"the data, {record.data}, is not what the run began with in {before.data}")
     if faults:

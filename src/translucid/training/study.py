@@ -19,18 +19,22 @@ The row `base` changes nothing, and comes first. :func:`study` runs it all.
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
+import math
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from pathlib import Path
-from statistics import fmean
+from statistics import NormalDist, fmean, stdev
 from typing import Any
 
 from translucid.anatomy import anatomy
 from translucid.checkpoint.run_directory import RunDirectory
+from translucid.data.mixture import fingerprint_data
 from translucid.data.shards import PreparedData, open_data
 from translucid.errors import ConfigError, DataError, InputError, nearest
 from translucid.events import Emit, Notice, Progress, Trained, TrainingEvent, Validated, silent
@@ -45,11 +49,12 @@ from translucid.training.recipe import (
     read_toml,
     sort_settings,
 )
-from translucid.training.state import fingerprint_data, read_run_recipe
+from translucid.training.state import read_run_recipe
 from translucid.training.train import TrainingJob
 
 BASE = "base"
 TABLE, CHART, RESULTS = "table.md", "chart.svg", "results.json"  # files of a study's folder
+LATEX, CSV = "table.tex", "results.csv"
 TABLE_3 = "table-3"
 _AREAS = ("model", "training")
 _ROW_KEYS = ("name", "group", *_AREAS)
@@ -107,6 +112,8 @@ class StudyResult:
         note = "A dot is a run; the line is the mean of the first row."
         files = {
             TABLE: self.table,
+            LATEX: format_latex(self.rows),
+            CSV: to_csv(self.rows),
             RESULTS: to_json(self.rows),
             CHART: dot_chart(self.about, note, "BLEU on the dev set", dots).svg,
         }
@@ -137,8 +144,9 @@ def study(
     `what` is ``"table-3"``, the file of a study, or a :class:`Study`; `rows` chooses some of its
     rows, beside base. Each is trained with each of the `seeds`. Settings of ModelConfig and
     TrainingConfig given by name, or in `config`, are those of all rows. After each row
-    ``table.md``, ``chart.svg`` and ``results.json`` in `output` are written anew; every row is a
-    run in ``output/runs``. Once `stop` is set, training stops, and the same call continues.
+    ``table.md``, ``table.tex``, ``chart.svg``, ``results.csv`` and ``results.json`` in `output` are
+    written anew; every row is a run in ``output/runs``, and equal rows are one. Once `stop` is set,
+    training stops, and the same call continues.
     """
     prepared = data if isinstance(data, PreparedData) else open_data(Path(data))
     chosen = (what if isinstance(what, Study) else find_study(what)).only(rows)
@@ -293,12 +301,14 @@ def build_trials(
     dev = data.manifest.splits["dev"].pairs
     usual = Settings(training={"validation_sample": dev, "keep_checkpoints": 1})
     trials = []
+    runs: dict[str, RunDirectory] = {}  # rows with the same settings share a run
     for row in study.rows:
         for seed in seeds:
             layers = [usual, *over, Settings(training={"seed": seed})]
             recipe = study.recipe(row, layers, data.manifest.tokenizer.sizes)
             folder = output / "runs" / folder_name(row.name) / f"seed-{seed}"
-            trials.append(Trial(row, recipe, RunDirectory(folder)))
+            same = json.dumps([part.model_dump(mode="json") for part in recipe])
+            trials.append(Trial(row, recipe, runs.setdefault(same, RunDirectory(folder))))
     return trials
 
 
@@ -312,14 +322,14 @@ def run_trials(
     trials: Sequence[Trial], data: PreparedData, emit: Emit, stop: threading.Event
 ) -> Iterator[RowResult]:
     """Train every trial that is not finished yet, and yield the results until `stop` is set."""
-    lacking = [not trial.is_finished(data) for trial in trials]
-    total = sum(trial.steps for trial, lacks in zip(trials, lacking, strict=True) if lacks)
+    lacking = {trial.run.path: trial.steps for trial in trials if not trial.is_finished(data)}
+    total = sum(lacking.values())
     done = 0  # of the trials that were not trained before: others would look like great speed
-    for number, (trial, lacks) in enumerate(zip(trials, lacking, strict=True), start=1):
+    for number, trial in enumerate(trials, start=1):
         if stop.is_set():
             return
         emit(Notice(f"row {number} of {len(trials)}: {trial.row.name}, {trial.run.path.name}"))
-        if lacks:
+        if lacking.pop(trial.run.path, 0):
             before = done
 
             def show(event: TrainingEvent, before: int = before) -> None:
@@ -355,7 +365,10 @@ class RowResult:
 
 @dataclass(frozen=True)
 class RowSummary:
-    """One row over all its seeds: means, and the lowest and highest BLEU."""
+    """One row over all its seeds: means, the BLEU of each, and the margin of their mean.
+
+    The margin is half of a 95 % interval by Student's t; None for a single seed.
+    """
 
     name: str
     group: str
@@ -363,6 +376,12 @@ class RowSummary:
     perplexity: float
     bleu: float
     bleus: tuple[float, ...]
+
+    @property
+    def margin(self) -> float | None:
+        """Half of the interval in which the mean BLEU of many seeds lies, by 95 %."""
+        count = len(self.bleus)
+        return student_t(count - 1) * stdev(self.bleus) / math.sqrt(count) if count > 1 else None
 
 
 def read_result(trial: Trial) -> RowResult:
@@ -424,7 +443,11 @@ def format_table(about: str, results: Sequence[RowResult]) -> str:
         *(_line(row, base) for row in rows),
         "",
         f"Perplexity and BLEU on the dev set, after {_steps(results)} steps; "
-        + (f"means of the seeds {', '.join(map(str, seeds))}, " if len(seeds) > 1 else "")
+        + (
+            f"means of the seeds {', '.join(map(str, seeds))} with 95 % intervals (Student's t), "
+            if len(seeds) > 1
+            else ""
+        )
         + "greedy search.",
         "",
         *(f"`{signature}`" for signature in dict.fromkeys(r.signature for r in results)),
@@ -432,8 +455,54 @@ def format_table(about: str, results: Sequence[RowResult]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def student_t(freedom: int) -> float:
+    """Return the 97.5 % quantile of Student's t, which makes an interval of 95 % on both sides.
+
+    Exact for 1 and 2 degrees of freedom, otherwise Hill's expansion, right to two decimals.
+    """
+    if freedom == 1:
+        return math.tan(math.pi * 0.475)
+    if freedom == 2:
+        return 0.95 / math.sqrt(2 * 0.975 * 0.025)
+    z = NormalDist().inv_cdf(0.975)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return z + math.fsum(term / freedom**power for power, term in enumerate(terms, start=1))
+
+
+def to_csv(results: Sequence[RowResult]) -> str:
+    """Return results as a table for spreadsheets: one line per row and seed."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([column.name for column in fields(RowResult)])
+    writer.writerows(astuple(result) for result in results)
+    return text.getvalue()
+
+
+def format_latex(results: Sequence[RowResult]) -> str:
+    """Return the results as a table in LaTeX, for the package booktabs."""
+    lines = [
+        r"\begin{tabular}{llrrr}",
+        r"\toprule",
+        r" & row & parameters & perplexity & BLEU \\",
+        r"\midrule",
+    ]
+    for row in summarize(results):
+        margin = "" if row.margin is None else rf" $\pm$ {row.margin:.1f}"
+        names = " & ".join(re.sub(r"([&%$#_{}])", r"\\\1", name) for name in (row.group, row.name))
+        lines.append(
+            f"{names} & {row.parameters:,} & {row.perplexity:.2f} & {row.bleu:.1f}{margin} "
+            r"\\"
+        )
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
 def _line(row: RowSummary, base: float | None) -> str:
-    spread = f" ({min(row.bleus):.1f}–{max(row.bleus):.1f})" if len(row.bleus) > 1 else ""
+    spread = "" if row.margin is None else f" ± {row.margin:.1f}"
     apart = "" if base is None or row.name == BASE else f"{row.bleu - base:+.1f}".replace("-", "−")
     return (
         f"| {row.group} | {row.name} | {row.parameters:,} | {row.perplexity:.2f} | "

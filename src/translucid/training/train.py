@@ -15,25 +15,29 @@ import json
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from sacrebleu.metrics.chrf import CHRF
+from torch import Tensor
 
 from translucid.anatomy import anatomy
-from translucid.checkpoint.run_directory import RunDirectory
+from translucid.checkpoint.model_directory import read_config
+from translucid.checkpoint.run_directory import Parent, RunDirectory
 from translucid.config import ModelConfig
 from translucid.data.batches import load_examples, longest_example
-from translucid.data.shards import PreparedData, open_data
+from translucid.data.mixture import DataFolder, open_mixture
+from translucid.data.shards import PreparedData
 from translucid.errors import InputError, optional
 from translucid.events import Notice, Started, Stopped, Trained, TrainingEvent, Validated
 from translucid.machine import Machine, keep_freed_memory
 from translucid.text.tokenizer import load_tokenizer
+from translucid.training.budget import Planning, find_budget, measure_pace, plan_run
 from translucid.training.config import TrainingConfig
 from translucid.training.device import choose_bf16, choose_device, training_flops
 from translucid.training.distributed import (
@@ -44,7 +48,9 @@ from translucid.training.distributed import (
 )
 from translucid.training.learner import can_run_in_parallel, count_threads, initial_model
 from translucid.training.memory import largest_micro_batch, measure_memory, split_batch
+from translucid.training.parent import check_data, open_parent, read_habits
 from translucid.training.recipe import (
+    Parentage,
     Recipe,
     Settings,
     read_settings,
@@ -58,6 +64,7 @@ from translucid.translator import (
     SourceLanguages,
     calibrate,
     load,
+    read_source_languages,
     save_alignment_heads,
     save_calibration,
     save_source_languages,
@@ -95,9 +102,10 @@ class TrainedRun:
 
 
 def train(
-    data: PreparedData | str | Path,
+    data: DataFolder | Sequence[DataFolder],
     *,
     output: str | Path,
+    from_model: str | Path | None = None,
     preset: str | None = None,
     config: str | Path | Sequence[Settings] | None = None,
     resume: bool = False,
@@ -114,36 +122,75 @@ def train(
         run = train("data", output="run", preset="tiny", max_steps=2000, on_event=print)
         translator = translucid.load(run)
 
-    Settings are those of ModelConfig and TrainingConfig. They begin as in the `preset` (tiny);
-    `config`, a TOML file with tables [model] and [training], comes on top, and keyword arguments on
-    top of that. ``batch_tokens="auto"`` computes the recipe's step in as few parts as fit into
-    memory. With `resume`, a run in `output` continues, bit for bit as if it had never stopped.
+    `data` may be several folders, each with a weight: ``["own", "general@0.2"]`` shows a pair of
+    the second once in five epochs; the dev set is that of the first. `from_model` is a model to
+    start from: a model directory, a run or a built-in one such as ``"fr-en"``.
+
+    Settings are those of ModelConfig and TrainingConfig. They begin as in the `preset` (tiny) or,
+    with `from_model`, as suits fine-tuning; `config`, a TOML file with tables [model] and
+    [training], comes on top, and keyword arguments on top of that. ``batch_tokens="auto"`` computes
+    the recipe's step in as few parts as fit into memory. With `resume`, a run in `output`
+    continues, bit for bit as if it had never stopped.
 
     Under torchrun every process calls `on_event`. Once `stop` is set, training ends after the step
     under way, with everything saved. At the end, the heads that align words, and when a translation
     can be trusted, are found on the dev set and saved with the models. `command` is what a person
     typed, for the model card.
     """
-    prepared = data if isinstance(data, PreparedData) else open_data(Path(data))
+    prepared = open_mixture(data)
     fit_memory = settings.get("batch_tokens") == AUTO
     if fit_memory:
         settings.pop("batch_tokens")
     layers = [*_read_layers(config), sort_settings(settings)]
+    given = frozenset(name for layer in layers for name in TrainingConfig.upgrade(layer.training))
     context = DistributedContext.from_environment(os.environ)
     if context.is_main:
         prepared.verify()
     resume = resume or context.restarted  # torchrun has started the same command again
     run = RunDirectory(Path(output))
     earlier = read_run_recipe(run) if resume and run.exists() else None
-    recipe = resolve_recipe(
-        layers,
-        prepared.manifest.tokenizer.sizes,
-        preset=preset,
-        earlier=earlier,
-        fit_memory=fit_memory,
-    )
+    parent = None if from_model is None else open_parent(from_model)
+    parentage = None
+    if earlier is not None and parent is None:
+        parent = run.read_record().parent
+    elif parent is not None:
+        check_data(parent, prepared)
+        network = read_config(Path(parent.folder))
+        parentage = Parentage(parent.name, network, read_habits(parent))
+    recipe, *typed = layers if config is not None else (Settings(), *layers)
+    budget = None
+    if earlier is None:
+        is_named = preset is not None or any(layer.preset for layer in layers)
+        budget = find_budget(recipe, typed, is_preset_named=is_named)
+    is_timed = budget is not None and budget.minutes is not None
+    if is_timed or (earlier is not None and _is_planned(run, typed)):
+        typed = [_without_minutes(layer) for layer in typed]  # the plan has them, as steps
+
+    def complete(planned: Mapping[str, Any]) -> Recipe:
+        return resolve_recipe(
+            [recipe, *typed],
+            prepared.manifest.tokenizer.sizes,
+            preset=preset,
+            earlier=earlier,
+            fit_memory=fit_memory,
+            parent=parentage,
+            planned=planned,
+        )
+
+    planning = None
+    if budget is not None:
+        given |= {"batch_tokens"} if fit_memory else set()
+        planning = Planning(budget, complete, given, fine_tuning=parent is not None)
     job = TrainingJob(
-        recipe, prepared, run, resume, split=earlier is None, fit_memory=fit_memory, command=command
+        complete({}),
+        prepared,
+        run,
+        resume,
+        split=earlier is None,
+        fit_memory=fit_memory,
+        command=command,
+        parent=parent,
+        planning=planning,
     )
     emit = on_event or _ignore
     with ExitStack() as stack:
@@ -151,8 +198,28 @@ def train(
             emit = _both(emit, stack.enter_context(write_tensorboard(run.tensorboard)))
         stopped = job.run_to_end(emit, stop)
     if context.is_main and stopped.cause != "interrupted":
-        finish_models(run.models, prepared, emit)
+        finish_models(run.models, prepared, emit, parent)
     return TrainedRun(run, stopped)
+
+
+def _is_planned(run: RunDirectory, typed: Sequence[Settings]) -> bool:
+    """Tell whether a run to resume was planned for the minutes given; refuse any others."""
+    plan = run.read_record().plan or {}
+    wanted = [layer.training["max_minutes"] for layer in typed if "max_minutes" in layer.training]
+    if not plan.get("minutes") or not wanted:
+        return False
+    if wanted[-1] != plan["minutes"]:
+        raise InputError(
+            f"{run.path} was planned for {plan['minutes']:g} minutes, in steps, and cannot get "
+            f"{wanted[-1]:g}: leave --max-minutes out, end it sooner with --max-steps, or start a "
+            "new run from this one (--from)"
+        )
+    return True
+
+
+def _without_minutes(layer: Settings) -> Settings:
+    kept = {name: value for name, value in layer.training.items() if name != "max_minutes"}
+    return replace(layer, training=kept)
 
 
 def _read_layers(config: str | Path | Sequence[Settings] | None) -> Sequence[Settings]:
@@ -188,6 +255,8 @@ class TrainingJob:
     split: bool = False
     fit_memory: bool = False
     command: str = ""
+    parent: Parent | None = None
+    planning: Planning | None = None
 
     def run_to_end(self, on_event: OnEvent, stop: threading.Event | None) -> Stopped:
         """Train until the end, or until `stop` is set; return the last event."""
@@ -201,7 +270,7 @@ class TrainingJob:
         with join_processes(context, device, settings.sharding) as distribution:
             plan = self._plan(context, device, distribution)
             trainer = plan.build_trainer(self, stop)
-            on_event(plan.describe_start(self.data))
+            on_event(plan.describe_start(self.data, self.parent))
             event: TrainingEvent | None = None
             for event in trainer.events():
                 on_event(event)
@@ -215,23 +284,45 @@ class TrainingJob:
         text = ""
         if distribution.is_main:
             bf16 = choose_bf16(self.recipe.training.precision, device)
-            training = self.recipe.training
-            if self.split:
-                training = self._split_step(context, device, bf16)
-            text = json.dumps({"training": training.model_dump(mode="json"), "bf16": bf16})
+
+            def split(recipe: Recipe) -> TrainingConfig:
+                if not self.split:
+                    return recipe.training
+                return self._split_step(recipe.training, context, device, bf16)
+
+            def pace(recipe: Recipe) -> float:
+                training, data = split(recipe), self.data
+                seconds = measure_pace(recipe.model, training, data, device=device, bf16=bf16)
+                return seconds / context.world_size
+
+            recipe, plan = self.recipe, None
+            if self.planning is not None:
+                planned = plan_run(self.planning, self.data, pace)
+                recipe, plan = planned.recipe, planned.to_json()
+            training = split(recipe).model_dump(mode="json")
+            text = json.dumps({"training": training, "bf16": bf16, "plan": plan})
         values = json.loads(distribution.broadcast(text))
-        training = TrainingConfig(**values["training"])
-        return _Plan(self.recipe.model, training, values["bf16"], device, distribution)
+        return _Plan(
+            self.recipe.model,
+            TrainingConfig(**values["training"]),
+            values["bf16"],
+            device,
+            distribution,
+            values["plan"],
+        )
 
     def _split_step(
-        self, context: DistributedContext, device: torch.device, bf16: bool
+        self,
+        training: TrainingConfig,
+        context: DistributedContext,
+        device: torch.device,
+        bf16: bool,
     ) -> TrainingConfig:
         """Split a step into micro-batches that fit into memory and give every worker work.
 
         If their size is not given, they are divided among the threads of a single
         process too.
         """
-        training = self.recipe.training
         can = can_run_in_parallel(training, device=device, bf16=bf16, world_size=context.world_size)
         allowed = torch.get_num_threads() if can else 1
         is_given = "micro_batch_tokens" in training.model_fields_set
@@ -266,6 +357,7 @@ class _Plan:
     bf16: bool
     device: torch.device
     distribution: Distribution
+    plan: Mapping[str, Any] | None
 
     def build_trainer(self, job: TrainingJob, stop: threading.Event | None) -> Trainer:
         """Return the trainer of this process."""
@@ -288,22 +380,28 @@ class _Plan:
             resume=job.resume,
             command=job.command,
             stop=stop,
+            parent=job.parent,
+            plan=self.plan,
         )
 
-    def describe_start(self, data: PreparedData) -> Started:
+    def describe_start(self, data: PreparedData, parent: Parent | None) -> Started:
         """Return what is about to be trained on what, where and how far."""
         model, settings = self.model, self.training
         parameters = sum(block.parameters for block in anatomy(model, 1))
         dev = data.manifest.splits.get("dev")
         parts, world_size = settings.micro_batches, self.distribution.world_size
+        each = [(part.manifest.splits["train"].pairs, weight) for part, weight in data.parts]
+        pairs = " + ".join(
+            f"{count:,} pairs{f' × {weight:g}' if weight != 1 else ''}" for count, weight in each
+        )
         return Started(
-            description=f"{parameters:,} parameters, {model.encoder_layers}+"
-            f"{model.decoder_layers} layers, d_model {model.d_model}; "
-            f"{data.manifest.splits['train'].pairs:,} pairs, "
+            description=f"{f'from {parent.name}: ' if parent else ''}"
+            f"{parameters:,} parameters, {model.encoder_layers}+"
+            f"{model.decoder_layers} layers, d_model {model.d_model}; {pairs}, "
             f"{f'{dev.pairs:,} dev pairs' if dev else 'no dev set, so nothing is validated'}; "
             f"{settings.batch_tokens:,} tokens per step in {parts} part{'s' if parts > 1 else ''}; "
             f"{self.device.type}, {'bf16' if self.bf16 else 'fp32'}"
-            f"{f', {world_size} processes' if world_size > 1 else ''}",
+            f"{f', {world_size} processes' if world_size > 1 else ''}{self._describe_plan()}",
             max_steps=settings.max_steps,
             max_minutes=settings.max_minutes,
             flops=flops_per_token(model, data),
@@ -312,20 +410,30 @@ class _Plan:
             passes=settings.passes,
         )
 
+    def _describe_plan(self) -> str:
+        """Return how long the run will take and why its settings are so, one line each."""
+        if self.plan is None:
+            return ""
+        seconds, steps = self.plan["expected_seconds"], self.training.max_steps
+        took = f"{seconds} seconds" if seconds < 120 else f"{seconds / 60:,.0f} minutes"
+        lines = [f"about {took} for {steps:,} steps", *self.plan["reasons"]]
+        return "".join(f"\n  {line}" for line in lines)
+
 
 def flops_per_token(config: ModelConfig, data: PreparedData) -> float:
     """Return the FLOPs of a target token of the training set, as the mean over the directions."""
-    train = data.manifest.splits["train"]
     added = 2 if data.manifest.tagged else 1
-    each = [
-        training_flops(
-            config,
-            train.tokens[source] / train.pairs + added,
-            train.tokens[target] / train.pairs + 1,
-        )
-        for source, target in data.manifest.directions
-    ]
-    return sum(each) / len(each)
+    flops = weights = 0.0
+    for part, weight in data.parts:
+        train = part.manifest.splits["train"]
+        for source, target in part.manifest.directions:
+            flops += weight * training_flops(
+                config,
+                train.tokens[source] / train.pairs + added,
+                train.tokens[target] / train.pairs + 1,
+            )
+            weights += weight
+    return flops / weights
 
 
 @contextmanager
@@ -361,13 +469,15 @@ def list_scalars(event: TrainingEvent) -> dict[str, float]:
             return {}
 
 
-def finish_models(models: Sequence[Path], data: PreparedData, on_event: OnEvent) -> None:
+def finish_models(
+    models: Sequence[Path], data: PreparedData, on_event: OnEvent, parent: Parent | None = None
+) -> None:
     """Save with each model what its users will want to know.
 
     That is how frequent each token is in each of its source languages, which heads align words, and
     how to tell acceptable translations from others. A Notice says what could not be found.
     """
-    _save_languages(models, data)
+    _save_languages(models, data, parent)
     if "dev" not in data.manifest.splits:
         return
     try:
@@ -380,20 +490,28 @@ def finish_models(models: Sequence[Path], data: PreparedData, on_event: OnEvent)
         on_event(Notice(f"How far translations can be trusted stays unknown: {error}"))
 
 
-def _save_languages(models: Sequence[Path], data: PreparedData) -> None:
-    """Count the tokens of each source language, where there are several."""
-    sources = list(dict.fromkeys(source for source, _ in data.manifest.directions))
-    if len(sources) == 1:
+def _save_languages(models: Sequence[Path], data: PreparedData, parent: Parent | None) -> None:
+    """Count the tokens of each source language, where there are several; the parent has its own."""
+    size = data.manifest.tokenizer.vocab_size
+    counts: dict[str, Tensor] = {}
+    for part, _ in data.parts:
+        split = part.split("train")
+        pairs = np.arange(0, len(split), max(1, len(split) // _PAIRS_COUNTED))
+        for language in dict.fromkeys(source for source, _ in part.manifest.directions):
+            found = np.bincount(split.rows(language, pairs)[0], minlength=size)
+            counts[language] = counts.get(
+                language, torch.zeros((), dtype=torch.long)
+            ) + torch.from_numpy(found)
+    log_probs = SourceLanguages.from_counts(counts).log_probs
+    sources = dict.fromkeys(counts)
+    if parent is not None:
+        sources |= dict.fromkeys(source for source, _ in parent.generation.directions)
+        known = read_source_languages(Path(parent.folder), (), size)
+        log_probs = {**log_probs, **(known.log_probs if known else {})}
+    if len(sources) == 1 or not log_probs.keys() >= sources.keys():
         return
-    split, size = data.split("train"), data.manifest.tokenizer.vocab_size
-    step = max(1, len(split) // _PAIRS_COUNTED)
-    pairs = np.arange(0, len(split), step)
-    counts = {
-        language: torch.from_numpy(np.bincount(split.rows(language, pairs)[0], minlength=size))
-        for language in sources
-    }
     for model in models:
-        save_source_languages(model, SourceLanguages.from_counts(counts))
+        save_source_languages(model, SourceLanguages(log_probs))
 
 
 def _save_alignment_heads(models: Sequence[Path], data: PreparedData) -> None:

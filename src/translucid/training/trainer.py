@@ -20,7 +20,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ import torch
 from pydantic import TypeAdapter
 from torch import Tensor
 
-from translucid.checkpoint.run_directory import MetricsEvent, RunDirectory
+from translucid.checkpoint.run_directory import MetricsEvent, Parent, RunDirectory
 from translucid.checkpoint.store import Checkpoint, write_file
 from translucid.data.augmentation import Sampling
 from translucid.data.batches import Batches, Examples, load_examples, longest_example
@@ -52,6 +52,7 @@ from translucid.training.config import TrainingConfig
 from translucid.training.distributed import Distribution
 from translucid.training.learner import Learner
 from translucid.training.model_card import ModelWriter, RunFacts
+from translucid.training.parent import read_parent_weights
 from translucid.training.recipe import Recipe
 from translucid.training.schedule import learning_rate
 from translucid.training.state import (
@@ -94,6 +95,8 @@ class Trainer:
     and a checkpoint in the directory, its weights are replaced. `validate` is None without a
     dev set. `bf16` computes matrix products in bfloat16. `command` is what a person typed, for the
     model card. Once `stop` is set, training ends after the step under way, with everything saved.
+    With a `parent`, a new run starts from its weights, whose scores are those of step 0. `plan` is
+    what run.json is to say of how the settings came about.
     """
 
     def __init__(
@@ -110,6 +113,8 @@ class Trainer:
         resume: bool = False,
         command: str = "",
         stop: threading.Event | None = None,
+        parent: Parent | None = None,
+        plan: Mapping[str, Any] | None = None,
     ) -> None:
         check_model_fits(model, data)
         self.settings = settings
@@ -123,14 +128,16 @@ class Trainer:
         self._bf16 = bf16
         self._resume = resume
         self._command = command
+        self._parent = parent
+        self._plan = plan
         self._examples = load_examples(data, "train")
         self._batches = Batches(self._examples, settings.micro_batch_tokens, settings.seed)
-        self._writer = ModelWriter(model.config, settings, data, self.run)
+        self._writer = ModelWriter(model.config, settings, data, self.run, parent)
         self._largest_loss = largest_loss(model.config.target_vocab_size, settings.explosion_factor)
         self._stop = stop or threading.Event()  # on this process
         self._interrupted = False  # on any process, as all of them know
         self._validated: Validated | None = None
-        self._saved_step = 0
+        self._saved_step: int | None = None
 
     def request_stop(self) -> None:
         """Request a stop after the current step, with everything saved; safe in a handler.
@@ -150,7 +157,14 @@ class Trainer:
                 self.run.path.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(locked(self.run.path))
                 recipe = Recipe(self._model.config, self.settings)
-                start_run(self.run, recipe, self._data, resume=self._resume)
+                start_run(
+                    self.run,
+                    recipe,
+                    self._data,
+                    resume=self._resume,
+                    parent=self._parent,
+                    plan=self._plan,
+                )
                 self.run.recover()
             self._learner = Learner(
                 self._model,
@@ -159,25 +173,27 @@ class Trainer:
                 device=self._device,
                 bf16=self._bf16,
             )
-            yield from self._restore()
+            is_new = not (yield from self._restore())
             self._clock = time.perf_counter() - self.state.seconds
+            if is_new and self._parent is not None:
+                yield from self._start_from(self._parent)
             cause = yield from self._train()
             yield from self._finish(cause)
 
     # The parts of a run, in their order.
 
-    def _restore(self) -> Events:
-        """Load the newest sound checkpoint, if there is one."""
+    def _restore(self) -> Generator[TrainingEvent, None, bool]:
+        """Load the newest sound checkpoint, and tell whether there is one."""
         checkpoint = None
         if self._distribution.is_main:
             checkpoint, refusals = self.run.checkpoints.newest()
             for refused, why in refusals:
                 aside = self.run.checkpoints.set_aside(refused)
                 yield Notice(f"{why}\n  It is now called {aside.name}; an earlier one is used.")
-            self.run.metrics.cut(checkpoint.step if checkpoint else 0)
+            self.run.metrics.cut(checkpoint.step if checkpoint else -1)
         found = self._distribution.broadcast(json.dumps(checkpoint.state if checkpoint else None))
         if found == "null":
-            return
+            return False
         self.state = _parse_state(found, checkpoint)
         self._saved_step = self.state.step
         self._learner.restore(checkpoint)
@@ -185,6 +201,14 @@ class Trainer:
             validations = self.run.metrics.validations()
             self._validated = max(validations, key=lambda event: event.step, default=None)
         yield Resumed(self.state.step, self.state.seconds)
+        return True
+
+    def _start_from(self, parent: Parent) -> Events:
+        """Load the weights of the parent, score them, and save all as the checkpoint of step 0."""
+        is_main = self._distribution.is_main
+        self._learner.load_weights(read_parent_weights(parent) if is_main else {}, parent.folder)
+        yield from self._validate_model()
+        yield from self._save_checkpoint()
 
     def _train(self) -> Generator[TrainingEvent, None, Cause]:
         """Train step by step until there is a cause to end."""
@@ -197,9 +221,10 @@ class Trainer:
         with steps:
             while (cause := self._find_cause()) is None:
                 yield from self.train_step(steps, has_work=rank < busy)
-                if self.state.step % self.settings.validate_every == 0:
+                step, is_early = self.state.step, self.state.step == self.settings.early_step
+                if is_early or step % self.settings.validate_every == 0:
                     yield from self._validate_model()
-                if self.state.step % self.settings.checkpoint_every == 0:
+                if is_early or step % self.settings.checkpoint_every == 0:
                     yield from self._save_checkpoint()
         return cause
 
@@ -290,7 +315,7 @@ class Trainer:
             write_bad_batch(path, step, [line for text in texts for line in json.loads(text)])
         kept = (
             f"The last checkpoint, of step {self._saved_step:,}, is kept."
-            if self._saved_step
+            if self._saved_step is not None
             else "There is no checkpoint yet."
         )
         raise DivergedError(
@@ -449,12 +474,13 @@ def _pairs(batch: Batch, examples: Examples) -> list[dict[str, Any]]:
     rows = []
     for pair, direction in zip(batch.examples.tolist(), batch.directions.tolist(), strict=True):
         source, target = examples.directions[direction]
+        portion = examples.portion(direction)
         rows.append(
             {
-                "place": examples.describe_origin(pair),
-                "line": examples.split.origin(pair).line,
-                "source": examples.split.text(source, pair),
-                "target": examples.split.text(target, pair),
+                "place": portion.describe_origin(pair),
+                "line": portion.split.origin(pair).line,
+                "source": portion.split.text(source, pair),
+                "target": portion.split.text(target, pair),
             }
         )
     return rows

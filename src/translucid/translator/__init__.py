@@ -23,7 +23,11 @@ from translucid.translator.confidence import Calibration, calibrate, save_calibr
 from translucid.translator.loading import load
 from translucid.translator.request import TranslationRequest
 from translucid.translator.rerank import Reranker
-from translucid.translator.source_language import SourceLanguages, save_source_languages
+from translucid.translator.source_language import (
+    SourceLanguages,
+    read_source_languages,
+    save_source_languages,
+)
 from translucid.translator.translation import (
     Alignment,
     Candidate,
@@ -51,6 +55,7 @@ __all__ = [
     "Translator",
     "calibrate",
     "load",
+    "read_source_languages",
     "save_alignment_heads",
     "save_calibration",
     "save_source_languages",

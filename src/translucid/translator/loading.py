@@ -9,21 +9,19 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from translucid.built_in import built_in, built_in_names
+from translucid.built_in import describe_model, find_model_directory
 from translucid.checkpoint.model_directory import (
     CONFIG,
     GENERATION,
     TOKENIZER,
     WEIGHTS,
-    GenerationConfig,
     is_shown,
     read_arrays,
     read_config,
     read_generation,
 )
-from translucid.checkpoint.run_directory import MODEL_FOLDERS, RunDirectory
 from translucid.checksums import load_verified
-from translucid.config import EngineName, ModelConfig, Precision
+from translucid.config import EngineName, GenerationConfig, ModelConfig, Precision
 from translucid.engines import Engines
 from translucid.engines.conversion import find_obstacle
 from translucid.engines.heads import ALIGNMENT, read_alignment_heads
@@ -80,7 +78,7 @@ def _load(
     sources = list(dict.fromkeys(source for source, _ in generation.directions))
     known = (read_source_languages(folder, sources, tokenizer.vocab_size) for folder in folders)
     return Translator(
-        name=" + ".join(_describe_model(folder) for folder in folders),
+        name=" + ".join(describe_model(folder) for folder in folders),
         tokenizer=_normalize_like_training(tokenizer, generation),
         engines=_load_engines(folders, configs, device, engine, precision or generation.precision),
         generation=generation,
@@ -184,27 +182,6 @@ def _normalize_like_training(tokenizer: Tokenizer, generation: GenerationConfig)
     )
 
 
-def find_model_directory(path: Path) -> Path:
-    """Return the model directory that a path names: itself, the best of a run, a built-in one."""
-    known = built_in(str(path))
-    if not path.is_dir():
-        if known is not None:
-            return known
-        what = "is a file" if path.exists() else "does not exist"
-        raise InputError(
-            f"{path} {what}: give a model directory, the folder of a training run, or a built-in "
-            f"model ({', '.join(built_in_names())})"
-        )
-    for folder in (path, *RunDirectory(path).models):
-        if (folder / CONFIG).is_file():
-            return folder
-    raise InputError(
-        f"{path} is neither a model directory (it has no {CONFIG}) nor the folder of a run that "
-        f"has saved a model (it has no {' or '.join(f'{name}/' for name in MODEL_FOLDERS)})"
-        + (f"; the built-in model of that name is {known}" if known else "")
-    )
-
-
 def fingerprint(models: Sequence[Path]) -> str:
     """Return a hash of all files of models that influence their translations."""
     digest = hashlib.sha256()
@@ -232,14 +209,6 @@ def _check_tags(folder: Path, generation: GenerationConfig) -> None:
             f"from {FIRST_TAG} to {FIRST_PIECE - 1}",
             remedy="The model directory is damaged: copy or train it again.",
         )
-
-
-def _describe_model(folder: Path) -> str:
-    """Return the name of a model: its folder, with the run's for a model in a run."""
-    folder = folder.resolve()
-    if folder.name in MODEL_FOLDERS:
-        return f"{folder.parent.name}/{folder.name}"
-    return folder.name
 
 
 def _check_vocabulary(folder: Path, first: Path, tokenizer: Tokenizer) -> None:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from translucid.checkpoint.model_directory import GenerationConfig
+from translucid.config import GenerationConfig
 from translucid.decoding.config import SearchConfig
 from translucid.decoding.hypothesis import Hypothesis, Tokens
 from translucid.engines import Engines

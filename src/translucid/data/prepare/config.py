@@ -17,6 +17,7 @@ from translucid import __version__
 from translucid.data.cleaning import CleaningConfig
 from translucid.data.config import PrepareConfig
 from translucid.data.known_corpora import compute_sha256
+from translucid.data.prepare.tokenization import BaseTokenizer
 from translucid.data.readers import Corpus, find_corpora
 from translucid.errors import DataError, InputError
 
@@ -131,7 +132,7 @@ def check_request(inputs: Inputs, config: PrepareConfig) -> None:
 
 
 def describe_settings(
-    inputs: Inputs, config: PrepareConfig, tokenizer: Path | None
+    inputs: Inputs, config: PrepareConfig, base: BaseTokenizer | None
 ) -> dict[str, Any]:
     """Return the settings that go into the manifest: everything that the result depends on.
 
@@ -143,7 +144,7 @@ def describe_settings(
         "train": [_describe_corpus(corpus) for corpus in inputs.train],
         "dev": [_describe_corpus(corpus) for corpus in inputs.dev],
         "test": [_describe_corpus(corpus) for corpus in inputs.test],
-        "tokenizer_from": None if tokenizer is None else compute_sha256(tokenizer),
+        "tokenizer_from": None if base is None else compute_sha256(base.tokenizer),
         **config.model_dump(mode="json"),
     }
     # Data that was prepared before these settings existed is the same data.
@@ -152,6 +153,8 @@ def describe_settings(
             del settings[name]
     if not config.cleaning.plain_typography:
         del settings["cleaning"]["plain_typography"]
+    if base is not None and base.is_of_model:
+        settings["language_tags"] = base.languages
     plain: dict[str, Any] = json.loads(json.dumps(settings))
     return plain
 

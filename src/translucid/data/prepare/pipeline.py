@@ -31,6 +31,7 @@ from translucid.data.prepare.tokenization import (
     assign_tag_slots,
     check_target_pieces,
     find_base,
+    take_over_settings,
 )
 from translucid.data.prepare.workers import Workers
 from translucid.data.prepare.workspace import UNFINISHED, Workspace, read_json
@@ -80,7 +81,8 @@ def prepare(
     `files` are training corpora as on the command line: two line-aligned text files, ``.tsv``,
     ``.jsonl``, ``.tmx`` …, ``FILE@2`` to count twice, ``lesson``. `split` holds out that many pairs
     for dev and test. The lesson by itself comes with its own dev and test set. `tokenizer_from` is
-    another data folder, a tokenizer or a SentencePiece ``.model`` file whose tokenizer to use.
+    another data folder, a model (directory, run or ``fr-en``), a tokenizer or a SentencePiece
+    ``.model`` file whose tokenizer to use, with its language tags and its normalisation.
     `settings` are those of `PrepareConfig` and of its `cleaning`, such as ``vocab_size=8000``.
 
     `workers` and `chunk_pairs` do not change the result. Workers are processes; with more than one,
@@ -136,9 +138,11 @@ def prepare_corpora(
     try:
         with locked(output), _explain_full_disk(output):
             base = _find_base(inputs, config)
+            if base is not None:
+                config = take_over_settings(config, base, inputs.languages, emit)
             Cleaner(config.cleaning, *inputs.languages)  # reports a missing package now
             stamps = stamp_files(inputs.corpora)
-            settings = describe_settings(inputs, config, None if base is None else base.tokenizer)
+            settings = describe_settings(inputs, config, base)
             work = Workspace(output)
             if _is_complete(output, settings, force, emit):
                 work.remove()
@@ -171,11 +175,6 @@ def _find_base(inputs: Inputs, config: PrepareConfig) -> BaseTokenizer | None:
     base = None
     if inputs.tokenizer_from is not None:
         base = find_base(inputs.tokenizer_from)
-        if base.lowercase and not config.cleaning.lowercase:
-            raise InputError(
-                f"the tokenizer of {inputs.tokenizer_from} has no capitals, because it was learned "
-                "from lower-case text: give --lowercase too, or leave --tokenizer-from out"
-            )
         if config.target_pieces_only:
             check_target_pieces(base, inputs.languages[1])
     assign_tag_slots({} if base is None else base.languages, inputs.languages)

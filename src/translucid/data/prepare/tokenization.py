@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from translucid.built_in import built_in, find_model_directory
+from translucid.config import read_generation_config, read_model_config
 from translucid.data.cleaning import Reason
 from translucid.data.config import PrepareConfig
-from translucid.data.manifest import Layout
+from translucid.data.manifest import MANIFEST, Layout
 from translucid.data.prepare.placeholders import PlaceholderInserter, WordLexicon
 from translucid.data.prepare.report import PairExample, PairTallies
 from translucid.data.prepare.selection import (
@@ -33,12 +35,13 @@ from translucid.data.prepare.workspace import (
     read_json,
     write_json,
 )
-from translucid.data.shards import Record, open_data, write_part
+from translucid.data.shards import TOKENIZER, Record, open_data, write_part
 from translucid.errors import InputError
 from translucid.events import Emit, Notice, Progress
 from translucid.text.sentencepiece import SentencePieceTokenizer
 from translucid.text.sentencepiece_model import convert_model
 from translucid.text.tokenizer import (
+    FIRST_TAG,
     TAG_SLOTS,
     UNK,
     BrokenFileError,
@@ -64,40 +67,101 @@ _WORD_SIZE = 32_000
 _CHARACTER_SIZE = 4_000
 _SENTENCES_AT_A_TIME = 2_000
 SUBWORDS = ("bpe", "unigram")
+_NORMALISED = {
+    "lowercase": "lower case only",
+    "plain_typography": "the apostrophes and quotes of a keyboard only",
+}
 
 
 @dataclass(frozen=True)
 class BaseTokenizer:
-    """A tokenizer to take over, with the language tags that belong to it.
+    """A tokenizer to take over, with the language tags and the normalisation that belong to it.
 
-    `lowercase`: it was learned from text in lower case. `target_pieces`: its first pieces, that
-    many, are those of text in `target_lang`; None if they are not ordered like this.
+    `target_pieces`: its first pieces, that many, are those of text in `target_lang`; None if they
+    are not ordered like this. `is_of_model`: it is that of a trained model.
     """
 
     tokenizer: Path
     languages: Mapping[str, int]
     tagged: bool
     lowercase: bool
+    plain_typography: bool = False
     target_lang: str | None = None
     target_pieces: int | None = None
+    is_of_model: bool = False
 
 
 def find_base(path: Path) -> BaseTokenizer:
-    """Find the tokenizer of a data folder, or at the path itself if it is a file."""
-    if path.is_dir():
-        data = open_data(path)
-        manifest = data.manifest
-        return BaseTokenizer(
-            data.tokenizer_path,
-            manifest.languages,
-            manifest.tagged,
-            manifest.lowercase,
-            manifest.target_lang,
-            manifest.tokenizer.target_pieces,
-        )
+    """Find the tokenizer of a data folder, of a model, or at the path itself if it is a file.
+
+    A model is a model directory, the folder of a run or the name of a built-in model.
+    """
+    if (path / MANIFEST).is_file():
+        return _base_of_data(path)
+    if path.is_dir() or (not path.exists() and built_in(str(path))):
+        return _base_of_model(find_model_directory(path))
     base = BaseTokenizer(path, {}, tagged=False, lowercase=False)
     load_base(base, placeholders=False)
     return base
+
+
+def _base_of_data(folder: Path) -> BaseTokenizer:
+    data = open_data(folder)
+    manifest = data.manifest
+    return BaseTokenizer(
+        data.tokenizer_path,
+        manifest.languages,
+        manifest.tagged,
+        manifest.lowercase,
+        manifest.plain_typography,
+        manifest.target_lang,
+        manifest.tokenizer.target_pieces,
+    )
+
+
+def _base_of_model(folder: Path) -> BaseTokenizer:
+    network, generation = read_model_config(folder), read_generation_config(folder)
+    written = network.target_vocab_size
+    return BaseTokenizer(
+        folder / TOKENIZER,
+        {language: tag - FIRST_TAG for language, tag in generation.tags.items()},
+        bool(generation.tags),
+        generation.lowercase,
+        generation.plain_typography,
+        generation.directions[0][1],
+        written if written < network.source_vocab_size else None,
+        is_of_model=True,
+    )
+
+
+def take_over_settings(
+    config: PrepareConfig, base: BaseTokenizer, languages: tuple[str, str], emit: Emit
+) -> PrepareConfig:
+    """Return the config with the normalisation of the text that the tokenizer was learned from.
+
+    Data for a model is also written with the pieces that its network can write.
+    """
+    taken: dict[str, Any] = {}
+    for name in ("lowercase", "plain_typography"):
+        if getattr(base, name) and not getattr(config.cleaning, name):
+            if name in config.cleaning.model_fields_set:
+                raise InputError(
+                    f"{name} = false, but the text of {base.tokenizer.parent} has "
+                    f"{_NORMALISED[name]}: leave the setting out, or take another tokenizer"
+                )
+            taken[name] = True
+            emit(
+                Notice(
+                    f"note: like the text of {base.tokenizer.parent}, this one gets "
+                    f"{_NORMALISED[name]}."
+                )
+            )
+    if taken:
+        config = config.replace(cleaning=config.cleaning.replace(**taken))
+    writes_this = base.target_lang == languages[1] and not config.both
+    if base.is_of_model and base.target_pieces and writes_this:
+        config = config.replace(target_pieces_only=True)
+    return config
 
 
 def load_base(base: BaseTokenizer, *, placeholders: bool) -> Tokenizer:

@@ -98,9 +98,15 @@ def _parse(text: str, position: int) -> _Argument:
             "a corpus cannot come from standard input, since it is read more than once: "
             "write it to a file first"
         )
+    name, weight = split_weight(text)
+    return _Argument(Path(name), weight, position)
+
+
+def split_weight(text: str) -> tuple[str, float | None]:
+    """Split a weight off a name, unless a file or folder has exactly that name."""
     match = _WEIGHT.fullmatch(text)
     if match is None or os.path.lexists(text):
-        return _Argument(Path(text), None, position)
+        return text, None
     try:
         weight = float(match["weight"])
     except ValueError:
@@ -110,7 +116,7 @@ def _parse(text: str, position: int) -> _Argument:
             f"{text!r}: there is no such file, and {match['weight']!r} after the @ is not a "
             f"weight: give a number above 0, such as {match['name']}@2 or {match['name']}@0.5"
         )
-    return _Argument(Path(match["name"]), weight, position)
+    return match["name"], weight
 
 
 def _check_file(path: Path) -> None:
