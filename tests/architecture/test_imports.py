@@ -28,7 +28,7 @@ ARROWS: dict[str, set[str]] = {
     "training": {"text", "data", "model", "checkpoint", "decoding", "translator", "interpret"},
     "translator": {"checkpoint", "decoding", "model", "text"},
     "evaluation": {"translator", "data", "decoding", "text"},
-    "interpret": {"translator", "decoding", "checkpoint", "model", "text"},
+    "interpret": {"translator", "decoding", "checkpoint", "data", "model", "text"},
     "export": {"translator", "checkpoint", "model"},
     "serving": {"translator", "interpret", "decoding", "checkpoint", "text"},
     "cli": {

@@ -15,6 +15,8 @@
     word_attention.py   heads that attend from one word to another; which tokens make up a word
     lens.py             logit lens and decoder lens: the prediction of every layer
     ablation.py         heads turned off
+    patching.py         where one decision is made: activations of one run put into another
+    patched_runs.py     the patched runs, many in one batch
     attribution.py      occlusion, integrated gradients, attention rollout
     film.py             one sentence over the checkpoints of a run
 

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from translucid.config import KERNELS, ModelConfig
+from translucid.decoding.hypothesis import Tokens
 from translucid.errors import InputError
 from translucid.interpret.trace import Side, Trace
 from translucid.model import MultiHeadAttention, Transformer
@@ -149,10 +150,15 @@ def retranslate(translator: Translator, trace: Trace) -> str:
     source = tuple(token.id for token in trace.source_tokens)
     request = DecoderInput(source, prefix=prefix, terms=())
     (hypotheses,) = translator.searcher(trace.search).search([request], None)
+    return decode_part(translator, trace, hypotheses[0].tokens)
+
+
+def decode_part(translator: Translator, trace: Trace, tokens: Tokens) -> str:
+    """Return the text of another translation of a trace's source, without its end symbol."""
     languages = {token: language for language, token in translator.generation.tags.items()}
-    part, after = translator.read_whole(languages.get(source[0]), trace.source)
-    text = part.protected.restore(translator.tokenizer.decode(hypotheses[0].tokens))
-    return part.before + text + after
+    target = languages.get(trace.source_tokens[0].id)
+    part, after = translator.read_whole(target, trace.source)
+    return part.before + part.protected.restore(translator.tokenizer.decode(tokens)) + after
 
 
 # ---- which model made a trace -------------------------------------------------------------------
