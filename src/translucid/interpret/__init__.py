@@ -17,6 +17,7 @@
     ablation.py         heads turned off
     patching.py         where one decision is made: activations of one run put into another
     patched_runs.py     the patched runs, many in one batch
+    minimal_pairs.py    the same decision in other sentences
     attribution.py      occlusion, integrated gradients, attention rollout
     film.py             one sentence over the checkpoints of a run
 
