@@ -29,7 +29,13 @@ from translucid.events import Emit, Progress, silent
 from translucid.interpret.explain import explain
 from translucid.interpret.network import all_heads, single_network
 from translucid.interpret.patched_runs import Cell
-from translucid.interpret.patching import Decision, PatchablePair
+from translucid.interpret.patching import (
+    Choice,
+    Decision,
+    PatchablePair,
+    Patching,
+    measure_patching,
+)
 from translucid.interpret.trace import Trace
 from translucid.text.tokenizer import EOS
 from translucid.translator import Translator
@@ -188,6 +194,66 @@ def _summarize(heads: Sequence[Cell], pairs: Sequence[RepeatedPair]) -> Iterator
     yield from sorted(rows, key=lambda row: (-row.leads, -row.mean))
 
 
+# ---- one pair -----------------------------------------------------------------------------------
+
+
+def explain_against(
+    translator: Translator,
+    first: Trace,
+    against: str | None,
+    *,
+    target: str | None = None,
+    other: Translator | None = None,
+    on_event: Emit = silent,
+) -> Trace:
+    """Return the trace of the sentence that another is compared with, by the same search.
+
+    Without `against` it is the same sentence, read by the `other` model.
+    """
+    return explain(
+        other or translator,
+        first.source if against is None else against,
+        target=target,
+        search=first.search,
+        level="light",
+        on_event=on_event,
+    )
+
+
+def measure_against(
+    translator: Translator,
+    first: Trace,
+    against: str | None,
+    *,
+    target: str | None = None,
+    other: Translator | None = None,
+    choice: Choice | None = None,
+    control: str | None = None,
+    on_event: Emit = silent,
+) -> Patching:
+    """Translate the other sentence and patch every cell of the two runs (see `patching`).
+
+    The control is a sentence of the lesson that shares no word, unless one is given; there is none
+    where the lesson is in another language.
+    """
+    second = explain_against(
+        translator, first, against, target=target, other=other, on_event=on_event
+    )
+    text = control or find_control(first.source, second.source)
+    unrelated = None
+    if text is not None:  # its translation does not matter
+        unrelated = explain(translator, text, target=target, prefix=[EOS], level="light")
+    return measure_patching(
+        translator,
+        first,
+        second,
+        other=other,
+        choice=choice,
+        control=unrelated,
+        on_event=on_event,
+    )
+
+
 # ---- sentences ----------------------------------------------------------------------------------
 
 _WORD = re.compile(r"\w+|[^\w\s]|\s+")
@@ -284,11 +350,6 @@ def find_control(*texts: str) -> str | None:
         key=lambda one: (len(words.intersection(_words(one))), abs(len(one.split()) - length), one),
         default=None,
     )
-
-
-def trace_control(translator: Translator, text: str, target: str | None) -> Trace:
-    """Return the trace of a sentence whose translation does not matter."""
-    return explain(translator, text, target=target, prefix=[EOS], level="light")
 
 
 def _words(text: str) -> list[str]:

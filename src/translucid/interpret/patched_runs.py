@@ -20,14 +20,16 @@ K size of a key, U size of a value in one head, V vocabulary, N values.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor, nn
 
 from translucid.decoding.hypothesis import Tokens
+from translucid.errors import InputError
 from translucid.interpret.network import named_attentions
 from translucid.interpret.recording import record
 from translucid.model import Transformer
@@ -37,6 +39,7 @@ from translucid.model.transformer import share_weights
 from translucid.text.tokenizer import BOS, EOS
 
 Part = Literal["source", "encoder", "decoder", "cross", "target"]
+PARTS: tuple[Part, ...] = get_args(Part)
 HEADS: tuple[Part, ...] = ("encoder", "decoder", "cross")
 
 Span: TypeAlias = tuple[int, int]
@@ -58,6 +61,24 @@ class Cell:
         """Name the cell as people count: layers, heads and positions from 1."""
         layer = self.layer if self.part in ("source", "target") else self.layer + 1
         return f"{self.part} {layer}.{self.index + 1}"
+
+    @classmethod
+    def parse(cls, name: str) -> Cell:
+        """Return the cell of a name.
+
+        >>> Cell.parse("cross 4.2")
+        Cell(part='cross', layer=3, index=1)
+        """
+        found = re.fullmatch(r"(\w+)[ :]+(\d{1,9})\.(\d{1,9})", name.strip())
+        part = next((part for part in PARTS if found and part == found[1]), None)
+        if found is None or part is None:
+            raise InputError(
+                f"no cell is called {name!r}: give {', '.join(PARTS)} with a layer and a head, "
+                "token or position, all from 1, such as 'cross 4.2'; the layer 0 of the source is "
+                "what enters the first"
+            )
+        layer = int(found[2]) - (part not in ("source", "target"))
+        return cls(part, layer, int(found[3]) - 1)
 
 
 Patch: TypeAlias = frozenset[Cell]
