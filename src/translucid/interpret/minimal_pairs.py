@@ -18,7 +18,7 @@ import itertools
 import math
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,6 +34,7 @@ from translucid.interpret.patching import (
     Decision,
     PatchablePair,
     Patching,
+    check_models,
     measure_patching,
 )
 from translucid.interpret.trace import Trace
@@ -210,6 +211,8 @@ def explain_against(
 
     Without `against` it is the same sentence, read by the `other` model.
     """
+    if other is not None:
+        check_models(translator, other)
     return explain(
         other or translator,
         first.source if against is None else against,
@@ -229,16 +232,18 @@ def measure_against(
     other: Translator | None = None,
     choice: Choice | None = None,
     control: str | None = None,
+    check: Callable[[Trace], None] = lambda _: None,
     on_event: Emit = silent,
 ) -> Patching:
     """Translate the other sentence and patch every cell of the two runs (see `patching`).
 
     The control is a sentence of the lesson that shares no word, unless one is given; there is none
-    where the lesson is in another language.
+    where the lesson is in another language. `check` may refuse the trace of the other sentence.
     """
     second = explain_against(
         translator, first, against, target=target, other=other, on_event=on_event
     )
+    check(second)
     text = control or find_control(first.source, second.source)
     unrelated = None
     if text is not None:  # its translation does not matter

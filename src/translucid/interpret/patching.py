@@ -294,7 +294,7 @@ class PatchablePair:
     ) -> PatchablePair:
         """Record two runs up to their decision; `other` is the model of the second, if another."""
         translators = translator, other or translator
-        _check_models(*translators)
+        check_models(*translators)
         chosen = (
             find_decision(first, second)
             if choice is None
@@ -333,6 +333,12 @@ class PatchablePair:
             )
         return first, second
 
+    def decision(self) -> Decision:
+        """Return what is decided between the two runs."""
+        piece = self.translators[0].target_tokenizer.piece
+        pieces = piece(self.choice.first), piece(self.choice.second)
+        return Decision(*self.choice, pieces=pieces, margins=self.margins)
+
     def shares(self, patches: Sequence[Patch]) -> tuple[Tensor, Tensor]:
         """Return the share of the flip that each patch makes, in both directions."""
         first, second = self.margins
@@ -362,7 +368,7 @@ class PatchablePair:
         return list(zip(*(share.tolist() for share in shares), strict=True))
 
 
-def _check_models(first: Translator, second: Translator) -> None:
+def check_models(first: Translator, second: Translator) -> None:
     """Refuse two models whose activations cannot stand for each other."""
     configs = [single_network(one).config for one in (first, second)]
     names = ("encoder_layers", "decoder_layers", "d_model", "heads", "d_v")
@@ -409,7 +415,6 @@ def measure_patching(
     if control is not None:
         ids = tuple(token.id for token in control.source_tokens)
         controls = jobs.did(lambda: pair.control_shares(ids, patches))
-    piece = translator.target_tokenizer.piece
     return Patching(
         first=first.source,
         second=second.source,
@@ -420,11 +425,7 @@ def measure_patching(
         target_tokens=first.target_tokens[: pair.choice.step + 1],
         models=(pair.translators[0].name, pair.translators[1].name),
         columns=pair.columns,
-        decision=Decision(
-            *pair.choice,
-            pieces=(piece(pair.choice.first), piece(pair.choice.second)),
-            margins=pair.margins,
-        ),
+        decision=pair.decision(),
         control=None if control is None else control.source,
         cells=tuple(
             CellShare(cell, one, two, alone, abs(one - two) <= DISAGREEMENT, written)

@@ -42,8 +42,8 @@ from translucid.serving.problems import (
 from translucid.serving.reference import build_openapi
 from translucid.serving.request_bodies import describe_fault
 from translucid.serving.routes import models as model_routes
+from translucid.serving.routes import patch, trace, translate
 from translucid.serving.routes import runs as run_routes
-from translucid.serving.routes import trace, translate
 from translucid.serving.runs import Films, Runs
 from translucid.serving.served_models import ServedModel, ServedModels
 from translucid.serving.state import Metrics, ServerState
@@ -98,7 +98,7 @@ def create_app(
 
 
 def _routers(state: ServerState) -> list[APIRouter]:
-    parts = (translate, model_routes, trace, run_routes, libretranslate)
+    parts = (translate, model_routes, trace, patch, run_routes, libretranslate)
     return [part.router(state) for part in parts]
 
 

@@ -103,9 +103,9 @@ def _words(patching: Patching) -> tuple[str, list[str]]:
     notes = [
         f"1: {patching.first} → {patching.first_translation}",
         f"2: {patching.second} → {patching.second_translation}",
-        f"Margin of {one} over {other}: {signed(first)} in 1, {signed(second)} in 2. A cell is the share "
-        f"of this difference that moves with it, the mean of both directions; hatched where the "
-        f"two directions differ by more than a fifth.",
+        f"Margin of {one} over {other}: {signed(first)} in 1, {signed(second)} in 2. A cell is the "
+        "share of this difference that moves with it, the mean of both directions; hatched where "
+        "the two directions differ by more than a fifth.",
     ]
     if two_models:
         notes.insert(2, f"1 is read by {patching.models[0]}, 2 by {patching.models[1]}.")
