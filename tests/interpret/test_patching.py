@@ -21,11 +21,11 @@ from small_traces import random_translator, taught_translator
 from small_translators import LEXICON
 from translucid.errors import InputError
 from translucid.events import Event, Progress
+from translucid.interpret.attribution import Contrast
 from translucid.interpret.explain import explain
 from translucid.interpret.network import named_attentions, replace_network, single_network
 from translucid.interpret.patched_runs import HEADS, Cell, Part, align_tokens
 from translucid.interpret.patching import (
-    Choice,
     PatchablePair,
     all_cells,
     apply_patch,
@@ -50,9 +50,9 @@ def traces(translator: Translator, *texts: str) -> list[Trace]:
 
 
 def pair_of(
-    translator: Translator, first: str, second: str, choice: Choice | None = None
+    translator: Translator, first: str, second: str, contrast: Contrast | None = None
 ) -> PatchablePair:
-    return PatchablePair.of(translator, *traces(translator, first, second), choice=choice)
+    return PatchablePair.of(translator, *traces(translator, first, second), contrast=contrast)
 
 
 def forced_pair(
@@ -79,7 +79,7 @@ def hooked_margin(pair: PatchablePair, cells: Sequence[Cell], *, back: bool = Fa
     """Return the margin of one run, patched with hooks from a run of the other sentence."""
     base, other = (pair.traces[1], pair.traces[0]) if back else pair.traces
     model = copy.deepcopy(single_network(pair.translators[1 if back else 0]))
-    prefix = [step.token.id for step in pair.traces[0].steps[: pair.choice.step]]
+    prefix = [step.token.id for step in pair.traces[0].steps[: pair.contrast.step]]
     read = torch.tensor([[pair.traces[0].target_tokens[0].id, *prefix]])
     seen: dict[str, Tensor] = {}
     handles = [
@@ -98,7 +98,7 @@ def hooked_margin(pair: PatchablePair, cells: Sequence[Cell], *, back: bool = Fa
         patch_by_hook(model, cell, kept, pair, back=back)
     with torch.inference_mode():
         logits = model(source_ids(base), read)[0, -1].double()
-    return float(logits[pair.choice.first] - logits[pair.choice.second])
+    return float(logits[pair.contrast.first] - logits[pair.contrast.second])
 
 
 def source_ids(trace: Trace) -> Tensor:
@@ -167,7 +167,7 @@ def test_cells_that_are_patched_together_are_hooks_together(random_pair: Patchab
 
 def test_cells_of_a_later_step_too() -> None:
     pair = forced_pair(random_translator(), "Le chat dort.", "Le chat rit.", (140, 150))
-    assert pair.choice == Choice(2, 130, 131)
+    assert pair.contrast == Contrast(2, 130, 131)
     cells = [cell for cell in cells_of(pair) if cell.part != "source"]
     margins = pair.forward.margins([frozenset([cell]) for cell in cells])
     assert margins.tolist() == pytest.approx([hooked_margin(pair, [c]) for c in cells], abs=1e-4)
@@ -205,7 +205,7 @@ def plain_margin(pair: PatchablePair, cells: Sequence[Cell]) -> float:
                 ]
         memory = encoder.norm(states[0])
         logits = model.decode(torch.tensor([[2]]), memory, torch.full(memory.shape[:2], 9))[0, -1]
-    return float(logits[pair.choice.first].double() - logits[pair.choice.second].double())
+    return float(logits[pair.contrast.first].double() - logits[pair.contrast.second].double())
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
@@ -321,7 +321,10 @@ def test_a_control_is_a_patch_from_another_sentence(measured: tuple[PatchablePai
     (control,) = traces(translator, found.control)
     for number, run in enumerate(pair.traces):
         other = PatchablePair.of(
-            translator, run, control, choice=Choice(0, pair.choice.first, pair.choice.second)
+            translator,
+            run,
+            control,
+            contrast=Contrast(0, pair.contrast.first, pair.contrast.second),
         )
         ids = [tuple(token.id for token in one.source_tokens) for one in (run, control)]
         cells = [one.cell for one in found.cells if one.cell.part != "source"]
@@ -396,23 +399,23 @@ def test_two_sentences_with_one_translation_are_refused() -> None:
     first, second = traces(translator, FIRST, FIRST)
     with pytest.raises(InputError, match="so nothing is decided between them"):
         PatchablePair.of(translator, first, second)
-    pair = PatchablePair.of(translator, first, second, choice=Choice(0, 5, 6))
+    pair = PatchablePair.of(translator, first, second, contrast=Contrast(0, 5, 6))
     with pytest.raises(InputError, match="so there is no flip to share out"):
         _ = pair.margins
 
 
 @pytest.mark.parametrize(
-    ("choice", "message"),
+    ("contrast", "message"),
     [
-        (Choice(1, 5, 6), "the same up to step 0"),
-        (Choice(-1, 5, 6), "must be one of 0 to 0"),
-        (Choice(0, 5, 5), "two different token ids"),
-        (Choice(0, 5, 10_000), "two different token ids"),
+        (Contrast(1, 5, 6), "the same up to step 0"),
+        (Contrast(-1, 5, 6), "must be one of 0 to 0"),
+        (Contrast(0, 5, 5), "two different token ids"),
+        (Contrast(0, 5, 10_000), "two different token ids"),
     ],
 )
-def test_a_decision_must_be_one_that_both_runs_reach(choice: Choice, message: str) -> None:
+def test_a_decision_must_be_one_that_both_runs_reach(contrast: Contrast, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        pair_of(taught_translator(), FIRST, SECOND, choice)
+        pair_of(taught_translator(), FIRST, SECOND, contrast)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ from fastapi.testclient import TestClient
 from inspected_server import problem, running, tagged_translator
 
 from small_traces import SENTENCE, pair_trace, taught_translator
+from translucid.interpret.attribution import Contrast
 from translucid.interpret.explain import explain
 from translucid.interpret.minimal_pairs import measure_against, repeat_patching
 from translucid.interpret.patched_runs import Cell
-from translucid.interpret.patching import Choice, PatchablePair, apply_patch
+from translucid.interpret.patching import PatchablePair, apply_patch
 from translucid.serving.trace_schemas import PatchedAnswer, TraceAnswer
 
 OTHER = "chat noir mange"
@@ -50,7 +51,7 @@ def test_a_decision_and_a_control_are_chosen(client: TestClient) -> None:
     tokens = translator.tokenizer.encode("cat dog")
     expected = measure_against(
         translator, explain(translator, SENTENCE), OTHER,
-        choice=Choice(0, *tokens), control="livre rouge",
+        contrast=Contrast(0, *tokens), control="livre rouge",
     )  # fmt: skip
     found = answered(client, "/v1/patch", step=0, tokens=tokens, control="livre rouge")
     assert found == plain(asdict(expected))

@@ -19,6 +19,7 @@
     patched_runs.py     the patched runs, many in one batch
     minimal_pairs.py    the same decision in other sentences
     attribution.py      occlusion, integrated gradients, attention rollout
+    decision_table.py   one decision by all of these methods, and whether they agree
     film.py             one sentence over the checkpoints of a run
 
     trace_json.py       a trace with everything that pictures say about it; signs of hallucination

@@ -26,11 +26,11 @@ from translucid.data.readers.built_in import Split, lesson_pairs
 from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
+from translucid.interpret.attribution import Contrast
 from translucid.interpret.explain import explain
 from translucid.interpret.network import all_heads, single_network
 from translucid.interpret.patched_runs import Cell
 from translucid.interpret.patching import (
-    Choice,
     Decision,
     PatchablePair,
     Patching,
@@ -163,7 +163,7 @@ def _measure(
     forward, backward = runs.shares([words, *heads])
     changed, *shares = ((forward + backward) / 2).tolist()
     margins = runs.margins
-    if runs.choice.first != decision.first:
+    if runs.contrast.first != decision.first:
         margins = -margins[0], -margins[1]
     return RepeatedPair(
         first.source,
@@ -230,7 +230,7 @@ def measure_against(
     *,
     target: str | None = None,
     other: Translator | None = None,
-    choice: Choice | None = None,
+    contrast: Contrast | None = None,
     control: str | None = None,
     check: Callable[[Trace], None] = lambda _: None,
     on_event: Emit = silent,
@@ -253,7 +253,7 @@ def measure_against(
         first,
         second,
         other=other,
-        choice=choice,
+        contrast=contrast,
         control=unrelated,
         on_event=on_event,
     )

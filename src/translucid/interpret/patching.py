@@ -27,7 +27,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, TypeVar, cast
+from typing import TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -37,6 +37,7 @@ from translucid.decoding.candidates import argmax_tokens
 from translucid.decoding.hypothesis import Tokens
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
+from translucid.interpret.attribution import Contrast
 from translucid.interpret.network import (
     all_heads,
     decode_part,
@@ -168,43 +169,37 @@ class PatchedRun:
 # ---- what is compared ---------------------------------------------------------------------------
 
 
-class Choice(NamedTuple):
-    """A step that both translations reach with the same tokens, and two tokens that compete."""
-
-    step: int
-    first: int
-    second: int
-
-
-def find_decision(first: Trace, second: Trace) -> Choice:
+def find_decision(first: Trace, second: Trace) -> Contrast:
     """Return the first step at which two translations part, and what each of them writes there."""
     written = [[step.token.id for step in trace.steps] for trace in (first, second)]
     for step, (one, other) in enumerate(zip(*written, strict=False)):
         if one != other:
-            return Choice(step, one, other)
+            return Contrast(step, one, other)
     raise InputError(
         f"both translations are {first.translation!r}, so nothing is decided between them: give "
         "two sentences that are translated differently, or name a step and two tokens"
     )
 
 
-def check_choice(translator: Translator, choice: Choice, first: Trace, second: Trace) -> Choice:
+def check_contrast(
+    translator: Translator, contrast: Contrast, first: Trace, second: Trace
+) -> Contrast:
     """Return a decision that somebody chose; refuse one that the two runs do not share."""
     written = [[step.token.id for step in trace.steps] for trace in (first, second)]
     both = range(min(map(len, written)))
     shared = next((at for at in both if written[0][at] != written[1][at]), both[-1])
-    if not 0 <= choice.step <= shared:
+    if not 0 <= contrast.step <= shared:
         raise InputError(
-            f"step = {choice.step}: the two translations are the same up to step {shared} "
+            f"step = {contrast.step}: the two translations are the same up to step {shared} "
             f"(from 0), so the decision must be one of 0 to {shared}"
         )
     size = translator.target_tokenizer.vocab_size
-    if choice.first == choice.second or not all(0 <= one < size for one in choice[1:]):
+    if contrast.first == contrast.second or not all(0 <= one < size for one in contrast[1:]):
         raise InputError(
-            f"tokens = {choice.first}, {choice.second}: give two different token ids from 0 to "
+            f"tokens = {contrast.first}, {contrast.second}: give two different token ids from 0 to "
             f"{size - 1}"
         )
-    return choice
+    return contrast
 
 
 # ---- measuring ----------------------------------------------------------------------------------
@@ -219,7 +214,7 @@ class _Direction:
     base: Run
     other: Run
     pairs: tuple[tuple[Span, Span], ...]
-    choice: Choice
+    contrast: Contrast
 
     @torch.inference_mode()
     def margins(self, patches: Sequence[Patch]) -> Tensor:
@@ -230,7 +225,7 @@ class _Direction:
 
     def _margin(self, logits_BV: Tensor) -> Tensor:
         logits_BV = logits_BV.double().cpu()
-        return logits_BV[:, self.choice.first] - logits_BV[:, self.choice.second]
+        return logits_BV[:, self.contrast.first] - logits_BV[:, self.contrast.second]
 
     @torch.inference_mode()
     def write(self, patches: Sequence[Patch]) -> tuple[str, ...]:
@@ -278,7 +273,7 @@ class PatchablePair:
     translators: tuple[Translator, Translator]
     traces: tuple[Trace, Trace]
     columns: tuple[Column, ...]
-    choice: Choice
+    contrast: Contrast
     forward: _Direction
     backward: _Direction
 
@@ -290,15 +285,15 @@ class PatchablePair:
         second: Trace,
         *,
         other: Translator | None = None,
-        choice: Choice | None = None,
+        contrast: Contrast | None = None,
     ) -> PatchablePair:
         """Record two runs up to their decision; `other` is the model of the second, if another."""
         translators = translator, other or translator
         check_models(*translators)
         chosen = (
             find_decision(first, second)
-            if choice is None
-            else check_choice(translator, choice, first, second)
+            if contrast is None
+            else check_contrast(translator, contrast, first, second)
         )
         prefix = tuple(step.token.id for step in first.steps[: chosen.step])
         sources = [tuple(token.id for token in one.source_tokens) for one in (first, second)]
@@ -325,19 +320,18 @@ class PatchablePair:
             float(one.margins([frozenset()])[0]) for one in (self.forward, self.backward)
         )
         if abs(first - second) < LEAST_DIFFERENCE:
-            piece = self.translators[0].target_tokenizer.piece
+            one, other = (self.translators[0].target_tokenizer.piece(t) for t in self.contrast[1:])
             raise InputError(
-                f"the margin of {piece(self.choice.first)!r} over {piece(self.choice.second)!r} is "
-                f"{first:.3f} in both runs, so there is no flip to share out: choose other tokens, "
-                "another step or another sentence"
+                f"the margin of {one!r} over {other!r} is {first:.3f} in both runs, so there is no "
+                "flip to share out: choose other tokens, another step or another sentence"
             )
         return first, second
 
     def decision(self) -> Decision:
         """Return what is decided between the two runs."""
         piece = self.translators[0].target_tokenizer.piece
-        pieces = piece(self.choice.first), piece(self.choice.second)
-        return Decision(*self.choice, pieces=pieces, margins=self.margins)
+        pieces = piece(self.contrast.first), piece(self.contrast.second)
+        return Decision(*self.contrast, pieces=pieces, margins=self.margins)
 
     def shares(self, patches: Sequence[Patch]) -> tuple[Tensor, Tensor]:
         """Return the share of the flip that each patch makes, in both directions."""
@@ -393,17 +387,17 @@ def measure_patching(
     second: Trace,
     *,
     other: Translator | None = None,
-    choice: Choice | None = None,
+    contrast: Contrast | None = None,
     control: Trace | None = None,
     on_event: Emit = silent,
 ) -> Patching:
     """Patch every cell of two runs in both directions, and say how much of the flip it makes.
 
-    The decision is where the two translations part, unless another `choice` is given. `other` is
+    The decision is where the two translations part, unless another `contrast` is given. `other` is
     the model of the second trace where that is not the first's; `control` is a trace of any
     unrelated sentence.
     """
-    pair = PatchablePair.of(translator, first, second, other=other, choice=choice)
+    pair = PatchablePair.of(translator, first, second, other=other, contrast=contrast)
     cells = all_cells(single_network(translator).config, pair.columns, len(pair.forward.base.read))
     patches = [frozenset([cell]) for cell in cells]
     jobs = _Jobs(on_event, 5 if control is not None else 4)
@@ -422,7 +416,7 @@ def measure_patching(
         second_translation=second.translation,
         first_tokens=first.source_tokens,
         second_tokens=second.source_tokens,
-        target_tokens=first.target_tokens[: pair.choice.step + 1],
+        target_tokens=first.target_tokens[: pair.contrast.step + 1],
         models=(pair.translators[0].name, pair.translators[1].name),
         columns=pair.columns,
         decision=pair.decision(),

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from translucid.decoding.config import SearchConfig
+from translucid.interpret.attribution import Contrast
 from translucid.interpret.explain import explain
 from translucid.interpret.minimal_pairs import (
     Repetition,
@@ -17,7 +18,7 @@ from translucid.interpret.minimal_pairs import (
 )
 from translucid.interpret.network import AttentionHead
 from translucid.interpret.patched_runs import Cell
-from translucid.interpret.patching import Choice, PatchablePair, PatchedRun, Patching, apply_patch
+from translucid.interpret.patching import PatchablePair, PatchedRun, Patching, apply_patch
 from translucid.interpret.trace import Trace
 from translucid.serving.engine.tasks import check_cancelled
 from translucid.serving.problems import Fault, invalid_fields, json_response
@@ -120,7 +121,7 @@ def _choose(state: ServerState, body: PairBody) -> _Pair:
     return _Pair(served, other, search, state.settings.max_patch_tokens)
 
 
-def _choice(body: DecisionBody) -> Choice | None:
+def _contrast(body: DecisionBody) -> Contrast | None:
     """Return the decision that was chosen, if one was."""
     if (body.step is None) != (body.tokens is None):
         missing = "step" if body.step is None else "tokens"
@@ -128,7 +129,7 @@ def _choice(body: DecisionBody) -> Choice | None:
     if body.step is None or body.tokens is None:
         return None
     first, second = body.tokens
-    return Choice(body.step, first, second)
+    return Contrast(body.step, first, second)
 
 
 def _measure(pair: _Pair, body: PatchBody) -> Patching:
@@ -140,7 +141,7 @@ def _measure(pair: _Pair, body: PatchBody) -> Patching:
         body.against,
         target=target,
         other=other,
-        choice=_choice(body),
+        contrast=_contrast(body),
         control=body.control,
         check=lambda trace: check_tokens("against", trace, pair.max_tokens),
         on_event=lambda _: check_cancelled(),
@@ -159,7 +160,7 @@ def _patch(pair: _Pair, body: PatchCellsBody) -> tuple[PatchedRun, PatchedRun]:
         on_event=lambda _: check_cancelled(),
     )
     check_tokens("against", second, pair.max_tokens)
-    runs = PatchablePair.of(translator, first, second, other=other, choice=_choice(body))
+    runs = PatchablePair.of(translator, first, second, other=other, contrast=_contrast(body))
     return apply_patch(runs, [Cell(one.part, one.layer, one.index) for one in body.cells])
 
 
