@@ -9,6 +9,10 @@ import type {
   Lens,
   ModelList,
   PartialTranslation,
+  PatchCellsRequest,
+  PatchedAnswer,
+  RepeatRequest,
+  Repetition,
   Run,
   RunEvents,
   StreamDone,
@@ -226,6 +230,14 @@ export async function savedPage(
     /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "") ?? [];
   return { name: name ?? "trace.html", content: await response.blob() };
 }
+
+/** What two runs do with some cells of each other. */
+export const patchCells = (request: PatchCellsRequest, abort?: AbortSignal) =>
+  json<PatchedAnswer>("v1/patch/cells", request, abort);
+
+/** The same decision in other sentences. */
+export const repeatPatch = (request: RepeatRequest, abort?: AbortSignal) =>
+  json<Repetition>("v1/patch/repeat", request, abort);
 
 const lenses = new WeakMap<Trace, Promise<Lens>>();
 
