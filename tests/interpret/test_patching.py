@@ -307,7 +307,11 @@ def test_the_changed_word_decides_and_patching_it_writes_the_other_word(
         assert (forward.share, backward.share) == pytest.approx(
             (one.forward, one.backward), abs=1e-5
         )
-        assert (forward.translation, backward.translation) == one.translations
+        for run, share, text in (
+            (forward, one.forward, one.translations[0]),
+            (backward, one.backward, one.translations[1]),
+        ):
+            assert text == (run.translation if abs(share) >= 0.05 else None)
         assert one.agrees is (abs(one.forward - one.backward) <= 0.2)
     for shares in dataclasses.astuple(found.everything):
         assert shares == pytest.approx((1, 1), abs=1e-5)

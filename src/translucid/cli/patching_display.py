@@ -49,11 +49,9 @@ def show_patching(patching: Patching) -> None:
     if patching.control is not None:
         console.print(f"Control: activations of “{patching.control}”", soft_wrap=True)
     best = patching.part(*_HEADS)[0]
-    console.print(
-        f"With {best.cell} patched, the two runs write:\n   {best.translations[0]}\n"
-        f"   {best.translations[1]}",
-        soft_wrap=True,
-    )
+    if all(best.translations):
+        written = "".join(f"\n   {text}" for text in best.translations)
+        console.print(f"With {best.cell} patched, the two runs write:{written}", soft_wrap=True)
 
 
 def _sentences(patching: Patching) -> list[tuple[str, str, str]]:

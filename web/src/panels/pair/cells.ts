@@ -103,7 +103,7 @@ export function patched(
   patching: Patching,
   share: CellShare,
   into: Into,
-): { margin: number; share: number; translation: string } {
+): { margin: number; share: number; translation: string | null } {
   const [first, second] = patching.decision.margins;
   const [own, theirs] = into === "1" ? [first, second] : [second, first];
   const moved = into === "1" ? share.forward : share.backward;
@@ -124,9 +124,9 @@ export interface Grid {
 }
 
 const TITLES: Record<Part, string> = {
-  encoder: "Heads: encoder",
-  decoder: "Heads: decoder to itself",
-  cross: "Heads: decoder to source",
+  encoder: "Encoder heads",
+  decoder: "Decoder heads",
+  cross: "Cross heads",
   source: "States of the encoder, by source token",
   target: "States of the decoder, by position",
 };

@@ -34,7 +34,7 @@ export default function PairPanel() {
   return (
     <PanelFrame
       title="Who decides?"
-      lead="Two sentences that differ in a word are translated differently. Take one state or one head from the run of the other sentence: how far does the decision move?"
+      lead="Patch one activation from the other sentence: does the decision move?"
       above={saved ? null : <OtherSentence />}
     >
       {(trace) =>
@@ -103,48 +103,51 @@ function Pair({ trace, patching }: { trace: Trace; patching: Patching }) {
   const [collecting, setCollecting] = useState(false);
   const [pointed, setPointed] = useState<CellShare | null>(null);
   const run = usePatched(patching, cells, into);
+  const { value } = run;
   const choose = (cell: Cell, more: boolean): void => {
     setExtra({ cells: writeCells(clicked(cells, cell, collecting || more)) }, { replace: true });
   };
   const [best] = ranked(patching, "encoder", "decoder", "cross");
   const shown = pointed ?? lastOf(patching, cells) ?? best ?? null;
   return (
-    <>
-      <Sentences patching={patching} run={run.value} into={into} />
-      <MarginBar patching={patching} into={into} run={run.value} />
-      <div class="pair-controls">
-        <Segmented
-          label="Which sentence is patched"
-          choices={[
-            { value: "1", name: "2 into 1" },
-            { value: "2", name: "1 into 2" },
-          ]}
-          value={into}
-          onChoose={(value: Into) => setExtra({ into: value === "1" ? null : value })}
-        />
-        <label class="pair-collect">
-          <input
-            type="checkbox"
-            checked={collecting}
-            onChange={(event) => setCollecting(event.currentTarget.checked)}
+    <div class="pair">
+      <div class="pair-side">
+        <MarginBar patching={patching} into={into} run={value} />
+        <div class="pair-controls">
+          <Segmented
+            label="Which sentence is patched"
+            choices={[
+              { value: "1", name: "2 into 1" },
+              { value: "2", name: "1 into 2" },
+            ]}
+            value={into}
+            onChoose={(value: Into) => setExtra({ into: value === "1" ? null : value })}
           />
-          Collect cells (or Shift-click)
-        </label>
-        <button
-          type="button"
-          class="button"
-          disabled={cells.length === 0}
-          onClick={() => setExtra({ cells: null }, { replace: true })}
-        >
-          Patch nothing
-        </button>
+          <label class="pair-collect">
+            <input
+              type="checkbox"
+              checked={collecting}
+              onChange={(event) => setCollecting(event.currentTarget.checked)}
+            />
+            Collect cells (or Shift-click)
+          </label>
+          <button
+            type="button"
+            class="button"
+            disabled={cells.length === 0}
+            onClick={() => setExtra({ cells: null }, { replace: true })}
+          >
+            Patch nothing
+          </button>
+        </div>
+        <Sentences patching={patching} run={value} into={into} />
+        {run.problem && (
+          <p class="panel-problem" role="alert">
+            {run.problem.detail}
+          </p>
+        )}
+        {saved && cells.length > 1 && <NeedsServer what="patch several cells together" />}
       </div>
-      {run.problem && (
-        <p class="panel-problem" role="alert">
-          {run.problem.detail}
-        </p>
-      )}
-      {saved && cells.length > 1 && <NeedsServer what="patch several cells together" />}
       <Figure
         name="who-decides"
         title="Where is it decided?"
@@ -159,9 +162,11 @@ function Pair({ trace, patching }: { trace: Trace; patching: Patching }) {
       >
         <CellMap patching={patching} chosen={cells} onChoose={choose} onPoint={setPointed} />
       </Figure>
-      {shown && <Detail patching={patching} share={shown} />}
-      <Repeat trace={trace} patching={patching} />
-    </>
+      <div class="pair-below">
+        {shown && <Detail patching={patching} share={shown} />}
+        <Repeat trace={trace} patching={patching} />
+      </div>
+    </div>
   );
 }
 
@@ -170,20 +175,25 @@ function lastOf(patching: Patching, cells: Cell[]): CellShare | undefined {
   return key && patching.cells.find(({ cell }) => keyOf(cell) === keyOf(key));
 }
 
-/** What the patched run does: of one cell as it was measured, of several as the server says. */
+/** What a run does with cells patched; its translation may be on its way, or not recorded. */
+type Patched = Omit<PatchedRun, "translation"> & { translation: string | null };
+
+/** What the patched run does: of one cell as it was measured, else as the server says. */
 function usePatched(
   patching: Patching,
   cells: Cell[],
   into: Into,
-): { value: PatchedRun | null; problem: Problem | null } {
+): { value: Patched | null; problem: Problem | null } {
   const [answer, setAnswer] = useState<{ key: string; runs: PatchedRun[] } | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const several = cells.length > 1;
+  const share = lastOf(patching, cells);
+  const measured = cells.length === 1 && share ? patched(patching, share, into) : null;
+  const unknown = cells.length > 0 && !measured?.translation;
   const key = `${patching.first}\n${patching.second}\n${cells.map(keyOf).join(" ")}`;
   useEffect(() => {
     setProblem(null);
     const request = traceRequest(address.peek(), models.peek().value);
-    if (!several || saved || !request?.against) return;
+    if (!unknown || saved || !request?.against) return;
     const abort = new AbortController();
     const { text, model, target, search, without, against } = request;
     const asked = { text, against, cells, ...optional({ model, target, search, without }) };
@@ -193,13 +203,9 @@ function usePatched(
         if (!isAbort(error)) setProblem(asProblem(error));
       });
     return () => abort.abort();
-  }, [key, several]);
-  if (several) {
-    const runs = answer?.key === key ? answer.runs : null;
-    return { value: runs?.[into === "1" ? 0 : 1] ?? null, problem };
-  }
-  const share = lastOf(patching, cells);
-  return { value: share ? patched(patching, share, into) : null, problem };
+  }, [key, unknown]);
+  const answered = answer?.key === key ? answer.runs[into === "1" ? 0 : 1] : undefined;
+  return { value: unknown ? (answered ?? measured) : measured, problem };
 }
 
 /** The entries that have a value. */
@@ -214,14 +220,14 @@ function optional<T extends object>(values: T): Partial<T> {
 interface RunProps {
   patching: Patching;
   into: Into;
-  run: PatchedRun | null;
+  run: Patched | null;
 }
 
 function Sentences({ patching, run, into }: RunProps) {
   const sources = compareTexts(patching.first, patching.second);
   const targets = compareTexts(patching.first_translation, patching.second_translation);
   const own = into === "1" ? patching.first_translation : patching.second_translation;
-  const rewritten = run && compareTexts(own, run.translation);
+  const rewritten = run?.translation ? compareTexts(own, run.translation) : null;
   return (
     <dl class="pair-sentences">
       <div data-row="1">
@@ -243,15 +249,19 @@ function Sentences({ patching, run, into }: RunProps) {
         </dd>
       </div>
       <div data-row="patched" aria-live="polite">
-        <dt>{into} patched</dt>
-        <dd class="muted">
-          {run ? `${into === "1" ? "2 into 1" : "1 into 2"}, share ${printed(run.share, 2)}` : ""}
-        </dd>
+        <dt>{into}, patched</dt>
+        <dd class="muted">{run ? `share ${printed(run.share, 2)}` : ""}</dd>
         <dd>
           {rewritten ? (
             <Marked parts={rewritten.after} mark="ins" />
           ) : (
-            <span class="muted">Click a cell to patch it, and the sentence is written anew.</span>
+            <span class="muted">
+              {run === null
+                ? "Click a cell to patch it, and the sentence is written anew."
+                : saved
+                  ? "It moves too little: what is written then was not saved."
+                  : "Writing …"}
+            </span>
           )}
         </dd>
       </div>
@@ -279,7 +289,7 @@ function MarginBar({ patching, into, run }: RunProps) {
         .
       </p>
       <div class="pair-line" aria-hidden="true">
-        <span class="pair-side">{one}</span>
+        <span class="pair-token">{one}</span>
         <span class="pair-track">
           <i class="pair-zero" />
           <i class="pair-mark" style={{ left: place(first) }}>
@@ -290,7 +300,7 @@ function MarginBar({ patching, into, run }: RunProps) {
           </i>
           <i class="pair-now" style={{ left: place(now) }} />
         </span>
-        <span class="pair-side">{other}</span>
+        <span class="pair-token">{other}</span>
       </div>
     </div>
   );
