@@ -97,7 +97,7 @@ def test_cells_are_collected_and_a_link_keeps_them(
     page.wait_for_selector(".pair-map")
     expect(page.locator('.pair-cell[aria-pressed="true"]')).to_have_count(3)
     expect(page.locator('[data-row="patched"]')).to_contain_text(run.translation)
-    page.get_by_role("button", name="Patch nothing").click()
+    page.get_by_role("button", name="Clear").click()
     expect(page.locator('.pair-cell[aria-pressed="true"]')).to_have_count(0)
 
 
@@ -136,6 +136,30 @@ def test_the_other_sentence_is_written_and_what_is_refused_is_told(
     expect(page.locator(".pair-grid[data-part=cross] .pair-cell").nth(1)).to_be_focused()
     explorer.open("map", FIRST, **PAIR)  # only the panel that shows it asks for a comparison
     expect(page.locator(".panel-problem")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone_and_axe_finds_nothing(
+    explorer: Explorer, page: Page, measured: Patching, scheme: Any
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme=scheme)
+    explorer.open("pair", FIRST, **PAIR)
+    cell_of(page, measured.part("source")[0].cell).click()
+    expect(page.locator('[data-row="patched"]')).to_contain_text("eats black cat")
+    page.wait_for_function("() => document.documentElement.scrollWidth <= 390")
+    assert explorer.axe() == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720)])
+def test_the_map_is_above_the_fold(explorer: Explorer, page: Page, width: int, height: int) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    explorer.open("pair", FIRST, **PAIR)
+    box = page.locator(".pair-map").bounding_box()
+    foot = page.locator(".explore-foot").bounding_box()
+    assert box is not None
+    assert foot is not None
+    assert foot["y"] - box["y"] >= 0.6 * box["height"]
 
 
 def test_a_sentence_that_decides_nothing_says_so(browser: Browser, server: Server) -> None:

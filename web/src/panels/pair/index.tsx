@@ -35,7 +35,7 @@ export default function PairPanel() {
     <PanelFrame
       title="Who decides?"
       lead="Patch one activation from the other sentence: does the decision move?"
-      above={saved ? null : <OtherSentence />}
+      above={saved ? <SavedSentence /> : <OtherSentence />}
     >
       {(trace) =>
         trace.patching ? (
@@ -51,6 +51,16 @@ export default function PairPanel() {
       }
     </PanelFrame>
   );
+}
+
+/** The second sentence of a saved page, which cannot be changed. */
+function SavedSentence() {
+  const other = saved?.trace.patching?.second;
+  return other ? (
+    <p class="pair-other">
+      <span class="muted">Other sentence</span> {other}
+    </p>
+  ) : null;
 }
 
 /** The field of the second sentence. It is compared when the reader is done with it. */
@@ -113,44 +123,50 @@ function Pair({ trace, patching }: { trace: Trace; patching: Patching }) {
     <div class="pair">
       <div class="pair-side">
         <MarginBar patching={patching} into={into} run={value} />
-        <div class="pair-controls">
-          <Segmented
-            label="Which sentence is patched"
-            choices={[
-              { value: "1", name: "2 into 1" },
-              { value: "2", name: "1 into 2" },
-            ]}
-            value={into}
-            onChoose={(value: Into) => setExtra({ into: value === "1" ? null : value })}
-          />
-          <label class="pair-collect">
-            <input
-              type="checkbox"
-              checked={collecting}
-              onChange={(event) => setCollecting(event.currentTarget.checked)}
-            />
-            Collect cells (or Shift-click)
-          </label>
-          <button
-            type="button"
-            class="button"
-            disabled={cells.length === 0}
-            onClick={() => setExtra({ cells: null }, { replace: true })}
-          >
-            Patch nothing
-          </button>
-        </div>
-        <Sentences patching={patching} run={value} into={into} />
+        <Sentences patching={patching} into={into} run={value} />
         {run.problem && (
           <p class="panel-problem" role="alert">
             {run.problem.detail}
           </p>
         )}
         {saved && cells.length > 1 && <NeedsServer what="patch several cells together" />}
+        {shown && <Detail patching={patching} share={shown} />}
       </div>
       <Figure
         name="who-decides"
         title="Where is it decided?"
+        controls={
+          <>
+            <Segmented
+              label="Which sentence is patched"
+              choices={[
+                { value: "1", name: "2 into 1" },
+                { value: "2", name: "1 into 2" },
+              ]}
+              value={into}
+              onChoose={(value: Into) => setExtra({ into: value === "1" ? null : value })}
+            />
+            <label
+              class="pair-collect"
+              title="Patch several cells together; Shift-click does the same"
+            >
+              <input
+                type="checkbox"
+                checked={collecting}
+                onChange={(event) => setCollecting(event.currentTarget.checked)}
+              />
+              Collect
+            </label>
+            <button
+              type="button"
+              class="button"
+              disabled={cells.length === 0}
+              onClick={() => setExtra({ cells: null }, { replace: true })}
+            >
+              Clear
+            </button>
+          </>
+        }
         table={() => shareTable(patching)}
         caption={
           <>
@@ -163,7 +179,6 @@ function Pair({ trace, patching }: { trace: Trace; patching: Patching }) {
         <CellMap patching={patching} chosen={cells} onChoose={choose} onPoint={setPointed} />
       </Figure>
       <div class="pair-below">
-        {shown && <Detail patching={patching} share={shown} />}
         <Repeat trace={trace} patching={patching} />
       </div>
     </div>
@@ -224,8 +239,7 @@ interface RunProps {
 }
 
 function Sentences({ patching, run, into }: RunProps) {
-  const sources = compareTexts(patching.first, patching.second);
-  const targets = compareTexts(patching.first_translation, patching.second_translation);
+  const { before, after } = compareTexts(patching.first_translation, patching.second_translation);
   const own = into === "1" ? patching.first_translation : patching.second_translation;
   const rewritten = run?.translation ? compareTexts(own, run.translation) : null;
   return (
@@ -233,40 +247,35 @@ function Sentences({ patching, run, into }: RunProps) {
       <div data-row="1">
         <dt>1</dt>
         <dd>
-          <Marked parts={sources.before} mark="ins" />
-        </dd>
-        <dd>
-          <Marked parts={targets.before} mark="ins" />
+          <Marked parts={before} mark="ins" />
         </dd>
       </div>
       <div data-row="2">
         <dt>2</dt>
         <dd>
-          <Marked parts={sources.after} mark="ins" />
-        </dd>
-        <dd>
-          <Marked parts={targets.after} mark="ins" />
+          <Marked parts={after} mark="ins" />
         </dd>
       </div>
       <div data-row="patched" aria-live="polite">
-        <dt>{into}, patched</dt>
-        <dd class="muted">{run ? `share ${printed(run.share, 2)}` : ""}</dd>
+        <dt>
+          {into}, patched{run && `: share ${printed(run.share, 2)}`}
+        </dt>
         <dd>
           {rewritten ? (
             <Marked parts={rewritten.after} mark="ins" />
           ) : (
-            <span class="muted">
-              {run === null
-                ? "Click a cell to patch it, and the sentence is written anew."
-                : saved
-                  ? "It moves too little: what is written then was not saved."
-                  : "Writing …"}
-            </span>
+            <span class="muted">{waiting(run)}</span>
           )}
         </dd>
       </div>
     </dl>
   );
+}
+
+/** Why there is no rewritten sentence yet. */
+function waiting(run: Patched | null): string {
+  if (run === null) return "Click a cell to patch it, and the sentence is written anew.";
+  return saved ? "It moves too little: what is written then was not saved." : "Writing …";
 }
 
 /** The margin of both runs and of the patched one, on a line through 0. */
