@@ -190,6 +190,14 @@ def test_two_sentences_are_compared_in_the_terminal(taught: Path) -> None:
     assert re.findall(r"→ (.*)", patched) == ["eats black cat", "sleeps black cat"]
 
 
+def test_two_words_are_named(taught: Path) -> None:
+    words = ("-m", taught, "--control", "livre rouge maison", "--between", "cat/eats")
+    result = run("chat noir mange", "--against", "chat noir dort", *words, "--patch", "target 2.1")
+    assert result.exception is None, result.exception
+    assert "Token 1 decides between “cat” and “eats”" in result.stdout
+    assert "share 1.00" in result.stdout
+
+
 def test_the_comparison_is_repeated_and_drawn_and_saved(taught: Path, tmp_path: Path) -> None:
     saved = tmp_path / "pair.safetensors"
     words = (SENTENCE, "--against", OTHER, "-m", taught, "--control", "livre rouge maison")
@@ -299,6 +307,11 @@ def test_the_panels_are_listed() -> None:
         (
             [SENTENCE, "-m", "MODEL", "--against", OTHER, "--patch", "cross 3.1"],
             "no such cell: cross 2.0 (part, layer and index, from 0)",
+        ),
+        ([SENTENCE, "--against", OTHER, "--between", "il"], "give two words, such as il/elle"),
+        (
+            [SENTENCE, "-m", "MODEL", "--against", OTHER, "--between", "black/red"],
+            "nothing is decided between 'black' and 'red'",
         ),
         ([SENTENCE, "-m", "MODEL", "-o", "OUT/a.svg", "--panel", "patching"], "with --against"),
         ([SENTENCE, "-m", "MODEL", "-o", "OUT/a.gif"], "must end in .html, .svg, .png, .pdf"),

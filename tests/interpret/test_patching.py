@@ -29,6 +29,7 @@ from translucid.interpret.patching import (
     PatchablePair,
     all_cells,
     apply_patch,
+    find_contrast,
     measure_patching,
 )
 from translucid.interpret.trace import Trace
@@ -420,6 +421,21 @@ def test_two_sentences_with_one_translation_are_refused() -> None:
 def test_a_decision_must_be_one_that_both_runs_reach(contrast: Contrast, message: str) -> None:
     with pytest.raises(InputError, match=message):
         pair_of(taught_translator(), FIRST, SECOND, contrast)
+
+
+def test_two_words_name_the_step_where_one_of_them_is_written() -> None:
+    """Whatever the translations differ in later."""
+    translator = taught_translator()
+    first, second = traces(translator, "chat noir dort", "chien noir dort")
+    assert (first.translation, second.translation) == ("sleeps black cat", "sleeps black dog")
+    ids = {word: translator.tokenizer.encode(word)[0] for word in ("black", "red", "dog", "cat")}
+    found = find_contrast(translator, first, second, ("red", "black"))
+    assert found == Contrast(1, ids["red"], ids["black"])
+    found = find_contrast(translator, first, second, ("dog", "cat"))
+    assert found == Contrast(2, ids["dog"], ids["cat"])
+    for words in (("red", "house"), ("black", "giraffe")):
+        with pytest.raises(InputError, match="nothing is decided between"):
+            find_contrast(translator, first, second, words)
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,13 @@ Control = Annotated[
         metavar="TEXT", help="Unrelated sentence to patch from.  [default: one of the lesson]"
     ),
 ]
+Between = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A/B",
+        help="Words that compete, such as il/elle.  [default: where the translations part]",
+    ),
+]
 PatchedCells = Annotated[
     list[str] | None,
     typer.Option("--patch", metavar="CELL", help="Patch this cell, such as 'cross 4.2'; repeat."),
@@ -130,6 +137,7 @@ def explain(
     run: Run = None,
     against: Against = None,
     against_model: AgainstModel = None,
+    between: Between = None,
     control: Control = None,
     patch: PatchedCells = None,
     repeat: RepeatCount = None,
@@ -165,7 +173,7 @@ def explain(
     if panels:
         list_panels()
         return
-    comparison = Comparison(against, against_model, control, patch or [], repeat)
+    comparison = Comparison(against, against_model, between, control, patch or [], repeat)
     form = parse_form(output, panel, comparison)
     choice = parse_choice(form, side, layer, head, step)
     search = options.with_sample(search, sample=sample)
@@ -207,6 +215,7 @@ class Comparison:
 
     against: str | None
     model: Path | None
+    between: str | None
     control: str | None
     patch: Sequence[str]
     repeat: int | None
@@ -216,14 +225,26 @@ class Comparison:
         named = {
             "--against": self.against is not None,
             "--against-model": self.model is not None,
+            "--between": self.between is not None,
             "--control": self.control is not None,
             "--patch": bool(self.patch),
             "--repeat": self.repeat is not None,
         }
         return [name for name, there in named.items() if there]
 
+    @property
+    def words(self) -> tuple[str, str] | None:
+        """The two words that compete, if they were given."""
+        if self.between is None:
+            return None
+        one, slash, other = self.between.partition("/")
+        if not (slash and one.strip() and other.strip()):
+            raise InputError(f"--between {self.between}: give two words, such as il/elle")
+        return one.strip(), other.strip()
+
     def check(self) -> None:
         """Refuse options that compare where nothing is to be compared."""
+        _ = self.words
         given = self.given()
         if given and self.against is None and self.model is None:
             raise InputError(
@@ -370,6 +391,7 @@ def _measure(options: ExplainOptions, translator: Translator, trace: Trace) -> T
             comparison.against,
             target=options.target,
             other=other,
+            contrast=comparison.words,
             control=comparison.control,
             on_event=emit,
         )
@@ -381,6 +403,7 @@ def compare(explained: Explained, comparison: Comparison, threads: int | None) -
     from translucid.cli.display import show_progress, stderr_console
     from translucid.cli.options import load_models
     from translucid.cli.patching_display import show_patched, show_patching, show_repetition
+    from translucid.interpret.attribution import Contrast
     from translucid.interpret.minimal_pairs import explain_against, repeat_patching
     from translucid.interpret.patched_runs import Cell
     from translucid.interpret.patching import PatchablePair, apply_patch
@@ -395,7 +418,9 @@ def compare(explained: Explained, comparison: Comparison, threads: int | None) -
         second = explain_against(
             translator, trace, comparison.against, target=explained.target, other=other
         )
-        pair = PatchablePair.of(translator, trace, second, other=other)
+        decision = trace.patching.decision
+        contrast = Contrast(decision.step, decision.first, decision.second)
+        pair = PatchablePair.of(translator, trace, second, other=other, contrast=contrast)
         show_patched(cells, apply_patch(pair, cells))
     if comparison.repeat is not None:
         with show_progress(stderr_console()) as emit:

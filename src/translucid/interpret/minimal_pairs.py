@@ -35,6 +35,7 @@ from translucid.interpret.patching import (
     PatchablePair,
     Patching,
     check_models,
+    find_contrast,
     measure_patching,
 )
 from translucid.interpret.trace import Trace
@@ -230,12 +231,14 @@ def measure_against(
     *,
     target: str | None = None,
     other: Translator | None = None,
-    contrast: Contrast | None = None,
+    contrast: Contrast | tuple[str, str] | None = None,
     control: str | None = None,
     check: Callable[[Trace], None] = lambda _: None,
     on_event: Emit = silent,
 ) -> Patching:
     """Translate the other sentence and patch every cell of the two runs (see `patching`).
+
+    `contrast` chooses the decision, as such or as two words.
 
     The control is a sentence of the lesson that shares no word, unless one is given; there is none
     where the lesson is in another language. `check` may refuse the trace of the other sentence.
@@ -244,6 +247,8 @@ def measure_against(
         translator, first, against, target=target, other=other, on_event=on_event
     )
     check(second)
+    if isinstance(contrast, tuple) and not isinstance(contrast, Contrast):
+        contrast = find_contrast(translator, first, second, contrast)
     text = control or find_control(first.source, second.source)
     unrelated = None
     if text is not None:  # its translation does not matter

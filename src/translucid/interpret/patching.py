@@ -61,6 +61,7 @@ from translucid.translator import Translator
 
 DISAGREEMENT = 0.2  # of the flip, between the two directions
 REWRITTEN = 0.05  # of the flip; of cells with less in a direction, nothing is written anew
+_SPACES = ("▁", " ")  # how pieces spell the space before a word
 LEAST_DIFFERENCE = 0.01  # of the two margins; with less there is nothing to share out
 _MAX_VALUES = 1 << 24  # of one layer of one batch of patched runs
 
@@ -168,6 +169,52 @@ class PatchedRun:
     translation: str
 
 
+def _last_shared_step(first: Trace, second: Trace) -> int:
+    """Return the last step that both translations reach with the same tokens."""
+    written = [[step.token.id for step in trace.steps] for trace in (first, second)]
+    both = range(min(map(len, written)))
+    return next((at for at in both if written[0][at] != written[1][at]), both[-1])
+
+
+def find_contrast(
+    translator: Translator, first: Trace, second: Trace, words: tuple[str, str]
+) -> Contrast:
+    """Return the decision between two words: the first step that writes one of them.
+
+    Each must be a single token of the vocabulary, and both translations the same up to there.
+    """
+    tokenizer = translator.target_tokenizer
+    pieces = [tokenizer.piece(token) for token in range(tokenizer.vocab_size)]
+    for step in range(_last_shared_step(first, second) + 1):
+        for trace in (first, second):
+            written = trace.steps[step].token.piece
+            if _plain(written) not in words:
+                continue
+            spaced = written.startswith(_SPACES)
+            tokens = [
+                next(
+                    (
+                        token
+                        for token, piece in enumerate(pieces)
+                        if _plain(piece) == word and piece.startswith(_SPACES) == spaced
+                    ),
+                    None,
+                )
+                for word in words
+            ]
+            if tokens[0] is not None and tokens[1] is not None:
+                return Contrast(step, tokens[0], tokens[1])
+    raise InputError(
+        f"nothing is decided between {words[0]!r} and {words[1]!r}: give two words that are single "
+        f"tokens, one of which is in {first.translation!r} or {second.translation!r}, not after "
+        "the place where these part"
+    )
+
+
+def _plain(piece: str) -> str:
+    return piece.lstrip("".join(_SPACES))
+
+
 # ---- what is compared ---------------------------------------------------------------------------
 
 
@@ -187,9 +234,7 @@ def check_contrast(
     translator: Translator, contrast: Contrast, first: Trace, second: Trace
 ) -> Contrast:
     """Return a decision that somebody chose; refuse one that the two runs do not share."""
-    written = [[step.token.id for step in trace.steps] for trace in (first, second)]
-    both = range(min(map(len, written)))
-    shared = next((at for at in both if written[0][at] != written[1][at]), both[-1])
+    shared = _last_shared_step(first, second)
     if not 0 <= contrast.step <= shared:
         raise InputError(
             f"step = {contrast.step}: the two translations are the same up to step {shared} "
