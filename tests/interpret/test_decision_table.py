@@ -6,8 +6,10 @@ import pytest
 import torch
 
 from small_traces import pair_trace, taught_translator
+from translucid.errors import InputError
 from translucid.interpret.ablation import disable_heads
 from translucid.interpret.attribution import (
+    Contrast,
     alignment_attention,
     integrated_gradients,
     occlusion,
@@ -15,7 +17,8 @@ from translucid.interpret.attribution import (
 )
 from translucid.interpret.decision_table import DecisionTable, compare_methods
 from translucid.interpret.explain import explain
-from translucid.interpret.network import all_heads, rescore, single_network
+from translucid.interpret.network import AttentionHead, all_heads, rescore, single_network
+from translucid.interpret.patching import measure_head_margins
 from translucid.text.tokenizer import EOS
 from translucid.translator import Translator
 
@@ -64,6 +67,22 @@ def test_ablation_of_a_head_is_turning_it_off(table: DecisionTable) -> None:
     whole = margin(translator, table)
     drops = [whole - margin(disable_heads(translator, [head]), table) for head in heads]
     assert [row.values["ablation"] for row in table.heads] == pytest.approx(drops, abs=1e-4)
+
+
+def test_each_head_is_turned_off_in_one_batch(table: DecisionTable) -> None:
+    translator, decision = taught_translator(), table.decision
+    contrast = Contrast(decision.step, decision.first, decision.second)
+    trace = explain(translator, FIRST)
+    found = measure_head_margins(translator, trace, contrast)
+    assert found.margin == pytest.approx(decision.margins[0], abs=1e-4)
+    left = [
+        margin(disable_heads(translator, [AttentionHead(one.side, one.layer, one.head)]), table)
+        for one in found.heads
+    ]
+    assert [one.margin for one in found.heads] == pytest.approx(left, abs=1e-4)
+    assert [one.flips for one in found.heads] == [value < 0 for value in left]
+    with pytest.raises(InputError, match="the decision must be one of 0 to 4"):
+        measure_head_margins(translator, trace, Contrast(9, 20, 21))
 
 
 def test_ablation_of_a_token_is_a_final_state_of_zeros(table: DecisionTable) -> None:

@@ -16,7 +16,7 @@ from translucid.interpret.attribution import Contrast
 from translucid.interpret.explain import explain
 from translucid.interpret.minimal_pairs import measure_against, repeat_patching
 from translucid.interpret.patched_runs import Cell
-from translucid.interpret.patching import PatchablePair, apply_patch
+from translucid.interpret.patching import PatchablePair, apply_patch, measure_head_margins
 from translucid.serving.trace_schemas import PatchedAnswer, TraceAnswer
 
 OTHER = "chat noir mange"
@@ -83,6 +83,23 @@ def test_a_trace_holds_what_was_measured(client: TestClient) -> None:
     assert answer.json()["patching"] == answered(client, "/v1/patch")
     alone = client.post("/v1/trace", json={"text": SENTENCE, "model": "taught"}).json()
     assert alone["patching"] is None
+
+
+def test_each_head_is_tried_on_a_decision(client: TestClient) -> None:
+    translator = taught_translator()
+    tokens = translator.tokenizer.encode("black red")
+    asked = {"text": SENTENCE, "model": "taught", "step": 1, "tokens": tokens}
+    answer = client.post("/v1/heads", json=asked)
+    assert answer.status_code == 200, answer.text
+    trace = explain(translator, SENTENCE)
+    expected = measure_head_margins(translator, trace, Contrast(1, *tokens))
+    assert answer.json() == plain(asdict(expected))
+    forced = client.post("/v1/heads", json={**asked, "prefix": [tokens[1]]})
+    assert forced.json()["margin"] != expected.margin
+    told = problem(client.post("/v1/heads", json={**asked, "step": 7}), 422, "unusable-input")
+    assert "the decision must be one of 0 to 3" in told
+    told = problem(client.post("/v1/heads", json={**asked, "text": LONG}), 422, "invalid-fields")
+    assert "text: has 15 tokens" in told
 
 
 def test_heads_that_are_off_are_off_in_both_sentences(client: TestClient) -> None:

@@ -120,14 +120,8 @@ def _drops(pair: PatchablePair, cells: Sequence[Cell], *, zeros: bool) -> list[f
     """Return how much the margin of the first run drops with each cell from the other run, or 0."""
     forward = pair.forward
     if zeros:
-        base = forward.base
-        nothing = replace(
-            base,
-            states=tuple(torch.zeros_like(state_SD) for state_SD in base.states),
-            heads={name: torch.zeros_like(heads_HLU) for name, heads_HLU in base.heads.items()},
-        )
         own = tuple((column.first, column.first) for column in pair.columns)
-        forward = replace(forward, other=nothing, pairs=own)
+        forward = replace(forward, other=forward.base.zeros(), pairs=own)
     margins = forward.margins([frozenset([cell]) for cell in cells])
     return [pair.margins[0] - margin for margin in margins.tolist()]
 

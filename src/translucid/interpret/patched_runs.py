@@ -22,7 +22,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 import torch
@@ -179,6 +179,15 @@ class Run:
                 for (side, layer), heads_HLU in self.heads.items()
             },
             self.weights,
+        )
+
+    def zeros(self) -> Run:
+        """Return the run with zeros for all that can be patched: to take those is to ablate."""
+        return replace(
+            self,
+            states=tuple(torch.zeros_like(state_SD) for state_SD in self.states),
+            targets=tuple(torch.zeros_like(state_TD) for state_TD in self.targets),
+            heads={name: torch.zeros_like(heads_HLU) for name, heads_HLU in self.heads.items()},
         )
 
 

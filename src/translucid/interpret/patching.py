@@ -55,7 +55,7 @@ from translucid.interpret.patched_runs import (
     Span,
     align_tokens,
 )
-from translucid.interpret.trace import Trace, TraceToken
+from translucid.interpret.trace import Side, Trace, TraceToken
 from translucid.text.tokenizer import EOS
 from translucid.translator import Translator
 
@@ -307,6 +307,53 @@ class _Direction:
         size = max(1, _MAX_VALUES // (length * max(config.d_model, config.d_ff)))
         for begin in range(0, len(patches), size):
             yield PatchedBatch(self.base, self.other, self.pairs, patches[begin : begin + size])
+
+
+@dataclass(frozen=True)
+class HeadMargin:
+    """The margin of a decision without one head; `flips`: it has the other sign then."""
+
+    side: Side
+    layer: int
+    head: int
+    margin: float
+    flips: bool
+
+
+@dataclass(frozen=True)
+class HeadMargins:
+    """The margin of a decision in one sentence, with all heads and with each turned off."""
+
+    step: int
+    first: int
+    second: int
+    pieces: tuple[str, str]
+    margin: float
+    heads: tuple[HeadMargin, ...]
+
+
+def measure_head_margins(translator: Translator, trace: Trace, contrast: Contrast) -> HeadMargins:
+    """Turn off each head by itself and return the margin of one decision, all in one batch."""
+    contrast = check_contrast(translator, contrast, trace, trace)
+    network = single_network(translator)
+    source = tuple(token.id for token in trace.source_tokens)
+    prefix = tuple(step.token.id for step in trace.steps[: contrast.step])
+    run = Run.record(network, source, prefix)
+    own = tuple(((at, at + 1), (at, at + 1)) for at in range(len(source)))
+    direction = _Direction(translator, trace, run, run.zeros(), own, contrast)
+    heads = all_heads(network.config)
+    patches = [frozenset[Cell](), *(frozenset([Cell(*head)]) for head in heads)]
+    whole, *margins = direction.margins(patches).tolist()
+    piece = translator.target_tokenizer.piece
+    return HeadMargins(
+        *contrast,
+        pieces=(piece(contrast.first), piece(contrast.second)),
+        margin=whole,
+        heads=tuple(
+            HeadMargin(*head, margin=margin, flips=margin * whole < 0)
+            for head, margin in zip(heads, margins, strict=True)
+        ),
+    )
 
 
 @dataclass(frozen=True)

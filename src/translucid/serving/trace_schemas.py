@@ -226,6 +226,17 @@ class PatchBody(DecisionBody):
     )
 
 
+class HeadMarginsBody(Sentence):
+    """A sentence, and a decision in its translation that each head is tried on."""
+
+    search: SearchFields | None = described(TranslationRequest, "search", None)
+    prefix: Prefix = Field([], description="token ids that the translation must begin with")
+    step: Index = Field(description="the decision, from 0", examples=[0])
+    tokens: Annotated[list[Token], Field(min_length=2, max_length=2)] = Field(
+        description="the two token ids that compete there", examples=[[20, 21]]
+    )
+
+
 class CellFields(Body):
     """A part of the network that can be patched, counted from 0."""
 

@@ -6,6 +6,8 @@ import { passing } from "./storage.ts";
 import type {
   Film,
   FilmRequest,
+  HeadMargins,
+  HeadMarginsRequest,
   Lens,
   ModelList,
   PartialTranslation,
@@ -234,6 +236,10 @@ export async function savedPage(
 /** What two runs do with some cells of each other. */
 export const patchCells = (request: PatchCellsRequest, abort?: AbortSignal) =>
   json<PatchedAnswer>("v1/patch/cells", request, abort);
+
+/** One decision with each head switched off by itself. */
+export const tryHeads = (request: HeadMarginsRequest, abort?: AbortSignal) =>
+  json<HeadMargins>("v1/heads", request, abort);
 
 /** The same decision in other sentences. */
 export const repeatPatch = (request: RepeatRequest, abort?: AbortSignal) =>

@@ -123,6 +123,12 @@ export type PatchCellsRequest = Searched<Body<Schemas["PatchCellsBody"], "text" 
 export type PatchedAnswer = Schemas["PatchedAnswer"];
 /** What `POST /v1/patch/repeat` takes. */
 export type RepeatRequest = Searched<Body<Schemas["RepeatBody"], "text">>;
+/** What `POST /v1/heads` takes. */
+export type HeadMarginsRequest = Searched<
+  Body<Schemas["HeadMarginsBody"], "text" | "step" | "tokens">
+>;
+/** One decision with each head switched off by itself. */
+export type HeadMargins = Schemas["HeadMargins"];
 /** The same decision in other sentences. */
 export type Repetition = Schemas["Repetition"];
 

@@ -18,7 +18,14 @@ from translucid.interpret.minimal_pairs import (
 )
 from translucid.interpret.network import AttentionHead
 from translucid.interpret.patched_runs import Cell
-from translucid.interpret.patching import PatchablePair, PatchedRun, Patching, apply_patch
+from translucid.interpret.patching import (
+    HeadMargins,
+    PatchablePair,
+    PatchedRun,
+    Patching,
+    apply_patch,
+    measure_head_margins,
+)
 from translucid.interpret.trace import Trace
 from translucid.serving.engine.tasks import check_cancelled
 from translucid.serving.problems import Fault, invalid_fields, json_response
@@ -29,6 +36,7 @@ from translucid.serving.served_models import ServedModel
 from translucid.serving.state import ServerState
 from translucid.serving.trace_schemas import (
     DecisionBody,
+    HeadMarginsBody,
     PairBody,
     PatchBody,
     PatchCellsBody,
@@ -39,6 +47,7 @@ from translucid.translator import Translator
 
 PatchInput = Annotated[PatchBody, Depends(json_body(PatchBody))]
 CellsInput = Annotated[PatchCellsBody, Depends(json_body(PatchCellsBody))]
+HeadsInput = Annotated[HeadMarginsBody, Depends(json_body(HeadMarginsBody))]
 RepeatInput = Annotated[RepeatBody, Depends(json_body(RepeatBody))]
 
 
@@ -73,7 +82,34 @@ def router(state: ServerState) -> APIRouter:
         pair = _choose(state, body)
         return json_response(await state.engine.run(_repeat, pair, body))
 
+    @routes.post(
+        "/v1/heads", response_model=HeadMargins, openapi_extra=request_body_schema(HeadMarginsBody)
+    )
+    async def measure_heads(body: HeadsInput) -> Response:
+        """Switch off each head by itself, and read what becomes of one decision."""
+        served = state.models.choose(body.model, body.source, body.target)
+        search = build_search(served.translator.default_search, body.search, state.settings)
+        limit = state.settings.max_patch_tokens
+        return json_response(await state.engine.run(_try_heads, served, body, search, limit))
+
     return routes
+
+
+def _try_heads(
+    served: ServedModel, body: HeadMarginsBody, search: SearchConfig, most: int
+) -> HeadMargins:
+    trace = explain(
+        served.translator,
+        body.text,
+        target=served.target(body.source, body.target, [body.text]),
+        search=search,
+        level="light",
+        prefix=body.prefix,
+        on_event=lambda _: check_cancelled(),
+    )
+    check_tokens("text", trace, most)
+    first, second = body.tokens
+    return measure_head_margins(served.translator, trace, Contrast(body.step, first, second))
 
 
 @dataclass(frozen=True)
