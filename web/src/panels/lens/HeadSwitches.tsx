@@ -205,7 +205,8 @@ function SweepResult({ found, losses }: { found: HeadMargins; losses: HeadLoss[]
       <p class="lens-note">
         The numbers below are the losses of this margin; below zero, the head stands in the way.
         They say what the sentence needs, not what makes the difference from another one: see{" "}
-        <a href={link({ panel: "pair" })}>Who decides?</a>
+        <a href={link({ panel: "pair" })}>Who decides?</a>, which counts layers and heads from 1,
+        not from 0 as here.
       </p>
     </div>
   );
