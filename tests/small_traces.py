@@ -50,3 +50,9 @@ def greedy_trace(text: str = SENTENCE) -> Trace:
 def given_trace(given: str, text: str = SENTENCE) -> Trace:
     """The trace of a translation that was not searched for."""
     return explain(taught_translator(), text, given=given)
+
+
+@cache
+def pair_trace(text: str = SENTENCE, against: str = "chat noir mange") -> Trace:
+    """The trace of a sentence with what patching against another one shows."""
+    return explain(taught_translator(), text, against=against)

@@ -35,7 +35,7 @@ from translucid.training.config import TrainingConfig
 SENTENCE = "petit chat noir dort"  # the taught model says it in reverse: sleeps black cat small
 PANELS = (
     "map", "tokens", "attention", "steps", "output",
-    "search", "cache", "lens", "training", "guide",
+    "search", "cache", "lens", "training", "guide", "pair",
 )  # fmt: skip
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",

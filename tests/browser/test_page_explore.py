@@ -12,7 +12,7 @@ def test_panels_are_opened_by_click_and_by_key(explorer: Explorer, page: Page) -
     explorer.open("map")
     page.locator(".panels").get_by_role("link", name="Output").click()
     expect(page.locator("#panel-title")).to_have_text("Output")
-    for number, panel in enumerate(PANELS):
+    for number, panel in enumerate(PANELS[:10]):  # the others have no digit
         page.keyboard.press(str((number + 1) % 10))
         page.wait_for_function("panel => location.hash.startsWith(`#/explore/${panel}`)", arg=panel)
 

@@ -11,8 +11,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
-from served_page import Explorer, Server
+from playwright.sync_api import Locator, Page, expect
+from served_page import SENTENCE, Explorer, Server
 
 Head = dict[str, Any]
 
@@ -183,42 +183,34 @@ def test_switches_are_reached_by_keyboard(explorer: Explorer, page: Page) -> Non
     expect(page.get_by_role("button", name="all of cross layer 1")).to_be_focused()
 
 
-def test_every_head_is_tried_on_the_same_translation(
+def test_every_head_is_tried_on_the_decision_of_a_step(
     explorer: Explorer, page: Page, server: Server
 ) -> None:
-    explorer.open("lens")
-    heads = heads_of(server.trace())
-    page.get_by_role("button", name="Which head matters most?").click()
-    expect(page.locator(".lens-sweep")).to_contain_text(f"{len(heads)} of {len(heads)} heads tried")
-    whole = log_prob_given(server, [])
-    losses = {name_of(head): whole - log_prob_given(server, [head]) for head in heads}
-    for name, loss in losses.items():
-        shown = number_in(page.locator(f"[data-head='{name}']"))
-        assert shown == pytest.approx(loss, rel=1e-5, abs=1e-6)
-    first = page.locator(".lens-sweep [data-first]").inner_text()
-    assert losses[first] == pytest.approx(max(losses.values()), rel=1e-5)
-
-
-def test_trying_the_heads_can_be_stopped(explorer: Explorer, page: Page) -> None:
-    explorer.open("lens")
-    asked: list[Route] = []
-
-    def answer_three(route: Route) -> None:
-        asked.append(route)
-        if len(asked) <= 3:
-            route.continue_()
-
-    page.route("**/v1/trace", answer_three)
-    page.get_by_role("button", name="Which head matters most?").click()
-    sweep = page.locator(".lens-sweep")
-    expect(sweep).to_contain_text("2 of")
-    page.get_by_role("button", name="Stop").click()
-    expect(sweep.locator("progress")).to_have_count(0)
-    expect(sweep).to_contain_text("2 of")
-    page.unroute("**/v1/trace")
-    page.get_by_role("button", name="Which head matters most?").click()
-    expect(sweep).not_to_contain_text("2 of")
-    expect(page.get_by_role("button", name="Which head matters most?")).to_be_visible()
+    explorer.open("lens", step=2)
+    trace = server.trace()
+    step = trace["steps"][2]
+    rivals = [one["id"] for one in step["top"] if one["id"] != step["token"]["id"]]
+    chosen = page.get_by_label("The token that might have come")
+    for rival in (rivals[0], rivals[3]):
+        if rival != rivals[0]:
+            chosen.select_option(str(rival))
+            expect(page.locator(".lens-sweep")).to_have_count(0)
+            assert f"x-rival={rival}" in page.url
+        page.get_by_role("button", name="Which head matters most?").click()
+        first = page.locator(".lens-sweep [data-first]")
+        expect(first).to_be_visible()
+        tokens = [step["token"]["id"], rival]
+        body = {"text": SENTENCE, "model": "taught", "step": 2, "tokens": tokens}
+        found = server.json("v1/heads", body)
+        losses = {name_of(head): found["margin"] - head["margin"] for head in found["heads"]}
+        for name, loss in losses.items():
+            shown = number_in(page.locator(f"[data-head='{name}']"))
+            assert shown == pytest.approx(loss, rel=1e-5, abs=1e-5)
+        assert losses[first.inner_text()] == pytest.approx(max(losses.values()), rel=1e-5)
+        flips = [name_of(head) for head in found["heads"] if head["flips"]]
+        expect(page.locator("[data-flips]")).to_have_attribute("data-flips", str(len(flips)))
+        marked = page.locator(".lens-flips").all()
+        assert [one.get_attribute("data-head") for one in marked] == flips
 
 
 def test_the_lens_is_saved_as_table_and_picture(

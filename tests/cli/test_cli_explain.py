@@ -13,12 +13,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import torch
 import typer
 from typer.testing import CliRunner, Result
 
 from networks import network
 from saved_pages import saved_content, saved_tensors
-from small_translators import write_random_model, write_taught_model
+from small_translators import write_directory, write_random_model, write_taught_model
 from translucid.checkpoint.model_directory import (
     load_model,
     named_weights,
@@ -27,14 +28,17 @@ from translucid.checkpoint.run_directory import RunDirectory, RunRecord
 from translucid.cli.explain import explain
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.events import Trained, Validated
+from translucid.interpret import explain as explain_text
 from translucid.interpret import film as films
 from translucid.interpret.figures.panels import PANELS, Choice, check_choice
+from translucid.interpret.figures.patching_map import signed
 from translucid.interpret.film import choose_evenly, load_checkpoint
 from translucid.interpret.trace import Trace
 from translucid.training.config import TrainingConfig
 from translucid.translator import Translator, load
 
 SENTENCE = "chat noir dort"
+OTHER = "chat noir mange"
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command()(explain)
 
@@ -104,7 +108,9 @@ def test_without_a_model_the_built_in_one_is_looked_into(tmp_path: Path) -> None
     assert facts["model_name"] == "fr-en"
 
 
-@pytest.mark.parametrize("name", [name for name in PANELS if name not in ("film", "curve")])
+@pytest.mark.parametrize(
+    "name", [name for name in PANELS if name not in ("film", "curve", "patching")]
+)
 def test_every_panel_is_a_picture_or_a_place_on_the_page(
     name: str, taught: Path, tmp_path: Path
 ) -> None:
@@ -164,6 +170,71 @@ def test_a_saved_trace_draws_the_same_picture(taught: Path, tmp_path: Path) -> N
     assert lens["lens"] is not None
     alone = saved_content(made(page, "--trace", saved, "--panel", "lens").decode())
     assert (alone["lens"], alone["address"]) == (None, "#/explore/lens")
+
+
+def test_two_sentences_are_compared_in_the_terminal(taught: Path) -> None:
+    words = ("-m", taught, "--control", "livre rouge maison")
+    result = run(SENTENCE, "--against", OTHER, *words, "--patch", "source 1.3")
+    assert result.exception is None, result.exception
+    trace = explain_text(load(taught), SENTENCE, against=OTHER)
+    assert trace.patching is not None
+    said = result.stdout
+    first, second = trace.patching.decision.margins
+    assert f"1. {SENTENCE}\n   → sleeps black cat\n2. {OTHER}\n   → eats black cat\n" in said
+    assert "Token 1 decides between “sleeps” and “eats”" in said
+    assert f"{signed(first)} in 1, {signed(second)} in 2." in said
+    for part in ("source", "target"):
+        best = trace.patching.part(part)[0]
+        row = next(line for line in said.splitlines() if line.lstrip().startswith(str(best.cell)))
+        assert f"{best.forward:.2f}" in row
+        assert f"{best.backward:.2f}" in row
+    assert "Control: activations of “livre rouge maison”" in said
+    _, _, patched = said.partition("Patched together: source 1.3\n")
+    assert re.findall(r"→ (.*)", patched) == ["eats black cat", "sleeps black cat"]
+
+
+def test_two_words_are_named(taught: Path) -> None:
+    words = ("-m", taught, "--control", "livre rouge maison", "--between", "cat/eats")
+    result = run("chat noir mange", "--against", "chat noir dort", *words, "--patch", "target 2.1")
+    assert result.exception is None, result.exception
+    assert "Token 1 decides between “cat” and “eats”" in result.stdout
+    assert "share 1.00" in result.stdout
+
+
+def test_the_comparison_is_repeated_and_drawn_and_saved(taught: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "pair.safetensors"
+    words = (SENTENCE, "--against", OTHER, "-m", taught, "--control", "livre rouge maison")
+    result = run(*words, "-o", saved, "--repeat", "2")
+    assert result.exception is None, result.exception
+    assert re.search(r"[0-2] of 2 other pairs with “dort” and “mange”", result.stdout)
+    assert result.stdout.endswith(f"{saved}\n")
+    trace = Trace.load(saved)
+    assert trace.patching is not None
+    assert trace.patching.second == OTHER
+    picture = made(tmp_path / "a.svg", "--trace", saved, "--panel", "patching").decode()
+    assert "Where is “sleeps” or “eats” decided?" in picture
+    page = made(tmp_path / "a.html", "--trace", saved, "--panel", "patching").decode()
+    assert saved_content(page)["address"] == "#/explore/pair"
+    assert saved_content(page)["trace"]["patching"]["second"] == OTHER
+    assert run(*words, "-o", tmp_path / "b.html").exception is None
+    content = saved_content((tmp_path / "b.html").read_text(encoding="utf-8"))
+    assert content["address"] == "#/explore/pair"
+
+
+def test_two_checkpoints_are_compared(taught: Path, tmp_path: Path) -> None:
+    model = load_model(taught)
+    with torch.no_grad():
+        model.encoder.layers[0].feed_forward.w_2.weight.mul_(-3)
+    other = write_directory(
+        tmp_path / "other", model, load(taught).tokenizer, load(taught).generation
+    )
+    words = (SENTENCE, "-m", taught, "--control", OTHER)
+    result = run(*words, "--against-model", other, "--patch", "target 2.3")
+    assert result.exception is None, result.exception
+    assert "Token 3 decides" in result.stdout
+    assert f"1. {SENTENCE}  (taught)\n" in result.stdout
+    assert f"2. {SENTENCE}  (other)\n" in result.stdout
+    assert "share 1.00" in result.stdout
 
 
 def test_film_and_curve_of_a_run(finished: Path, tmp_path: Path) -> None:
@@ -227,6 +298,25 @@ def test_the_panels_are_listed() -> None:
     ("words", "message"),
     [
         ([SENTENCE, "-m", "MODEL"], "no file to write: give one with -o FILE"),
+        ([SENTENCE, "-m", "MODEL", "--patch", "cross 1.1"], "--patch: what is compared is missing"),
+        ([SENTENCE, "--against-model", "x", "--repeat", "2"], "under one model"),
+        ([SENTENCE, "-m", "MODEL", "--against", SENTENCE], "so nothing is decided between them"),
+        ([SENTENCE, "--against", "x", "--layer", "1"], "write one with -o FILE"),
+        (["--trace", "x", "--against", "y", "-o", "OUT/a.svg"], "--against: a saved trace"),
+        (
+            [SENTENCE, "-m", "MODEL", "--against", OTHER, "--patch", "crass 1.1"],
+            "no cell is called 'crass 1.1': give source, encoder, decoder, cross, target",
+        ),
+        (
+            [SENTENCE, "-m", "MODEL", "--against", OTHER, "--patch", "cross 3.1"],
+            "no such cell: cross 2.0 (part, layer and index, from 0)",
+        ),
+        ([SENTENCE, "--against", OTHER, "--between", "il"], "give two words, such as il/elle"),
+        (
+            [SENTENCE, "-m", "MODEL", "--against", OTHER, "--between", "black/red"],
+            "nothing is decided between 'black' and 'red'",
+        ),
+        ([SENTENCE, "-m", "MODEL", "-o", "OUT/a.svg", "--panel", "patching"], "with --against"),
         ([SENTENCE, "-m", "MODEL", "-o", "OUT/a.gif"], "must end in .html, .svg, .png, .pdf"),
         ([SENTENCE, "-m", "MODEL", "-o", "OUT/no/a.svg"], "there is no folder"),
         (["-m", "MODEL", "-o", "OUT/a.svg"], "nothing to look at: give a TEXT"),

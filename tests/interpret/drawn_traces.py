@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from small_translators import write_random_model, write_taught_model
 from translucid.interpret.explain import explain
+from translucid.interpret.patched_runs import align_tokens
+from translucid.interpret.patching import (
+    DISAGREEMENT,
+    CellShare,
+    Decision,
+    Everything,
+    Patching,
+    all_cells,
+)
 from translucid.interpret.trace import Trace
 from translucid.translator import Translator, load
 
@@ -30,7 +41,7 @@ def babbling(positions: str = "sinusoidal") -> Translator:
 
 @cache
 def short_trace() -> Trace:
-    return explain(taught(), SENTENCE)
+    return drawn_patching(explain(taught(), SENTENCE))
 
 
 @cache
@@ -38,7 +49,29 @@ def long_trace(positions: str = "sinusoidal") -> Trace:
     """Sixty tokens on either side, of words that were never seen together."""
     translator = babbling(positions)
     text = cut(translator, 59)
-    return explain(translator, text, given=text)
+    return drawn_patching(explain(translator, text, given=text))
+
+
+def drawn_patching(trace: Trace) -> Trace:
+    """Return a trace with numbers that nobody measured, for the picture of them."""
+    draw = random.Random(0)
+    ids = [token.id for token in trace.source_tokens]
+    other = [*ids[:1], ids[0], *ids[2:]]
+    columns = align_tokens(ids, other)
+    shares = []
+    for cell in all_cells(trace.model, columns, len(trace.target_tokens)):
+        forward, backward = (draw.uniform(-1, 1.2) for _ in "12")
+        agrees = abs(forward - backward) <= DISAGREEMENT
+        shares.append(CellShare(cell, forward, backward, None, agrees, ("one", "two")))
+    return replace(
+        trace,
+        patching=Patching(
+            trace.source, trace.source, trace.translation, trace.translation,
+            trace.source_tokens, trace.source_tokens, trace.target_tokens, ("a", "b"), columns,
+            Decision(len(trace.steps) - 1, 20, 21, ("▁one", "▁two"), (1.5, -2.5)),
+            None, tuple(shares), (), Everything((1, 1), (1, 1), (1, 1)),
+        ),
+    )  # fmt: skip
 
 
 def cut(translator: Translator, tokens: int) -> str:

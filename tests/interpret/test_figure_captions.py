@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from drawn_traces import long_trace, short_trace, taught
+from drawn_traces import drawn_patching, long_trace, short_trace, taught
 from parsed_svg import outside, overlapping, read
 
 from translucid.decoding.config import SearchConfig
+from translucid.errors import InputError
 from translucid.interpret.explain import explain
 from translucid.interpret.figures.attention_steps import fill_in_formula, numbers
+from translucid.interpret.figures.cells import hundredths
 from translucid.interpret.figures.charts import LearningCurves, draw_learning_curves
 from translucid.interpret.figures.drawing import Drawing
 from translucid.interpret.figures.panels import PANELS, Choice, Material, draw
@@ -41,7 +43,7 @@ def test_an_alignment_claims_no_more_of_its_heads_than_is_known() -> None:
 
 
 def test_a_translation_of_nothing_is_drawn() -> None:
-    empty = explain(taught(), "chat", prefix=[EOS])
+    empty = drawn_patching(explain(taught(), "chat", prefix=[EOS]))
     assert (empty.translation, len(empty.steps)) == ("", 1)
     for name, panel in PANELS.items():
         if panel.draw and name not in ("curve", "beam"):
@@ -106,3 +108,20 @@ def test_a_tree_says_where_its_scores_did_not_decide() -> None:
         trace = explain(taught(), "chat noir dort", search=search)
         picture = check(draw("beam", Material(trace), Choice()))
         assert ("most like the other samples" in words_of(picture)) == said
+
+
+def test_the_map_of_a_decision_hatches_what_disagrees_and_writes_the_shares() -> None:
+    trace = short_trace()
+    assert trace.patching is not None
+    drawing = check(draw("patching", Material(trace), Choice()))
+    disagreeing = [one for one in trace.patching.cells if not one.agrees]
+    assert drawing.svg.count('class="axis hatch"') == len(disagreeing) > 0
+    said = [word.content for word in read(drawing.svg).words]
+    for one in trace.patching.cells:
+        if abs(one.share) >= 0.005:
+            assert hundredths(one.share) in said
+    best = trace.patching.part("cross")[0]
+    assert f"cross: {best.cell} ({best.share:.2f})" in drawing.description
+    assert "Margin of one over two: +1.50 in 1, −2.50 in 2." in words_of(drawing)
+    with pytest.raises(InputError, match="give the other with --against TEXT"):
+        draw("patching", Material(replace(trace, patching=None)), Choice())

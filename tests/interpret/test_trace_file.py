@@ -13,7 +13,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from saved_pages import saved_content
-from small_traces import given_trace, random_translator, taught_trace, taught_translator
+from small_traces import given_trace, pair_trace, random_translator, taught_trace, taught_translator
 from translucid.decoding.config import SearchConfig
 from translucid.errors import DataError, InputError
 from translucid.interpret import explain
@@ -31,15 +31,20 @@ def saved(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     "trace",
-    [taught_trace, lambda: taught_trace("light"), lambda: given_trace("cat")],
-    ids=["full", "light", "given"],
+    [
+        taught_trace,
+        lambda: taught_trace("light"),
+        lambda: given_trace("cat"),
+        pair_trace,
+    ],
+    ids=["full", "light", "given", "pair"],
 )
 def test_all_of_it_comes_back(trace: Callable[[], Trace], tmp_path: Path) -> None:
     before, path = trace(), tmp_path / "trace.safetensors"
     before.save(path)
     after = Trace.load(path, taught_translator())
     assert after.to_json() == before.to_json()
-    for name in ("model", "search", "steps", "tree", "flags", "cache", "source_tokens"):
+    for name in ("model", "search", "steps", "tree", "flags", "cache", "source_tokens", "patching"):
         assert getattr(after, name) == getattr(before, name)
     assert after.alignment_heads == before.alignment_heads
     assert list(after.tensors) == list(before.tensors)
@@ -127,6 +132,31 @@ def test_a_file_of_version_1_is_read_with_the_pieces_that_it_has(tmp_path: Path)
     assert beam_tree(alone, random_translator()).body == beam_tree(newest).body
     with_model = Trace.load(tmp_path / "old.safetensors", random_translator())
     assert with_model.to_json() == newest.to_json()
+
+
+def test_a_file_of_version_2_has_no_patching(saved: Path) -> None:
+    def older(facts: dict[str, Any]) -> None:
+        del facts["patching"]
+        facts["version"] = 2
+
+    rewritten(saved, older)
+    assert Trace.load(saved).to_json() == taught_trace().to_json()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda facts: facts["patching"].pop("decision"),
+        lambda facts: facts["patching"]["cells"][0].update(forward="much"),
+        lambda facts: facts["patching"]["cells"][0]["cell"].update(part="elsewhere"),
+        lambda facts: facts.pop("patching"),
+    ],
+)
+def test_patching_that_nobody_measured_is_refused(tmp_path: Path, change: Any) -> None:
+    pair_trace().save(tmp_path / "pair.safetensors")
+    rewritten(tmp_path / "pair.safetensors", change)
+    with pytest.raises(DataError, match="its description does not make a trace"):
+        Trace.load(tmp_path / "pair.safetensors")
 
 
 def test_the_parts_of_a_file_are_the_file(saved: Path) -> None:

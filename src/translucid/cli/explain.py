@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -87,6 +87,39 @@ Run = Annotated[
 ]
 
 
+Against = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT", help="Compare with this sentence: where is the difference decided?"
+    ),
+]
+AgainstModel = Annotated[
+    Path | None,
+    typer.Option(metavar="MODEL", help="Compare with this model of the same shape and vocabulary."),
+]
+Control = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT", help="Unrelated sentence to patch from.  [default: one of the lesson]"
+    ),
+]
+Between = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A/B",
+        help="Words that compete, such as il/elle.  [default: where the translations part]",
+    ),
+]
+PatchedCells = Annotated[
+    list[str] | None,
+    typer.Option("--patch", metavar="CELL", help="Patch this cell, such as 'cross 4.2'; repeat."),
+]
+RepeatCount = Annotated[
+    int | None,
+    typer.Option("--repeat", metavar="N", help="Does it hold? Measure N other pairs."),
+]
+
+
 @options.add_settings(SearchConfig, into="search", only=_SEARCH_SETTINGS)
 def explain(
     text: Text = None,
@@ -102,6 +135,12 @@ def explain(
     force: Force = False,
     trace_file: TraceFile = None,
     run: Run = None,
+    against: Against = None,
+    against_model: AgainstModel = None,
+    between: Between = None,
+    control: Control = None,
+    patch: PatchedCells = None,
+    repeat: RepeatCount = None,
     target: options.To = None,
     search: options.Given = {},  # noqa: B006 - replaced by one option per setting
     sample: options.Sample = False,
@@ -116,6 +155,10 @@ def explain(
     server), .svg, .png or .pdf (a picture: --panel), .json (all but the tensors) or .safetensors
     (the whole trace, for --trace or Python). Layers, heads and steps are counted from 0.
 
+    With --against, a second sentence, it prints which states and heads decide where the two
+    translations part: each is patched from one run into the other. FILE is then optional, and a
+    picture or a page shows them all.
+
     \b
     Examples:
       translucid explain "Le chat dort." -o inside.html
@@ -125,11 +168,13 @@ def explain(
       translucid explain "Le chat dort." -m model -o cat.safetensors
       translucid explain --trace cat.safetensors -o alignment.pdf
       translucid explain "Le chat dort." --run run -o film.html --panel film
+      translucid explain "It was too tired." --against "It was too wide." -m model -o who.html
     """
     if panels:
         list_panels()
         return
-    form = parse_form(output, panel)
+    comparison = Comparison(against, against_model, between, control, patch or [], repeat)
+    form = parse_form(output, panel, comparison)
     choice = parse_choice(form, side, layer, head, step)
     search = options.with_sample(search, sample=sample)
 
@@ -140,15 +185,77 @@ def explain(
         return translator.default_search.override(search)
 
     chosen_options = ExplainOptions(
-        text, given, level, force, target, trace_file, run, bool(models), bool(search)
+        text,
+        given,
+        level,
+        force,
+        target,
+        trace_file,
+        run,
+        bool(models),
+        bool(search),
+        comparison,
     )
     if panel == "curve" and (form.suffix != ".html" or text is None):
         write_curve(form, chosen_options)
         return
-    write(form, build_material(chosen_options, form, network, how), choice)
+    explained = build_material(chosen_options, form, network, how)
+    if comparison.given():
+        compare(explained, comparison, threads)
+    if form.suffix:
+        write(form, explained, choice)
 
 
 MAX_FRAMES = 24  # of a film strip; more checkpoints are sampled evenly
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The options that compare two sentences, or two models."""
+
+    against: str | None
+    model: Path | None
+    between: str | None
+    control: str | None
+    patch: Sequence[str]
+    repeat: int | None
+
+    def given(self) -> list[str]:
+        """Return the options that were given."""
+        named = {
+            "--against": self.against is not None,
+            "--against-model": self.model is not None,
+            "--between": self.between is not None,
+            "--control": self.control is not None,
+            "--patch": bool(self.patch),
+            "--repeat": self.repeat is not None,
+        }
+        return [name for name, there in named.items() if there]
+
+    @property
+    def words(self) -> tuple[str, str] | None:
+        """The two words that compete, if they were given."""
+        if self.between is None:
+            return None
+        one, slash, other = self.between.partition("/")
+        if not (slash and one.strip() and other.strip()):
+            raise InputError(f"--between {self.between}: give two words, such as il/elle")
+        return one.strip(), other.strip()
+
+    def check(self) -> None:
+        """Refuse options that compare where nothing is to be compared."""
+        _ = self.words
+        given = self.given()
+        if given and self.against is None and self.model is None:
+            raise InputError(
+                f"{', '.join(given)}: what is compared is missing: give another sentence with "
+                "--against TEXT, or another model with --against-model MODEL"
+            )
+        if self.repeat is not None and (self.against is None or self.model is not None):
+            raise InputError(
+                "--repeat exchanges the words in which two sentences differ, under one model: give "
+                "--against TEXT without --against-model"
+            )
 
 
 @dataclass(frozen=True)
@@ -164,6 +271,7 @@ class ExplainOptions:
     run: Path | None
     model: bool
     search: bool
+    comparison: Comparison
 
 
 @dataclass(frozen=True)
@@ -204,6 +312,8 @@ def build_material(
     search = how(translator)
     trace = _explain(options, translator, search)
     target = translator.target_language(options.target, [trace.source])
+    if options.comparison.given():
+        trace = _measure(options, translator, trace)
     if options.run is None or not shows_run:
         return Explained(Material(trace, translator), target, None)
     frames = _build_frames(options, options.run, translator, search)
@@ -217,7 +327,11 @@ def _check(options: ExplainOptions) -> None:
         if options.text is None:
             raise InputError("nothing to look at: give a TEXT, or a saved trace with --trace FILE")
         return
-    already = {**_translation_options(options), "--run": options.run is not None}
+    already = {
+        **_translation_options(options),
+        "--run": options.run is not None,
+        **dict.fromkeys(options.comparison.given(), True),
+    }
     if wrong := [name for name, there in already.items() if there]:
         raise InputError(
             f"{', '.join(wrong)}: a saved trace (--trace) already contains this; leave it out"
@@ -260,6 +374,66 @@ def _explain(options: ExplainOptions, translator: Translator, search: SearchConf
         given=options.given,
         force=options.force,
     )
+
+
+def _measure(options: ExplainOptions, translator: Translator, trace: Trace) -> Trace:
+    """Return the trace with what patching against the other sentence or model shows."""
+    from translucid.cli.display import show_progress, stderr_console
+    from translucid.cli.options import load_models
+    from translucid.interpret.minimal_pairs import measure_against
+
+    comparison = options.comparison
+    other = None if comparison.model is None else load_models([comparison.model], None)
+    with show_progress(stderr_console()) as emit:
+        patching = measure_against(
+            translator,
+            trace,
+            comparison.against,
+            target=options.target,
+            other=other,
+            contrast=comparison.words,
+            control=comparison.control,
+            on_event=emit,
+        )
+    return replace(trace, patching=patching)
+
+
+def compare(explained: Explained, comparison: Comparison, threads: int | None) -> None:
+    """Print who decides; patch some cells together, and repeat it in other sentences."""
+    from translucid.cli.display import show_progress, stderr_console
+    from translucid.cli.options import load_models
+    from translucid.cli.patching_display import show_patched, show_patching, show_repetition
+    from translucid.interpret.attribution import Contrast
+    from translucid.interpret.minimal_pairs import explain_against, repeat_patching
+    from translucid.interpret.patched_runs import Cell
+    from translucid.interpret.patching import PatchablePair, apply_patch
+
+    trace, translator = explained.material.trace, explained.material.translator
+    assert translator is not None
+    assert trace.patching is not None
+    cells = [Cell.parse(name) for name in comparison.patch]
+    show_patching(trace.patching)
+    if cells:
+        other = None if comparison.model is None else load_models([comparison.model], threads)
+        second = explain_against(
+            translator, trace, comparison.against, target=explained.target, other=other
+        )
+        decision = trace.patching.decision
+        contrast = Contrast(decision.step, decision.first, decision.second)
+        pair = PatchablePair.of(translator, trace, second, other=other, contrast=contrast)
+        show_patched(cells, apply_patch(pair, cells))
+    if comparison.repeat is not None:
+        with show_progress(stderr_console()) as emit:
+            found = repeat_patching(
+                translator,
+                trace.source,
+                trace.patching.second,
+                trace.patching.decision,
+                target=explained.target,
+                count=comparison.repeat,
+                on_event=emit,
+            )
+        show_repetition(found, comparison.repeat)
 
 
 def _build_frames(
@@ -324,21 +498,29 @@ def write_curve(form: Form, options: ExplainOptions) -> None:
 FORMS = (".html", ".svg", ".png", ".pdf", ".json", ".safetensors")
 PICTURES = (".html", ".svg", ".png", ".pdf")
 USUAL = "alignment"  # the panel of a picture where none is named
+COMPARING = "patching"  # the same, where two sentences are compared
 
 
 @dataclass(frozen=True)
 class Form:
-    """A file to write: its path, what its name ends in, and the panel it shows (None: all)."""
+    """A file to write: its path, what its name ends in, and the panel it shows (None: all).
+
+    Where nothing is to be written, its name ends in nothing.
+    """
 
     path: Path
     suffix: str
     panel: str | None
 
 
-def parse_form(output: Path | None, panel: str | None) -> Form:
+def parse_form(output: Path | None, panel: str | None, comparison: Comparison) -> Form:
     """Return what is to be written, or raise InputError that says what can be."""
     from translucid.interpret.figures.panels import check_drawn, find_panel
 
+    comparison.check()
+    compares = bool(comparison.given())
+    if output is None and compares and panel is None:
+        return Form(Path(), "", None)
     if output is None:
         raise InputError(f"no file to write: give one with -o FILE, ending in {' '.join(FORMS)}")
     suffix = output.suffix.lower()
@@ -355,6 +537,8 @@ def parse_form(output: Path | None, panel: str | None) -> Form:
             )
         if suffix != ".html":
             check_drawn(panel)
+    elif suffix in PICTURES and compares:
+        panel = COMPARING
     elif suffix in PICTURES[1:]:
         panel = USUAL
     return Form(output, suffix, panel)
@@ -375,6 +559,10 @@ def parse_choice(
     if side is not None and side not in names:
         raise InputError(f"--side {side}: must be {', '.join(SIDES)}")
     choice = Choice(None if side is None else names[side], layer, head, step)
+    if not form.suffix and choice.given():
+        raise InputError(
+            f"--{choice.given()[0]} chooses what a picture shows: write one with -o FILE"
+        )
     if form.suffix not in PICTURES and choice.given():
         raise InputError(
             f"--{choice.given()[0]} chooses what a picture shows, and a {form.suffix} file holds "

@@ -15,7 +15,11 @@
     word_attention.py   heads that attend from one word to another; which tokens make up a word
     lens.py             logit lens and decoder lens: the prediction of every layer
     ablation.py         heads turned off
+    patching.py         where one decision is made: activations of one run put into another
+    patched_runs.py     the patched runs, many in one batch
+    minimal_pairs.py    the same decision in other sentences
     attribution.py      occlusion, integrated gradients, attention rollout
+    decision_table.py   one decision by all of these methods, and whether they agree
     film.py             one sentence over the checkpoints of a run
 
     trace_json.py       a trace with everything that pictures say about it; signs of hallucination

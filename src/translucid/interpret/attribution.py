@@ -75,10 +75,26 @@ class IntegratedGradients(Attribution):
     points: int
 
 
+class Contrast(NamedTuple):
+    """A decision: the step, and two tokens that compete there.
+
+    Its margin is the difference of the two tokens' logits, and of their log P.
+    """
+
+    step: int
+    first: int
+    second: int
+
+
 @torch.inference_mode()
-def occlusion(translator: Translator, trace: Trace) -> Attribution:
-    """Return how much log P of each written token drops without each source token."""
-    sentence = _Sentence.of(single_network(translator), trace)
+def occlusion(
+    translator: Translator, trace: Trace, contrast: Contrast | None = None
+) -> Attribution:
+    """Return how much log P of each written token drops without each source token.
+
+    With a `contrast` there is one row: how much its margin drops.
+    """
+    sentence = _Sentence.of(single_network(translator), trace, contrast)
     length = sentence.source_1S.size(1)
     whole_SD = sentence.embedded_SD
     without = torch.ones(length, length, device=whole_SD.device).fill_diagonal_(0)
@@ -93,11 +109,14 @@ def occlusion(translator: Translator, trace: Trace) -> Attribution:
 def integrated_gradients(
     translator: Translator,
     trace: Trace,
+    contrast: Contrast | None = None,
     *,
     tolerance: float = TOLERANCE,
     max_points: int = MAX_POINTS,
 ) -> IntegratedGradients:
     """Return the contribution of each source token to log P of each written token.
+
+    With a `contrast` there is one row: the contribution to its margin.
 
     Completeness holds on every interval of the path, so intervals with a large error are halved
     until the total error is at most `tolerance`, or `max_points` is reached; `error` of the result
@@ -110,7 +129,7 @@ def integrated_gradients(
             f"at least {_MIN_POINTS} points are needed"
         )
     with torch.inference_mode(False), torch.enable_grad():
-        sentence = _Sentence.of(single_network(translator), trace)
+        sentence = _Sentence.of(single_network(translator), trace, contrast)
         path = _integrate(sentence, [(0.0, 0.5), (0.5, 1.0)])
         while (error := _total_error(path)) > tolerance and _POINTS * (len(path) + 1) <= max_points:
             worst = _worst_intervals(path, tolerance, max_points // _POINTS - len(path))
@@ -217,9 +236,10 @@ class _Sentence:
     target_1T: Tensor
     written_1T: Tensor
     embedded_SD: Tensor
+    contrast: Contrast | None
 
     @classmethod
-    def of(cls, model: Transformer, trace: Trace) -> _Sentence:
+    def of(cls, model: Transformer, trace: Trace, contrast: Contrast | None) -> _Sentence:
         device = model.output_projection.weight.device
 
         def ids(tokens: Sequence[int]) -> Tensor:
@@ -232,6 +252,7 @@ class _Sentence:
             ids([token.id for token in trace.target_tokens]),
             ids([step.token.id for step in trace.steps]),
             model.source_embedding(source_1S)[0].detach(),
+            contrast,
         )
 
     @property
@@ -245,13 +266,19 @@ class _Sentence:
         return factors_B.to(self.embedded_SD)[:, None, None] * self.embedded_SD
 
     def log_probs(self, embedded_BSD: Tensor) -> Tensor:
-        """Return log P of each written token, given embeddings of the source, (B, T)."""
+        """Return log P of each written token, given embeddings of the source, (B, T).
+
+        With a contrast it is the margin, (B, 1).
+        """
         rows = embedded_BSD.size(0)
         source_BS = self.source_1S.expand(rows, -1)
         target_BT = self.target_1T.expand(rows, -1)
         allowed_B11S = padding_mask(source_BS, self.model.config.padding_id)
         memory_BSD = self.model.encoder(embedded_BSD, allowed_B11S)
         logits_BTV = self.model.decode(target_BT, memory_BSD, source_BS)
+        if self.contrast is not None:
+            step, first, second = self.contrast
+            return logits_BTV[:, step, [first]] - logits_BTV[:, step, [second]]
         written_BT1 = self.written_1T.expand(rows, -1)[..., None]
         return logits_BTV.log_softmax(dim=-1).gather(2, written_BT1)[..., 0]
 

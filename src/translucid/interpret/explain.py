@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 import torch
@@ -78,6 +78,8 @@ def explain(
     prefix: Sequence[int] = (),
     force: bool = False,
     max_bytes: int | None = None,
+    against: str | None = None,
+    against_model: Translator | None = None,
     on_event: Emit = silent,
 ) -> Trace:
     """Translate one sentence and return everything that the network did.
@@ -88,6 +90,10 @@ def explain(
     'full', every number, or 'light': tokens, attention and the most probable tokens of each step. A
     trace of more than `max_bytes` (256 MB) is refused unless `force` is set. `on_event` receives
     every step of the search.
+
+    With `against`, another sentence, the trace also says where the decision between the two
+    translations is made (see `patching`); with `against_model`, a model of the same shape and
+    vocabulary reads that sentence, or the same one.
 
     White space around the text is dropped. The text is read as one sentence, even where `translate`
     would divide it (from 257 tokens on).
@@ -100,7 +106,15 @@ def explain(
     output = _translate(translator, sentence, given, forced, on_event)
     limit.check(len(output.written))
     recording = record(model, sentence.source, output.written, level)
-    return _build_trace(translator, sentence, output, recording, len(forced))
+    trace = _build_trace(translator, sentence, output, recording, len(forced))
+    if against is None and against_model is None:
+        return trace
+    from translucid.interpret.minimal_pairs import measure_against
+
+    patching = measure_against(
+        translator, trace, against, target=target, other=against_model, on_event=on_event
+    )
+    return replace(trace, patching=patching)
 
 
 @dataclass(frozen=True)
@@ -338,6 +352,7 @@ def _build_trace(
             next(member.model.parameters()).element_size(),
         ),
         pieces=_pieces(source, steps, output.tree, tokenizer),
+        patching=None,
         tensors=recording.tensors,
     )
 

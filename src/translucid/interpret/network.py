@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from translucid.config import ModelConfig
+from translucid.decoding.hypothesis import Tokens
 from translucid.engines import Engines
 from translucid.engines.base import DecoderInput
 from translucid.engines.pytorch import Member
@@ -149,10 +150,15 @@ def retranslate(translator: Translator, trace: Trace) -> str:
     request = DecoderInput(source, prefix=prefix, terms=())
     options = translator.searcher(trace.search).options
     (hypotheses,) = translator.engines.pytorch.search([request], options)
+    return decode_part(translator, trace, hypotheses[0].tokens)
+
+
+def decode_part(translator: Translator, trace: Trace, tokens: Tokens) -> str:
+    """Return the text of another translation of a trace's source, without its end symbol."""
     languages = {token: language for language, token in translator.generation.tags.items()}
-    part, after = translator.read_whole(languages.get(source[0]), trace.source)
-    text = part.protected.restore(translator.tokenizer.decode(hypotheses[0].tokens))
-    return part.before + text + after
+    target = languages.get(trace.source_tokens[0].id)
+    part, after = translator.read_whole(target, trace.source)
+    return part.before + part.protected.restore(translator.tokenizer.decode(tokens)) + after
 
 
 # ---- which model made a trace -------------------------------------------------------------------

@@ -64,9 +64,10 @@ from translucid.text.tokenizer import EOS
 from translucid.translator.translation import Flags
 
 if TYPE_CHECKING:
+    from translucid.interpret.patching import Patching
     from translucid.translator import Translator
 
-VERSION = 2  # 1 had neither pieces nor a prefix
+VERSION = 3  # 1 had neither pieces nor a prefix, 2 no patching
 
 Level = Literal["light", "full"]
 """light: attention weights; full: every number on the way."""
@@ -163,6 +164,7 @@ class Trace:
     align words, measured or assumed (see `alignment_found`); `alignment_row` says whether the row
     that predicts a token or the one that reads it shows its alignment. The user forced the first
     `prefix_length` steps. `pieces` spells every token id in the trace, including the search tree.
+    `patching` is what was measured against another sentence or another model, if there was one.
     """
 
     version: int
@@ -186,6 +188,7 @@ class Trace:
     alignment_row: DecoderRow
     cache: CacheUsage
     pieces: Mapping[int, str]
+    patching: Patching | None
     tensors: FrozenTensors
 
     def __post_init__(self) -> None:
@@ -274,6 +277,7 @@ class Trace:
             "alignment_heads": [list(head) for head in self.alignment_heads],
             "cache": asdict(self.cache),
             "pieces": {str(token): piece for token, piece in self.pieces.items()},
+            "patching": None if self.patching is None else asdict(self.patching),
             "tensors": {name: list(shape) for name, shape in self.tensors.shapes.items()},
         }
 

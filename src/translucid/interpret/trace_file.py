@@ -7,9 +7,9 @@
                 tensors}, name → type, shape, offsets, …}
     tensors     float32, little-endian, in the order of the network
 
-Any reader of safetensors can open it. Nothing in it is ever executed. A file of version 1 has
-neither `pieces` nor `prefix_length`: no prefix was forced, and the pieces are taken from its tokens
-and steps and, given the model, from its search tree.
+Any reader of safetensors can open it. Nothing in it is ever executed. A file of version 2 has no
+`patching`. One of version 1 has neither `pieces` nor `prefix_length`: no prefix was forced, and the
+pieces are taken from its tokens and steps and, given the model, from its search tree.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from pydantic import TypeAdapter
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
@@ -32,6 +33,7 @@ from translucid.errors import DataError, InputError
 from translucid.files import new_file
 from translucid.interpret.cache_usage import CacheStep, CacheUsage
 from translucid.interpret.network import model_hash
+from translucid.interpret.patching import Patching
 from translucid.interpret.trace import (
     FLOAT_BYTES,
     VERSION,
@@ -215,6 +217,8 @@ def _upgrade(facts: Mapping[str, Any], model: Translator | None) -> Mapping[str,
     """Convert the description to the newest version."""
     if facts["version"] == VERSION:
         return facts
+    if facts["version"] == 2:
+        return {**facts, "version": VERSION, "patching": None}
     tokens = [*facts["source_tokens"], *facts["target_tokens"]]
     for step in facts["steps"]:
         tokens += [step["token"], *step["top"]]
@@ -222,7 +226,7 @@ def _upgrade(facts: Mapping[str, Any], model: Translator | None) -> Mapping[str,
     if model is not None and facts["tree"] is not None:
         ids = {node["token"] for node in facts["tree"]["nodes"]}
         pieces |= {token: model.tokenizer.piece(token) for token in ids}
-    return {**facts, "version": VERSION, "prefix_length": 0, "pieces": pieces}
+    return {**facts, "version": VERSION, "prefix_length": 0, "pieces": pieces, "patching": None}
 
 
 def _trace(facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Trace:
@@ -244,6 +248,7 @@ def _trace(facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Trace:
             "alignment_heads": heads,
             "cache": _cache(facts["cache"]),
             "pieces": {int(token): piece for token, piece in facts["pieces"].items()},
+            "patching": TypeAdapter(Patching | None).validate_python(facts["patching"]),
             "tensors": FrozenTensors(tensors),
         }
     )

@@ -120,9 +120,9 @@ def _routers(state: ServerState) -> list[APIRouter]:
     if state.inside is None:
         parts.append(_answer_without_pytorch())
     else:
-        from translucid.serving.routes import runs, trace
+        from translucid.serving.routes import patch, runs, trace
 
-        parts += [trace.router(state), runs.router(state)]
+        parts += [trace.router(state), patch.router(state), runs.router(state)]
     return [*parts, libretranslate.router(state)]
 
 
@@ -138,7 +138,7 @@ def _answer_without_pytorch() -> APIRouter:
             "install 'translucid[train]'",
         )
 
-    for path in ("trace", "next", "runs"):
+    for path in ("trace", "patch", "next", "runs"):
         for address in (f"/v1/{path}", f"/v1/{path}/{{rest:path}}"):
             routes.add_api_route(address, missing, methods=["GET", "POST"])
     return routes

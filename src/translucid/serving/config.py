@@ -71,6 +71,9 @@ LIMITS = (
     "max_without",
     "max_alignment",
     "max_next",
+    "max_patch_tokens",
+    "max_patch_cells",
+    "max_patch_pairs",
     "max_film_frames",
     "max_body_bytes",
     "max_json_depth",
@@ -132,6 +135,11 @@ class ServingConfig(EngineSettings):
         default=2_000_000, description="numbers of all alignments of an answer"
     )
     max_next: Count = Field(default=1_000, description="tokens listed by /v1/next")
+    max_patch_tokens: Count = Field(
+        default=64, description="tokens of a sentence that is compared, and of its translation"
+    )
+    max_patch_cells: Count = Field(default=4_096, description="cells patched together")
+    max_patch_pairs: Count = Field(default=20, description="pairs of sentences of a repetition")
     max_film_frames: Count = Field(default=24, description="checkpoints of one film strip")
     max_body_bytes: Bytes = Field(default=1_000_000, description="bytes of a request's body")
     max_json_depth: Count = Field(default=16, description="brackets within brackets in a JSON body")

@@ -1,4 +1,4 @@
-"""Bodies and answers of /v1/trace and its parts, and of /v1/next."""
+"""Bodies and answers of /v1/trace and its parts, of /v1/next and of /v1/patch."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from translucid.interpret.cache_usage import CacheUsage
 from translucid.interpret.head_roles import Role, TokenKind
 from translucid.interpret.lens import EncoderReading, LensCell
 from translucid.interpret.next_tokens import NextToken, PrefixToken, Rest
+from translucid.interpret.patched_runs import Part
+from translucid.interpret.patching import PatchedRun, Patching
 from translucid.interpret.trace import Level, Origin, Side, Step, TraceToken
 from translucid.serving.schemas import (
     Answer,
     AtMost,
     Body,
     ModelChoice,
+    Name,
     SearchFields,
     Text,
     described,
@@ -61,6 +64,11 @@ class TraceBody(Sentence):
     )
     without: Annotated[list[HeadFields], AtMost("max_without")] = Field(
         [], description="heads to switch off"
+    )
+    against: Text | None = Field(
+        None,
+        description="say where the difference from this sentence's translation is decided",
+        examples=[None],
     )
     keep: bool = Field(
         True, description="false: answer, but keep nothing: the trace has no id and no tensors"
@@ -140,6 +148,7 @@ class TraceAnswer(Answer):
     alignment_row: DecoderRow
     cache: CacheUsage
     pieces: dict[str, str] = Field(description="the piece of every token id mentioned")
+    patching: Patching | None = Field(description="of a trace against another sentence")
     words: WordFields
     heads: list[HeadRoleFields] = Field(description="what every head does on this sentence")
     confidence: ConfidenceFields
@@ -181,3 +190,84 @@ class NextAnswer(Answer):
     kept: int = Field(description="tokens that the cuts leave")
     tokens: list[NextToken] = Field(description="the most probable, best first")
     rest: Rest = Field(description="all that are not listed")
+
+
+class PairBody(Sentence):
+    """A sentence, and what it is compared with: another sentence, another model, or both."""
+
+    against: Text | None = Field(
+        None, description="the other sentence; left out: the same", examples=["Le chien dort."]
+    )
+    against_model: Name | None = Field(
+        None, description="model of the same shape and vocabulary that reads the other sentence"
+    )
+    search: SearchFields | None = described(TranslationRequest, "search", None)
+    without: Annotated[list[HeadFields], AtMost("max_without")] = Field(
+        [], description="heads to switch off"
+    )
+
+
+class DecisionBody(PairBody):
+    """Two sentences, and which decision between their translations is meant."""
+
+    step: Index | None = Field(
+        None, description="the decision, from 0; left out: where the translations part"
+    )
+    tokens: Annotated[list[Token], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="the two token ids that compete there; given with step"
+    )
+
+
+class PatchBody(DecisionBody):
+    """Two sentences; where the difference between their translations is decided is wanted."""
+
+    control: Text | None = Field(
+        None, description="an unrelated sentence; left out: one of the lesson", examples=[None]
+    )
+
+
+class HeadMarginsBody(Sentence):
+    """A sentence, and a decision in its translation that each head is tried on."""
+
+    search: SearchFields | None = described(TranslationRequest, "search", None)
+    prefix: Prefix = Field([], description="token ids that the translation must begin with")
+    step: Index = Field(description="the decision, from 0", examples=[0])
+    tokens: Annotated[list[Token], Field(min_length=2, max_length=2)] = Field(
+        description="the two token ids that compete there", examples=[[20, 21]]
+    )
+
+
+class CellFields(Body):
+    """A part of the network that can be patched, counted from 0."""
+
+    part: Part = Field(
+        description="source and target: states; encoder, decoder and cross: heads",
+        examples=["cross"],
+    )
+    layer: Index = Field(
+        description="of a head; of states, the number of layers behind them", examples=[0]
+    )
+    index: Index = Field(description="column of the source, head or position", examples=[0])
+
+
+class PatchCellsBody(DecisionBody):
+    """Two sentences, and cells that are to be patched together."""
+
+    cells: Annotated[list[CellFields], AtMost("max_patch_cells")] = Field(
+        description="cells taken from the other sentence"
+    )
+
+
+class PatchedAnswer(Answer):
+    """What the two runs do with the cells of each other."""
+
+    forward: PatchedRun = Field(description="the first sentence with cells of the second")
+    backward: PatchedRun = Field(description="the second sentence with cells of the first")
+
+
+class RepeatBody(PairBody):
+    """Two sentences whose difference is to be tried in other sentences."""
+
+    count: Annotated[Count, AtMost("max_patch_pairs")] = Field(
+        10, description="pairs of sentences to measure"
+    )

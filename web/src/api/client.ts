@@ -6,9 +6,15 @@ import { passing } from "./storage.ts";
 import type {
   Film,
   FilmRequest,
+  HeadMargins,
+  HeadMarginsRequest,
   Lens,
   ModelList,
   PartialTranslation,
+  PatchCellsRequest,
+  PatchedAnswer,
+  RepeatRequest,
+  Repetition,
   Run,
   RunEvents,
   StreamDone,
@@ -226,6 +232,18 @@ export async function savedPage(
     /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "") ?? [];
   return { name: name ?? "trace.html", content: await response.blob() };
 }
+
+/** What two runs do with some cells of each other. */
+export const patchCells = (request: PatchCellsRequest, abort?: AbortSignal) =>
+  json<PatchedAnswer>("v1/patch/cells", request, abort);
+
+/** One decision with each head switched off by itself. */
+export const tryHeads = (request: HeadMarginsRequest, abort?: AbortSignal) =>
+  json<HeadMargins>("v1/heads", request, abort);
+
+/** The same decision in other sentences. */
+export const repeatPatch = (request: RepeatRequest, abort?: AbortSignal) =>
+  json<Repetition>("v1/patch/repeat", request, abort);
 
 const lenses = new WeakMap<Trace, Promise<Lens>>();
 

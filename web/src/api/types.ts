@@ -107,6 +107,31 @@ export type LensCell = Schemas["LensCell"];
 /** The translation that one encoder layer, read early, gives. */
 export type DecoderLensRow = Schemas["EncoderReading"];
 
+/** Where the decision between two sentences is made. */
+export type Patching = Schemas["Patching"];
+/** A part of the network that can be patched. */
+export type Cell = Schemas["Cell"];
+/** Kinds of cells: states of source and target, heads of the three attentions. */
+export type Part = Cell["part"];
+/** What patching one cell does, in both directions. */
+export type CellShare = Schemas["CellShare"];
+/** What one run does with some cells patched. */
+export type PatchedRun = Schemas["PatchedRun"];
+/** What `POST /v1/patch/cells` takes. */
+export type PatchCellsRequest = Searched<Body<Schemas["PatchCellsBody"], "text" | "cells">>;
+/** What it answers. */
+export type PatchedAnswer = Schemas["PatchedAnswer"];
+/** What `POST /v1/patch/repeat` takes. */
+export type RepeatRequest = Searched<Body<Schemas["RepeatBody"], "text">>;
+/** What `POST /v1/heads` takes. */
+export type HeadMarginsRequest = Searched<
+  Body<Schemas["HeadMarginsBody"], "text" | "step" | "tokens">
+>;
+/** One decision with each head switched off by itself. */
+export type HeadMargins = Schemas["HeadMargins"];
+/** The same decision in other sentences. */
+export type Repetition = Schemas["Repetition"];
+
 /** A training run. */
 export type Run = Schemas["RunFields"];
 /** One line of a run's metrics, as the training loop wrote it. */

@@ -10,12 +10,14 @@ interface PanelFrameProps {
   title: string;
   /** A short sentence that says what one sees, in the paper's terms. */
   lead: ComponentChildren;
+  /** What stands above the panel whatever becomes of the trace. */
+  above?: ComponentChildren;
   /** Drawn once a trace is here; the last one stays while the next loads. */
   children: (trace: Trace) => ComponentChildren;
 }
 
 /** The frame: it waits, tells what is wrong, or draws the panel. */
-export function PanelFrame({ title, lead, children }: PanelFrameProps) {
+export function PanelFrame({ title, lead, above, children }: PanelFrameProps) {
   const now = trace.value;
   // What is still drawn is that of another sentence.
   const stale = now.state !== "ready" && now.value !== undefined;
@@ -23,6 +25,7 @@ export function PanelFrame({ title, lead, children }: PanelFrameProps) {
     <section class="panel" aria-labelledby="panel-title" aria-busy={now.state === "loading"}>
       <h2 id="panel-title">{title}</h2>
       <p class="panel-lead">{lead}</p>
+      {above}
       <TraceProblem />
       {now.value ? (
         <div class={stale ? "panel-body panel-stale" : "panel-body"}>{children(now.value)}</div>

@@ -7,6 +7,7 @@ import Guide from "./guide/index.tsx";
 import Lens from "./lens/index.tsx";
 import NetworkMap from "./map/index.tsx";
 import Output from "./output/index.tsx";
+import Pair from "./pair/index.tsx";
 import Search from "./search/index.tsx";
 import Steps from "./steps/index.tsx";
 import Tokens from "./tokens/index.tsx";
@@ -33,4 +34,5 @@ export const PANELS: readonly PanelEntry[] = [
   { key: "lens", title: "Lens", short: "layer by layer; heads off", Panel: Lens },
   { key: "training", title: "Training", short: "loss, samples, film strip", Panel: Training },
   { key: "guide", title: "Guide", short: "a tour in the paper's order", Panel: Guide },
+  { key: "pair", title: "Who decides?", short: "two sentences, patched", Panel: Pair },
 ];

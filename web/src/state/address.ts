@@ -20,6 +20,7 @@ export const PANEL_KEYS = [
   "lens",
   "training",
   "guide",
+  "pair",
 ] as const;
 
 /** One of the panels. */

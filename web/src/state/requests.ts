@@ -68,12 +68,15 @@ export function traceRequest(address: Address, list: ModelList | undefined): Tra
   const model = findModel(list, address);
   if (text === "" || !model) return null;
   const target = findTarget(model, address);
+  // Comparing takes a second or two, so that only the panel that shows it asks for it.
+  const against = address.panel === "pair" ? oneSentence(address.extra.against ?? "") : "";
   return {
     text,
     model: model.name,
     ...(target ? { target } : {}),
     search: getSearchChanges(address, model),
     level: "full",
+    ...(against === "" ? {} : { against }),
     ...(address.prefix.length > 0 ? { prefix: address.prefix } : {}),
     ...(address.without.length > 0 ? { without: address.without } : {}),
   };
@@ -82,7 +85,7 @@ export function traceRequest(address: Address, list: ModelList | undefined): Tra
 /** The same trace with nothing forced and no head off. */
 export function baselineRequest(request: TraceRequest | null): TraceRequest | null {
   if (request === null) return null;
-  const { prefix: _prefix, without: _without, ...plain } = request;
+  const { prefix: _prefix, without: _without, against: _against, ...plain } = request;
   return plain;
 }
 

@@ -28,6 +28,7 @@ from translucid.interpret.figures.matrix import (
     query_tokens,
     rollout,
 )
+from translucid.interpret.figures.patching_map import patching_map
 from translucid.interpret.figures.positions import (
     position_curves,
     position_heat,
@@ -248,6 +249,12 @@ PANELS: dict[str, Panel] = {
         "attention",
         lambda material, choice: rollout(material.trace, choice.side or "cross"),
         {"x-draw": "rollout"},
+    ),
+    "patching": Panel(
+        "who decides between two sentences: the share of every state and head (--against)",
+        (),
+        "pair",
+        _whole(patching_map),
     ),
     "residuals": Panel("vectors of the residual stream", (), "map"),
     "feed-forward": Panel("inner activations of a feed-forward layer", ("side", "layer"), "map"),

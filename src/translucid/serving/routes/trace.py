@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -15,11 +16,14 @@ from pydantic_core import to_json
 from translucid.decoding.config import SearchConfig
 from translucid.interpret.ablation import disable_heads
 from translucid.interpret.explain import encode_prefix, explain
+from translucid.interpret.minimal_pairs import measure_against
 from translucid.interpret.network import AttentionHead
 from translucid.interpret.next_tokens import NextTokens, next_tokens
 from translucid.interpret.page import lens_json, saved_page
+from translucid.interpret.trace import Trace
 from translucid.interpret.trace_file import file_bytes, file_parts
 from translucid.interpret.trace_json import trace_json
+from translucid.serving.config import ServingConfig
 from translucid.serving.engine.tasks import check_cancelled
 from translucid.serving.problems import JSON, Fault, invalid_fields, json_response
 from translucid.serving.request_bodies import json_body, request_body_schema
@@ -97,9 +101,8 @@ def router(state: ServerState) -> APIRouter:
         """Translate one sentence and keep everything that the network did."""
         served = state.models.choose(body.model, body.source, body.target)
         search = build_search(served.translator.default_search, body.search, state.settings)
-        limit = state.settings.max_trace_bytes
         with report_too_large():
-            stored = await state.engine.run(_make_trace, served, body, search, limit)
+            stored = await state.engine.run(_make_trace, served, body, search, state.settings)
         state.log_texts([body.text], [stored.trace.translation])
         if not body.keep:
             return Response(stored.body, 200, media_type=JSON)
@@ -177,7 +180,7 @@ def router(state: ServerState) -> APIRouter:
 
 def _render_page(stored: StoredTrace, address: str) -> bytes:
     """Return the saved page of a trace, by the network that made it."""
-    translator = _disable_heads(stored.served, stored.without)
+    translator = disabled(stored.served, stored.without)
     target = str(json.loads(stored.body)["target"])
     page = saved_page(
         stored.trace,
@@ -191,34 +194,63 @@ def _render_page(stored: StoredTrace, address: str) -> bytes:
 
 
 def _make_trace(
-    served: ServedModel, body: TraceBody, search: SearchConfig, max_bytes: int
+    served: ServedModel, body: TraceBody, search: SearchConfig, settings: ServingConfig
 ) -> StoredTrace:
     """Make a trace and its JSON."""
     heads = tuple(AttentionHead(head.side, head.layer, head.head) for head in body.without)
     target = served.target(body.source, body.target, [body.text])
+    translator = disabled(served, heads)
     trace = explain(
-        _disable_heads(served, heads),
+        translator,
         body.text,
         target=target,
         search=search,
         level=body.level,
         given=body.given,
         prefix=body.prefix,
-        max_bytes=max_bytes,
+        max_bytes=settings.max_trace_bytes,
         on_event=lambda _: check_cancelled(),
     )
+    if body.against is not None:
+        trace = _compare(translator, trace, body.against, target, settings.max_patch_tokens)
     key = new_id()
     summary = trace_json(trace, key=key if body.keep else None, target=target, without=heads)
     return StoredTrace(key, trace, served, heads, to_json(summary))
 
 
-def _disable_heads(served: ServedModel, heads: tuple[AttentionHead, ...]) -> Translator:
+def _compare(translator: Translator, trace: Trace, against: str, target: str, most: int) -> Trace:
+    """Return the trace with what patching against another sentence shows."""
+    check_tokens("text", trace, most)
+    patching = measure_against(
+        translator,
+        trace,
+        against,
+        target=target,
+        check=lambda second: check_tokens("against", second, most),
+        on_event=lambda _: check_cancelled(),
+    )
+    return replace(trace, patching=patching)
+
+
+def check_tokens(field: str, trace: Trace, most: int) -> None:
+    """Refuse a sentence that is too long to be patched cell by cell."""
+    count = max(len(trace.source_tokens), len(trace.steps))
+    if count > most:
+        problem = (
+            f"has {count} tokens, itself or its translation: the limit of a sentence that is "
+            f"compared is {most} (max_patch_tokens)"
+        )
+        raise invalid_fields([Fault(field, problem)])
+
+
+def disabled(served: ServedModel, heads: tuple[AttentionHead, ...]) -> Translator:
+    """Return the translator of a model without these heads."""
     return disable_heads(served.translator, heads) if heads else served.translator
 
 
 def _read_lenses(stored: StoredTrace) -> dict[str, Any]:
     """Read a trace through both lenses, by the network that made it."""
-    translator = _disable_heads(stored.served, stored.without)
+    translator = disabled(stored.served, stored.without)
     return lens_json(translator, stored.trace, on_event=lambda _: check_cancelled())
 
 

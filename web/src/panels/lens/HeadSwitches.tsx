@@ -2,15 +2,33 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { asProblem, isAbort } from "../../api/client.ts";
-import type { HeadId, ModelConfig, Side, Trace, TraceRequest } from "../../api/types.ts";
+import type {
+  HeadId,
+  HeadMargins,
+  ModelConfig,
+  Side,
+  Trace,
+  TraceRequest,
+} from "../../api/types.ts";
 import { diverging, inkOn, palette } from "../../drawing/colours.ts";
 import { moveCell } from "../../drawing/cursor.ts";
 import { compareTexts } from "../../drawing/differences.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Marked, Num, printed } from "../../drawing/Number.tsx";
+import { plain } from "../../drawing/pieces.ts";
 import { tell } from "../../state/notices.ts";
+import * as player from "../../state/player.ts";
 import { baselineRequest, traceRequest } from "../../state/requests.ts";
-import { address, baseline, go, models, retries, trace as shown } from "../../state/store.ts";
+import {
+  address,
+  baseline,
+  go,
+  link,
+  models,
+  retries,
+  setExtra,
+  trace as shown,
+} from "../../state/store.ts";
 import {
   countLayers,
   headName,
@@ -21,14 +39,14 @@ import {
   toggled,
 } from "./headList.ts";
 import {
-  askWith,
+  askLogProb,
   byName,
+  type Decision,
   type HeadLoss,
   largest,
-  type Measuring,
+  lossesOf,
   ranked,
   start,
-  stop,
   sweep,
   sweepKey,
 } from "./headLosses.ts";
@@ -40,9 +58,10 @@ export function HeadSwitches({ trace }: { trace: Trace }) {
   const request = baselineRequest(traceRequest(address.value, models.value.value));
   if (!before || !request) return <p>The translation with all heads on is on its way …</p>;
   const off = address.value.without;
+  const decision = decisionOf(before);
   const latest = sweep.value;
-  const mine = latest?.key === sweepKey(request, before.translation) ? latest : null;
-  const losses = mine?.measured.losses ?? [];
+  const mine = decision && latest?.key === sweepKey(request, decision) ? latest : null;
+  const losses = mine?.found ? lossesOf(mine.found) : [];
   const change = (without: HeadId[]) => go({ without });
   return (
     <>
@@ -57,17 +76,14 @@ export function HeadSwitches({ trace }: { trace: Trace }) {
         name="head-switches"
         title="Every head has a switch"
         controls={
-          <>
-            <button
-              type="button"
-              class="button"
-              disabled={off.length === 0}
-              onClick={() => change([])}
-            >
-              All on
-            </button>
-            <SweepButton request={request} trace={before} running={mine?.running ?? false} />
-          </>
+          <button
+            type="button"
+            class="button"
+            disabled={off.length === 0}
+            onClick={() => change([])}
+          >
+            All on
+          </button>
         }
         picture={() => switchesPicture(trace.model, off, losses, palette())}
         table={() => switchesTable(trace.model, off, losses)}
@@ -79,7 +95,15 @@ export function HeadSwitches({ trace }: { trace: Trace }) {
           </>
         }
       >
-        {mine && <SweepResult measured={mine.measured} running={mine.running} />}
+        {decision && (
+          <Question
+            trace={before}
+            decision={decision}
+            request={request}
+            running={mine !== null && mine.found === null}
+          />
+        )}
+        {mine?.found && <SweepResult found={mine.found} losses={losses} />}
         <Switches config={trace.model} off={off} losses={losses} onChange={change} />
       </Figure>
     </>
@@ -110,51 +134,79 @@ function Forced({ count }: { count: number }) {
   );
 }
 
-function SweepButton(props: { request: TraceRequest; trace: Trace; running: boolean }) {
-  if (props.running) {
-    return (
-      <button type="button" class="button" onClick={stop}>
-        Stop
-      </button>
-    );
-  }
-  const { request, trace } = props;
+/** Which decision the heads are tried on: the present step, and a token that might have come. */
+function Question(props: {
+  trace: Trace;
+  decision: Decision;
+  request: TraceRequest;
+  running: boolean;
+}) {
+  const { trace, decision, request, running } = props;
+  const [first, second] = decision.tokens;
+  const written = trace.steps[decision.step];
+  if (!written) return null;
   return (
-    <button
-      type="button"
-      class="button"
-      disabled={trace.translation.trim() === ""}
-      onClick={() => start(request, trace.translation, trace.model)}
-    >
-      Which head matters most?
-    </button>
+    <p class="lens-question">
+      Step {decision.step + 1} writes “{plain(written.token.piece)}”, not{" "}
+      <select
+        aria-label="The token that might have come"
+        value={String(second)}
+        onChange={(event) => setExtra({ rival: event.currentTarget.value })}
+      >
+        {written.top
+          .filter(({ id }) => id !== first)
+          .map(({ id, piece }) => (
+            <option key={id} value={String(id)}>
+              {plain(piece)}
+            </option>
+          ))}
+      </select>
+      .{" "}
+      <button
+        type="button"
+        class="button"
+        aria-busy={running}
+        disabled={running}
+        onClick={() => start(request, decision)}
+      >
+        Which head matters most?
+      </button>
+    </p>
   );
 }
 
-function SweepResult({ measured, running }: { measured: Measuring; running: boolean }) {
-  const { losses, total, whole, translation } = measured;
+/** The decision of the present step against the likeliest other token, or the one that was chosen. */
+function decisionOf(trace: Trace): Decision | null {
+  const at = Math.min(player.step.value, trace.steps.length - 1);
+  const step = trace.steps[at];
+  const others = step?.top.filter(({ id }) => id !== step.token.id) ?? [];
+  const chosen = others.find(({ id }) => String(id) === address.value.extra.rival) ?? others[0];
+  return step && chosen ? { step: at, tokens: [step.token.id, chosen.id] } : null;
+}
+
+function SweepResult({ found, losses }: { found: HeadMargins; losses: HeadLoss[] }) {
   const [first] = ranked(losses);
+  const [one, other] = found.pieces.map(plain);
+  const flips = losses.filter((loss) => loss.flips);
   return (
     <div class="lens-sweep">
-      {running && (
-        <progress value={losses.length} max={total} aria-label="Heads tried">
-          {losses.length} of {total}
-        </progress>
+      {first && (
+        <p>
+          Each head switched off alone. <b data-first>{headName(first.head)}</b> matters most:
+          without it, the logit of “{one}” minus that of “{other}” falls from{" "}
+          <Num value={found.margin} /> to <Num value={first.margin} />.{" "}
+          <span data-flips={String(flips.length)}>
+            {flips.length === 0
+              ? `No single head turns the decision to “${other}”.`
+              : `It turns to “${other}” without ${flips.map(({ head }) => headName(head)).join(", ")}.`}
+          </span>
+        </p>
       )}
-      <p>
-        {losses.length} of {total} heads tried, each switched off alone.{" "}
-        {first && whole !== null && (
-          <>
-            {running ? "So far " : ""}
-            <b data-first>{headName(first.head)}</b> matters most: without it, log P of “
-            {translation}” falls from <Num value={whole} /> to <Num value={first.logProb} />, by{" "}
-            <Num value={first.loss} digits={2} /> nats.
-          </>
-        )}
-      </p>
       <p class="lens-note">
-        The numbers below are such losses, all of this same translation. Below zero: without the
-        head it would be likelier.
+        The numbers below are the losses of this margin; below zero, the head stands in the way.
+        They say what the sentence needs, not what makes the difference from another one: see{" "}
+        <a href={link({ panel: "pair" })}>Who decides?</a>, which counts layers and heads from 1,
+        not from 0 as here.
       </p>
     </div>
   );
@@ -249,11 +301,13 @@ function Switch(props: SwitchesProps & { head: HeadId; first: boolean }) {
   const isOn = !includes(off, head);
   const measured = byName(losses).get(headName(head));
   const colour = measured && diverging(measured.loss / largest(losses));
-  const told = measured ? `, loses ${printed(measured.loss, 2)} nats without it` : "";
+  const told = measured
+    ? `, margin loses ${printed(measured.loss, 2)} without it${measured.flips ? ", and flips" : ""}`
+    : "";
   return (
     <button
       type="button"
-      class="lens-switch"
+      class={measured?.flips ? "lens-switch lens-flips" : "lens-switch"}
       tabIndex={props.first ? 0 : -1}
       aria-pressed={isOn}
       aria-label={`${headName(head)}${told}`}
@@ -339,15 +393,12 @@ function named(off: HeadId[]): string {
 /** log P of a given translation with heads off; null until it is here. */
 function useGivenLogProb(request: TraceRequest, translation: string, off: HeadId[]): number | null {
   const [found, keep] = useState<{ key: string; value: number } | null>(null);
-  const key = `${sweepKey(request, translation)} ${off.map(headName).join()}`;
+  const { model, target, text } = request;
+  const key = JSON.stringify([model, target, text, translation, off.map(headName)]);
   useEffect(() => {
     if (off.length === 0 || translation.trim() === "") return;
     const mine = new AbortController();
-    askWith(
-      request,
-      translation,
-      mine.signal,
-    )(off).then(
+    askLogProb(request, translation, off, mine.signal).then(
       (value) => keep({ key, value }),
       (error) => isAbort(error) || tell(asProblem(error), { again: true }),
     );

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { HeadId, LensCell, ModelConfig } from "../../api/types.ts";
+import type { HeadId, HeadMargins, LensCell, ModelConfig } from "../../api/types.ts";
 import { DARK, heat, LIGHT } from "../../drawing/colours.ts";
 import { moveCell } from "../../drawing/cursor.ts";
 import { allHeads, headName, includes, layerToggled, switched, toggled } from "./headList.ts";
-import { byName, largest, type Measuring, measure, ranked } from "./headLosses.ts";
+import { byName, largest, lossesOf, ranked, sweepKey } from "./headLosses.ts";
 import {
   COLUMNS,
   logitRows,
@@ -63,52 +63,37 @@ test("Home and End stay in the row, other keys mean nothing", () => {
   expect(moveCell("x", { row: 2, column: 1 }, 3, 4)).toBe(null);
 });
 
-const heads: HeadId[] = [
-  { side: "encoder", layer: 0, head: 0 },
-  { side: "cross", layer: 1, head: 1 },
-  { side: "cross", layer: 1, head: 2 },
-];
-const logProbs: Record<string, number> = { encoder0: -3, cross1: -9, cross2: -1.5 };
-const ask = async ([head]: HeadId[]) =>
-  head ? (logProbs[`${head.side}${head.head}`] as number) : -2;
+const found: HeadMargins = {
+  step: 1,
+  first: 7,
+  second: 8,
+  pieces: ["▁il", "▁elle"],
+  margin: 2,
+  heads: [
+    { side: "encoder", layer: 0, head: 0, margin: 1, flips: false },
+    { side: "cross", layer: 1, head: 1, margin: -5, flips: true },
+    { side: "cross", layer: 1, head: 2, margin: 2.5, flips: false },
+  ],
+};
 
-async function all(): Promise<Measuring[]> {
-  const seen: Measuring[] = [];
-  for await (const now of measure("It sleeps.", heads, ask)) {
-    seen.push(now);
-  }
-  return seen;
-}
-
-test("every head is compared with the whole network on the same translation", async () => {
-  const seen = await all();
-  expect(seen.map(({ losses }) => losses.length)).toEqual([0, 1, 2, 3]);
-  expect(seen.every(({ whole, total }) => whole === -2 && total === 3)).toBe(true);
-  expect(seen.at(-1)?.losses.map(({ loss }) => loss)).toEqual([1, 7, -0.5]);
-});
-
-test("what was told before is not changed by what comes later", async () => {
-  const [first] = await all();
-  expect(first?.losses).toEqual([]);
-});
-
-test("the head that matters most comes first, one that stands in the way last", async () => {
-  const losses = (await all()).at(-1)?.losses ?? [];
+test("the head that matters most comes first, one that stands in the way last", () => {
+  const losses = lossesOf(found);
+  expect(losses.map(({ loss }) => loss)).toEqual([1, 7, -0.5]);
   expect(ranked(losses).map(({ head }) => head.head)).toEqual([1, 0, 2]);
   expect(largest(losses)).toBe(7);
-  expect(byName(losses).get("cross 1.2")?.logProb).toBe(-1.5);
+  expect(byName(losses).get("cross 1.1")).toMatchObject({ margin: -5, flips: true });
 });
 
-test("a failed request ends the measuring with its error", async () => {
-  const failing = async (without: HeadId[]) => {
-    if (without.length > 0) {
-      throw new Error("429");
-    }
-    return -2;
-  };
-  const measuring = measure("It sleeps.", heads, failing);
-  await measuring.next();
-  await expect(measuring.next()).rejects.toThrow("429");
+test("another decision is another sweep", () => {
+  const request = { text: "a", model: "m" };
+  const keys = (
+    [
+      [0, [7, 8]],
+      [0, [7, 9]],
+      [1, [7, 8]],
+    ] as const
+  ).map(([step, [a, b]]) => sweepKey(request, { step, tokens: [a, b] }));
+  expect(new Set(keys).size).toBe(3);
 });
 
 const cell = (rank: number): LensCell => ({
@@ -169,7 +154,12 @@ test("a lens is drawn in the colours of its theme, with token, probability and r
 
 const small = { encoder_layers: 1, decoder_layers: 2, heads: 2 } as ModelConfig;
 const off: HeadId = { side: "cross", layer: 1, head: 0 };
-const measured = { head: { side: "encoder", layer: 0, head: 1 } as HeadId, logProb: -3, loss: 2 };
+const measured = {
+  head: { side: "encoder", layer: 0, head: 1 } as HeadId,
+  margin: -3,
+  loss: 2,
+  flips: true,
+};
 
 test("heads that are off are hatched, losses are written on those that are on", () => {
   const { svg } = switchesPicture(small, [off], [measured], LIGHT);
@@ -181,6 +171,6 @@ test("heads that are off are hatched, losses are written on those that are on", 
 test("the table has one line per head, and nothing where nothing was measured", () => {
   const { rows } = switchesTable(small, [off], [measured]);
   expect(rows.length).toBe(10);
-  expect(rows[1]).toEqual(["encoder", 0, 1, 1, -3, 2]);
-  expect(rows[8]).toEqual(["cross", 1, 0, 0, "", ""]);
+  expect(rows[1]).toEqual(["encoder", 0, 1, 1, -3, 2, 1]);
+  expect(rows[8]).toEqual(["cross", 1, 0, 0, "", "", ""]);
 });

@@ -132,21 +132,30 @@ export function switchesPicture(
 function title(losses: HeadLoss[]): string {
   return losses.length === 0
     ? "Heads that are on and off"
-    : "What the translation loses without each head (nats of log P)";
+    : "What the margin of the decision loses without each head";
 }
 
 /** One line per head. */
 export function switchesTable(config: ModelConfig, off: HeadId[], losses: HeadLoss[]): Table {
   const known = byName(losses);
   return {
-    columns: ["attention", "layer", "head", "on", "log P without it", "loss of log P"],
+    columns: [
+      "attention",
+      "layer",
+      "head",
+      "on",
+      "margin without it",
+      "loss of the margin",
+      "flips",
+    ],
     rows: allHeads(config).map((head) => [
       head.side,
       head.layer,
       head.head,
       includes(off, head) ? 0 : 1,
-      known.get(headName(head))?.logProb ?? "",
+      known.get(headName(head))?.margin ?? "",
       known.get(headName(head))?.loss ?? "",
+      known.get(headName(head))?.flips ? 1 : "",
     ]),
   };
 }

@@ -1,0 +1,222 @@
+"""Endpoints that compare two sentences: where a decision is made, and whether that holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Response
+
+from translucid.decoding.config import SearchConfig
+from translucid.interpret.attribution import Contrast
+from translucid.interpret.explain import explain
+from translucid.interpret.minimal_pairs import (
+    Repetition,
+    explain_against,
+    measure_against,
+    repeat_patching,
+)
+from translucid.interpret.network import AttentionHead
+from translucid.interpret.patched_runs import Cell
+from translucid.interpret.patching import (
+    HeadMargins,
+    PatchablePair,
+    PatchedRun,
+    Patching,
+    apply_patch,
+    measure_head_margins,
+)
+from translucid.interpret.trace import Trace
+from translucid.serving.engine.tasks import check_cancelled
+from translucid.serving.problems import Fault, invalid_fields, json_response
+from translucid.serving.request_bodies import json_body, request_body_schema
+from translucid.serving.routes.trace import check_tokens, disabled
+from translucid.serving.schemas import build_search
+from translucid.serving.served_models import ServedModel
+from translucid.serving.state import ServerState
+from translucid.serving.trace_schemas import (
+    DecisionBody,
+    HeadMarginsBody,
+    PairBody,
+    PatchBody,
+    PatchCellsBody,
+    PatchedAnswer,
+    RepeatBody,
+)
+from translucid.translator import Translator
+
+PatchInput = Annotated[PatchBody, Depends(json_body(PatchBody))]
+CellsInput = Annotated[PatchCellsBody, Depends(json_body(PatchCellsBody))]
+HeadsInput = Annotated[HeadMarginsBody, Depends(json_body(HeadMarginsBody))]
+RepeatInput = Annotated[RepeatBody, Depends(json_body(RepeatBody))]
+
+
+def router(state: ServerState) -> APIRouter:
+    """Return the endpoints of patching."""
+    routes = APIRouter(tags=["trace"])
+
+    @routes.post("/v1/patch", response_model=Patching, openapi_extra=request_body_schema(PatchBody))
+    async def measure_patching(body: PatchInput) -> Response:
+        """Say which states and heads decide where the translations of two sentences part."""
+        pair = _choose(state, body)
+        return json_response(await state.engine.run(_measure, pair, body))
+
+    @routes.post(
+        "/v1/patch/cells",
+        response_model=PatchedAnswer,
+        openapi_extra=request_body_schema(PatchCellsBody),
+    )
+    async def patch_cells(body: CellsInput) -> Response:
+        """Patch some cells together, and read what the two sentences become then."""
+        pair = _choose(state, body)
+        forward, backward = await state.engine.run(_patch, pair, body)
+        return json_response({"forward": forward, "backward": backward})
+
+    @routes.post(
+        "/v1/patch/repeat",
+        response_model=Repetition,
+        openapi_extra=request_body_schema(RepeatBody),
+    )
+    async def repeat_patch(body: RepeatInput) -> Response:
+        """Measure the same decision in other sentences, made by exchanging the same words."""
+        pair = _choose(state, body)
+        return json_response(await state.engine.run(_repeat, pair, body))
+
+    @routes.post(
+        "/v1/heads", response_model=HeadMargins, openapi_extra=request_body_schema(HeadMarginsBody)
+    )
+    async def measure_heads(body: HeadsInput) -> Response:
+        """Switch off each head by itself, and read what becomes of one decision."""
+        served = state.models.choose(body.model, body.source, body.target)
+        search = build_search(served.translator.default_search, body.search, state.settings)
+        limit = state.settings.max_patch_tokens
+        return json_response(await state.engine.run(_try_heads, served, body, search, limit))
+
+    return routes
+
+
+def _try_heads(
+    served: ServedModel, body: HeadMarginsBody, search: SearchConfig, most: int
+) -> HeadMargins:
+    trace = explain(
+        served.translator,
+        body.text,
+        target=served.target(body.source, body.target, [body.text]),
+        search=search,
+        level="light",
+        prefix=body.prefix,
+        on_event=lambda _: check_cancelled(),
+    )
+    check_tokens("text", trace, most)
+    first, second = body.tokens
+    return measure_head_margins(served.translator, trace, Contrast(body.step, first, second))
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The models of a request that compares, how they search, and the limit of its tokens."""
+
+    served: ServedModel
+    other: ServedModel | None
+    search: SearchConfig
+    max_tokens: int
+
+    def translators(self, body: PairBody) -> tuple[Translator, Translator | None]:
+        """Return the model of each sentence, without the heads that are switched off."""
+        heads = tuple(AttentionHead(one.side, one.layer, one.head) for one in body.without)
+        return (
+            disabled(self.served, heads),
+            None if self.other is None else disabled(self.other, heads),
+        )
+
+    def first(self, translator: Translator, body: PairBody) -> tuple[Trace, str]:
+        """Return the trace of the first sentence, and the language of the translations."""
+        target = self.served.target(body.source, body.target, [body.text])
+        trace = explain(
+            translator,
+            body.text,
+            target=target,
+            search=self.search,
+            level="light",
+            on_event=lambda _: check_cancelled(),
+        )
+        check_tokens("text", trace, self.max_tokens)
+        return trace, target
+
+
+def _choose(state: ServerState, body: PairBody) -> _Pair:
+    """Return the models of a request; refuse one that compares nothing."""
+    if body.against is None and body.against_model is None:
+        problem = "give another sentence, or with against_model another model for the same one"
+        raise invalid_fields([Fault("against", problem)])
+    served = state.models.choose(body.model, body.source, body.target)
+    other = None
+    if body.against_model is not None:
+        other = state.models.choose(body.against_model, body.source, body.target)
+    search = build_search(served.translator.default_search, body.search, state.settings)
+    return _Pair(served, other, search, state.settings.max_patch_tokens)
+
+
+def _contrast(body: DecisionBody) -> Contrast | None:
+    """Return the decision that was chosen, if one was."""
+    if (body.step is None) != (body.tokens is None):
+        missing = "step" if body.step is None else "tokens"
+        raise invalid_fields([Fault(missing, "give both, step and tokens, or neither")])
+    if body.step is None or body.tokens is None:
+        return None
+    first, second = body.tokens
+    return Contrast(body.step, first, second)
+
+
+def _measure(pair: _Pair, body: PatchBody) -> Patching:
+    translator, other = pair.translators(body)
+    first, target = pair.first(translator, body)
+    return measure_against(
+        translator,
+        first,
+        body.against,
+        target=target,
+        other=other,
+        contrast=_contrast(body),
+        control=body.control,
+        check=lambda trace: check_tokens("against", trace, pair.max_tokens),
+        on_event=lambda _: check_cancelled(),
+    )
+
+
+def _patch(pair: _Pair, body: PatchCellsBody) -> tuple[PatchedRun, PatchedRun]:
+    translator, other = pair.translators(body)
+    first, target = pair.first(translator, body)
+    second = explain_against(
+        translator,
+        first,
+        body.against,
+        target=target,
+        other=other,
+        on_event=lambda _: check_cancelled(),
+    )
+    check_tokens("against", second, pair.max_tokens)
+    runs = PatchablePair.of(translator, first, second, other=other, contrast=_contrast(body))
+    return apply_patch(runs, [Cell(one.part, one.layer, one.index) for one in body.cells])
+
+
+def _repeat(pair: _Pair, body: RepeatBody) -> Repetition:
+    if pair.other is not None or body.against is None:
+        problem = "other sentences are made of two different ones, under one model: leave it out"
+        raise invalid_fields([Fault("against_model", problem)])
+    translator, _ = pair.translators(body)
+    first, target = pair.first(translator, body)
+    second = explain_against(
+        translator, first, body.against, target=target, on_event=lambda _: check_cancelled()
+    )
+    check_tokens("against", second, pair.max_tokens)
+    decision = PatchablePair.of(translator, first, second).decision()
+    return repeat_patching(
+        translator,
+        first.source,
+        second.source,
+        decision,
+        target=target,
+        count=body.count,
+        on_event=lambda _: check_cancelled(),
+    )
