@@ -4,7 +4,7 @@
 
 Servers are real ones (`translucid serve`), each in a process of its own, and take turns: three
 rounds of 1, 8 and 32 clients that ask for one text at a time, of mixed lengths. The baselines
-decode one sentence at a time: with a thread per sentence, and with all threads on one sentence.
+decode one sentence at a time, or with the engine pytorch.
 "processor ms" is what all threads of the server compute for a request; other programs that run on
 the machine change it less than the rest.
 
@@ -58,8 +58,8 @@ BATCHING = "micro-batching"
 CONTENDERS = {
     BATCHING: (),
     "one by one": ("--set", "batch_sentences=1"),
-    "one by one, all threads": ("--set", "batch_sentences=1", "--set", "workers=1"),
-    "micro-batching, all threads": ("--set", "workers=1"),
+    "micro-batching, PyTorch": ("--engine", "pytorch"),
+    "one by one, PyTorch": ("--engine", "pytorch", "--set", "batch_sentences=1"),
 }
 # A random network's translations end where this search makes them end: as long as the source.
 TO_THE_LIMIT = {

@@ -98,8 +98,9 @@ def _choose_heads(measure: _HeadMeasurement) -> AlignmentHeads:
     heads = [Head(n, h) for n in range(config.decoder_layers) for h in range(config.heads)]
     alone = {row: measure.count_hits(row, heads, _separately) for row in _SHIFTS}
     row = max(_SHIFTS, key=lambda row: int(alone[row].max()))
-    best = alone[row].argsort(descending=True, stable=True)[:MOST_HEADS].tolist()
-    ranked = [heads[number] for number in best]
+    order = alone[row].argsort(descending=True, stable=True).tolist()
+    layer = heads[order[0]].layer  # CTranslate2 reports the attention of one layer
+    ranked = [heads[number] for number in order if heads[number].layer == layer][:MOST_HEADS]
     together = measure.count_hits(row, ranked, _cumulatively)
     count = int(together.argmax()) + 1  # of equals, argmax takes the first: the fewest heads
     return AlignmentHeads(
