@@ -28,8 +28,14 @@ import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError
 
-from translucid.checksums import write_checksums
-from translucid.config import KERNELS, GenerationConfig, ModelConfig, read_model_config
+from translucid.checksums import new_listed_file, write_checksums
+from translucid.config import (
+    KERNELS,
+    GenerationConfig,
+    ModelConfig,
+    Precision,
+    read_model_config,
+)
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.files import new_folder
 from translucid.registry import HOW_TO
@@ -199,6 +205,13 @@ def build_network(config: ModelConfig, weights: Mapping[str, Tensor], path: Path
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
     return model
+
+
+def save_precision(folder: Path, precision: Precision) -> None:
+    """Write into a model directory which precision the fast engine is to have."""
+    generation = read_generation(folder).replace(precision=precision)
+    with new_listed_file(folder / GENERATION) as file:
+        file.write(generation.to_json().encode())
 
 
 def hash_network(config: ModelConfig, weights: Mapping[str, npt.NDArray[Any]]) -> str:
