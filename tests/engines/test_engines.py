@@ -22,8 +22,9 @@ from small_translators import (
     write_random_model,
     write_taught_model,
 )
-from translucid.checkpoint.model_directory import load_model, named_weights
+from translucid.checkpoint.model_directory import load_model, named_weights, save_precision
 from translucid.checkpoint.store import write_tensors
+from translucid.checksums import write_checksums
 from translucid.decoding.config import SearchConfig
 from translucid.errors import DataError, InputError, MissingPackageError
 from translucid.text.spans import SpanFinder
@@ -64,6 +65,14 @@ def test_auto_takes_the_fast_engine(folder: Path) -> None:
     assert load(folder).engines.description == "ctranslate2 float32"
     assert load(folder, precision="int8").engines.description == "ctranslate2 int8"
     assert load(folder, engine="pytorch").engines.description == "pytorch"
+
+
+def test_a_model_says_how_precise_its_weights_must_be(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    shutil.copytree(folder, path)
+    save_precision(path, "int8")
+    assert load(path).engines.description == "ctranslate2 int8"
+    assert load(path, precision="float32").engines.description == "ctranslate2 float32"
 
 
 @pytest.mark.parametrize("search", [GREEDY, SearchConfig(beam=4)], ids=["greedy", "beam"])
@@ -226,6 +235,7 @@ def test_circles_are_ended_without_pytorch(
     shutil.copytree(random_folder, path)
     write_tensors(path / "new", named_weights(model))
     (path / "new").replace(path / "model.safetensors")
+    write_checksums(path)
     found = load(path).translate("The cat sat", target="en", search=search)
     assert found.flags.looped
     assert found.n_best[0].ending == "loop"

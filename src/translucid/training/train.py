@@ -475,8 +475,8 @@ def finish_models(
 ) -> None:
     """Save with each model what its users will want to know.
 
-    That is how frequent each token is in each of its source languages, which heads align words, and
-    how to tell acceptable translations from others. A Notice says what could not be found.
+    That is how frequent each token is in each of its source languages, which heads align words, how
+    precise the fast engine must be, and how to tell acceptable translations from others. A Notice says what could not be found.
     """
     _save_languages(models, data, parent)
     if "dev" not in data.manifest.splits:
@@ -523,9 +523,8 @@ def _save_alignment_heads(models: Sequence[Path], data: PreparedData) -> None:
         for pair in range(min(len(split), MOST_PAIRS))
     ]
     for model in models:
-        save_alignment_heads(
-            model, find_alignment_heads(load(model, engine="pytorch"), pairs, target=target)
-        )
+        translator = load(model, engine="pytorch")
+        save_alignment_heads(model, find_alignment_heads(translator, pairs, target=target))
 
 
 def _save_calibration(models: Sequence[Path], data: PreparedData) -> None:
