@@ -476,7 +476,8 @@ def finish_models(
     """Save with each model what its users will want to know.
 
     That is how frequent each token is in each of its source languages, which heads align words, how
-    precise the fast engine must be, and how to tell acceptable translations from others. A Notice says what could not be found.
+    precise the fast engine must be, and how to tell acceptable translations from others. A Notice
+    says what could not be found.
     """
     _save_languages(models, data, parent)
     if "dev" not in data.manifest.splits:
