@@ -415,10 +415,20 @@ class _Plan:
         """Return how long the run will take and why its settings are so, one line each."""
         if self.plan is None:
             return ""
-        seconds, steps = self.plan["expected_seconds"], self.training.max_steps
-        took = f"{seconds} seconds" if seconds < 120 else f"{seconds / 60:,.0f} minutes"
-        lines = [f"about {took} for {steps:,} steps", *self.plan["reasons"]]
+        took = _describe_duration(self.plan["expected_seconds"])
+        lines = [f"about {took} for {self.training.max_steps:,} steps", *self.plan["reasons"]]
         return "".join(f"\n  {line}" for line in lines)
+
+
+def _describe_duration(seconds: int) -> str:
+    """Return a duration for people.
+
+    >>> [_describe_duration(seconds) for seconds in (80, 700, 10_000)]
+    ['80 seconds', '12 minutes', '2.8 hours']
+    """
+    if seconds < 120:
+        return f"{seconds} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:,.1f} hours"
 
 
 def flops_per_token(config: ModelConfig, data: PreparedData) -> float:
