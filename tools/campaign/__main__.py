@@ -7,6 +7,7 @@ import html
 import json
 import platform
 import random
+import signal
 import sys
 import tempfile
 from datetime import UTC, datetime
@@ -56,6 +57,8 @@ def main() -> int:
     )
     parser.add_argument("-o", "--output", type=Path, default=Path("campaign-report"))
     given = parser.parse_args()
+    # Told to end, it ends what it has started, too.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     seed = random.SystemRandom().randrange(10**9) if given.seed is None else given.seed
     chosen = given.area or [*AREAS]
     whole = sum(SHARES[name] for name in chosen)

@@ -56,9 +56,9 @@ def run_for(words: Sequence[str], seconds: float | None) -> tuple[int, bytes]:
 def write_inputs(area: Area) -> tuple[Path, Path]:
     """Write a text to translate and a small corpus, the same for one seed."""
     text, corpus = area.folder / "text.fr", area.folder / "corpus.tsv"
-    lines = [area.draw.choice(SENTENCES) + f" {n}" for n in range(3000)]
+    lines = [area.draw.choice(SENTENCES) + f" {n}" for n in range(1500)]
     text.write_text("".join(f"{line}\n" for line in lines))
-    pairs = [f"{area.draw.choice(SENTENCES)} {n}\tNumber {n} is here.\n" for n in range(4000)]
+    pairs = [f"{area.draw.choice(SENTENCES)} {n}\tNumber {n} is here.\n" for n in range(2000)]
     corpus.write_text("".join(pairs))
     return text, corpus
 

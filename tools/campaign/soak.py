@@ -31,7 +31,7 @@ def write_texts(area: Area) -> list[list[str]]:
         ]
         return ", ".join(parts).capitalize() + "."
 
-    return [[text() for _ in range(area.draw.choice([1, 1, 1, 3, 8]))] for _ in range(200)]
+    return [[text() for _ in range(area.draw.choice([1, 1, 1, 3, 8]))] for _ in range(80)]
 
 
 @dataclass
