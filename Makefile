@@ -5,7 +5,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 PAGE := src/translucid/serving/static
 
-.PHONY: demo test check page page-types settings page-check chromium install clean
+.PHONY: demo test check campaign sbom page page-types settings page-check chromium install clean
 .DELETE_ON_ERROR:
 
 install: $(INSTALLED)
@@ -30,6 +30,14 @@ test: $(INSTALLED) chromium
 
 demo: $(INSTALLED)
 	$(BIN)/translucid demo
+
+# Bad requests, kills, damage and load against the real thing (docs/reliability.md); not part of `test`.
+campaign: $(INSTALLED)
+	PYTHONPATH=tools $(BIN)/python -m campaign $(ARGUMENTS)
+
+# The packages that the wheel needs, with versions and licences, as a CycloneDX document.
+sbom: $(INSTALLED)
+	$(BIN)/python tools/sbom.py
 
 # Not `npm ci`, which insists on the packages of all other platforms, that a registry may lack.
 web/node_modules: web/package.json web/package-lock.json
