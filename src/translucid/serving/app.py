@@ -138,7 +138,7 @@ def _answer_without_pytorch() -> APIRouter:
             "install 'translucid[train]'",
         )
 
-    for path in ("trace", "patch", "next", "runs"):
+    for path in ("trace", "patch", "heads", "next", "runs"):
         for address in (f"/v1/{path}", f"/v1/{path}/{{rest:path}}"):
             routes.add_api_route(address, missing, methods=["GET", "POST"])
     return routes

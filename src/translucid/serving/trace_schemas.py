@@ -195,8 +195,9 @@ class NextAnswer(Answer):
 class PairBody(Sentence):
     """A sentence, and what it is compared with: another sentence, another model, or both."""
 
-    against: Text | None = Field(
-        None, description="the other sentence; left out: the same", examples=["Le chien dort."]
+    against: Text = Field(
+        description="the other sentence; with against_model it may be the same",
+        examples=["Le chien dort."],
     )
     against_model: Name | None = Field(
         None, description="model of the same shape and vocabulary that reads the other sentence"

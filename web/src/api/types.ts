@@ -118,11 +118,13 @@ export type CellShare = Schemas["CellShare"];
 /** What one run does with some cells patched. */
 export type PatchedRun = Schemas["PatchedRun"];
 /** What `POST /v1/patch/cells` takes. */
-export type PatchCellsRequest = Searched<Body<Schemas["PatchCellsBody"], "text" | "cells">>;
+export type PatchCellsRequest = Searched<
+  Body<Schemas["PatchCellsBody"], "text" | "against" | "cells">
+>;
 /** What it answers. */
 export type PatchedAnswer = Schemas["PatchedAnswer"];
 /** What `POST /v1/patch/repeat` takes. */
-export type RepeatRequest = Searched<Body<Schemas["RepeatBody"], "text">>;
+export type RepeatRequest = Searched<Body<Schemas["RepeatBody"], "text" | "against">>;
 /** What `POST /v1/heads` takes. */
 export type HeadMarginsRequest = Searched<
   Body<Schemas["HeadMarginsBody"], "text" | "step" | "tokens">

@@ -145,10 +145,7 @@ class _Pair:
 
 
 def _choose(state: ServerState, body: PairBody) -> _Pair:
-    """Return the models of a request; refuse one that compares nothing."""
-    if body.against is None and body.against_model is None:
-        problem = "give another sentence, or with against_model another model for the same one"
-        raise invalid_fields([Fault("against", problem)])
+    """Return the models of a request."""
     served = state.models.choose(body.model, body.source, body.target)
     other = None
     if body.against_model is not None:
@@ -201,7 +198,7 @@ def _patch(pair: _Pair, body: PatchCellsBody) -> tuple[PatchedRun, PatchedRun]:
 
 
 def _repeat(pair: _Pair, body: RepeatBody) -> Repetition:
-    if pair.other is not None or body.against is None:
+    if pair.other is not None:
         problem = "other sentences are made of two different ones, under one model: leave it out"
         raise invalid_fields([Fault("against_model", problem)])
     translator, _ = pair.translators(body)

@@ -29,7 +29,9 @@ export function Repeat({ trace, patching }: { trace: Trace; patching: Patching }
     const abort = new AbortController();
     underWay.current = abort;
     setBusy(true);
-    const { level: _level, prefix: _prefix, ...pair } = request;
+    const { against } = request;
+    const { level: _level, prefix: _prefix, ...rest } = request;
+    const pair = { ...rest, against };
     try {
       const limit = models.peek().value?.limits.max_patch_pairs ?? PAIRS;
       const answer = await repeatPatch({ ...pair, count: Math.min(PAIRS, limit) }, abort.signal);
