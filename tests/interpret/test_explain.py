@@ -194,11 +194,12 @@ def test_translations_are_the_same_while_traces_run_in_another_thread() -> None:
     thread.start()
     try:
         together = [translator.translate(texts, alignment=True, batch_size=8) for _ in range(5)]
-        while not traced:
+        while not traced and thread.is_alive():
             together.append(translator.translate(texts, alignment=True, batch_size=8))
     finally:
         over.set()
         thread.join()
+    assert traced
     assert all(translations == alone for translations in together)
     for trace, text, translation in zip(traced, texts, alone, strict=False):
         assert (trace.source, trace.translation) == (text, translation.text)
