@@ -27,10 +27,10 @@ from translucid.checksums import (
     write_checksums,
 )
 from translucid.data.shards import open_data
+from translucid.engines.heads import ALIGNMENT, default_heads
 from translucid.errors import DataError
 from translucid.interpret.trace_file import read_trace, write_trace
 from translucid.translator import Calibration, load, save_alignment_heads, save_calibration
-from translucid.translator.alignment import ALIGNMENT, default_heads
 from translucid.translator.confidence import CONFIDENCE, FEATURES
 from translucid.translator.source_language import (
     LANGUAGES,

@@ -19,7 +19,7 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-EXTRAS = ("data", "parquet", "figures", "serve", "export")
+EXTRAS = ("data", "parquet", "figures", "serve", "train")
 FILE = Path(__file__).parents[1] / "sbom.cdx.json"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from translucid.checksums import write_checksums
 from translucid.cli.main import main
 from translucid.cli.options import repeat_option
 from translucid.data.prepare import PrepareConfig
@@ -193,6 +194,7 @@ def test_target_pieces_are_told_and_taken_over(prepare, tmp_path: Path) -> None:
     assert told in first.err
     report = tmp_path / "first" / "report.json"
     report.write_text(report.read_text().replace('"target_pieces"', '"unknown_to_older_ones"'))
+    write_checksums(tmp_path / "first")
     again = prepare(*train, *LANGUAGES, "-o", "first", only, tokenizer=None)
     assert (again.code, "of them in the target" in again.err) == (0, False)
     taken = (*train, *LANGUAGES, "--tokenizer-from", "first")

@@ -69,7 +69,7 @@ def shards(folder: Path, arguments: list[str]) -> dict[str, bytes]:
     """Prepare and return everything that training reads, but for the line numbers."""
     inputs = Inputs(corpora(arguments), dev=(), test=(), tokenizer_from=None)
     run(inputs, folder, PrepareConfig(vocab_size=500, split_test=8))
-    names = {"origin", "manifest.json", "report.json"}
+    names = {"origin", "manifest.json", "report.json", "checksums.json"}
     return {name: data for name, data in files(folder).items() if Path(name).name not in names}
 
 

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import translucid
 from small_translators import write_random_model
+from translucid.checksums import write_checksums
 from translucid.cli.main import app
 from translucid.decoding.config import SearchConfig
 from translucid.errors import DataError, InputError
@@ -136,6 +137,7 @@ def test_the_likeliest_language_by_counting(data: st.DataObject) -> None:
 def test_a_damaged_file_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
     model = model_of(tmp_path / "both")
     (model / LANGUAGES).write_bytes(content)
+    write_checksums(model)
     with pytest.raises(DataError, match=rf"{LANGUAGES}.*\n?.*Delete {LANGUAGES}"):
         load(model)
 
