@@ -55,9 +55,10 @@ from translucid.text.tokenizer import train_tokenizer
 CLIENTS = (1, 8, 32)
 ROUNDS = 3
 BATCHING = "micro-batching"
+ONE_BY_ONE = "one by one"
 CONTENDERS = {
     BATCHING: (),
-    "one by one": ("--set", "batch_sentences=1"),
+    ONE_BY_ONE: ("--set", "batch_sentences=1"),
     "micro-batching, PyTorch": ("--engine", "pytorch"),
     "one by one, PyTorch": ("--engine", "pytorch", "--set", "batch_sentences=1"),
 }
@@ -179,10 +180,10 @@ def throughput(
             took = time.monotonic() - began
             computed = servers[name].processor_seconds - computed
             good = check_answered(tally)
-            if "batching" in name:
+            if name == BATCHING:
                 asked += len(good)
                 differ += sum(known.get(a.text, a.translation) != a.translation for a in good)
-            else:
+            elif name == ONE_BY_ONE:
                 known.update({answer.text: answer.translation for answer in good})
             waited = [answer.seconds for answer in good]
             measured = Measured(len(good) / took, computed / len(good), waited)
