@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 from served_page import SENTENCE, Explorer, Server
 
-from small_translators import reversed_translation
+from small_translators import reversed_translation, write_taught_model
+from translucid.translator import load
 
 
 def marked(page: Page, where: str) -> list[str]:
@@ -69,19 +71,18 @@ def test_words_show_where_they_come_from_by_keyboard(
     expect(page.locator(".mirror .word-pointed")).to_have_text("petit")
 
 
-def test_an_alternative_can_be_picked(explorer: Explorer, page: Page, server: Server) -> None:
+def test_an_alternative_can_be_picked(explorer: Explorer, page: Page, tmp_path: Path) -> None:
+    """The page shows a beam while it grows, which PyTorch searches for."""
     explorer.goto("#/translate?text=chat+noir")
     explorer.wait_for_translation("black cat")
-    search = {"n_best": 4}
-    (expected,) = server.json("v1/translate", {"texts": ["chat noir"], "search": search})[
-        "translations"
-    ]
+    translator = load(write_taught_model(tmp_path / "taught"), engine="pytorch")
+    expected = translator.translate("chat noir", n_best=4).n_best
     shown = page.locator(".alternative-text")
-    assert shown.all_inner_texts() == [found["text"] for found in expected["n_best"]]
+    assert shown.all_inner_texts() == [found.text for found in expected]
     scores = explorer.values(".alternative-score .num")
-    assert scores == [found["score"] for found in expected["n_best"]]
+    assert scores == pytest.approx([found.score for found in expected], abs=1e-3)
     page.locator(".alternatives button").nth(2).click()
-    explorer.wait_for_translation(expected["n_best"][2]["text"])
+    explorer.wait_for_translation(expected[2].text)
     assert page.locator(".alternatives [aria-pressed=true]").count() == 1
 
 
