@@ -93,12 +93,14 @@ class Machine:
             )
 
 
-_chosen_threads: list[int] = []  # what `set_thread_count` was given last
+_chosen_threads: list[int] = []  # what PyTorch is to be told when it is loaded
 
 
 def thread_count() -> int:
     """Return how many threads compute at once: PyTorch's number where it is loaded."""
     if (torch := sys.modules.get("torch")) is not None:
+        if _chosen_threads:  # before PyTorch was loaded
+            torch.set_num_threads(_chosen_threads.pop())
         return int(torch.get_num_threads())
     if _chosen_threads:
         return _chosen_threads[-1]
@@ -107,10 +109,12 @@ def thread_count() -> int:
 
 
 def set_thread_count(threads: int) -> None:
-    """Let this many threads compute at once; PyTorch, if it is loaded later, must be told again."""
-    _chosen_threads[:] = [threads]
+    """Let this many threads compute at once, of PyTorch too, loaded already or later."""
     if (torch := sys.modules.get("torch")) is not None:
+        _chosen_threads.clear()
         torch.set_num_threads(threads)
+    else:
+        _chosen_threads[:] = [threads]
 
 
 def limit_own_threads(threads: int = 1) -> None:

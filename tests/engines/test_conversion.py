@@ -13,7 +13,8 @@ import torch
 
 from translucid.checkpoint.model_directory import hash_network, named_weights
 from translucid.config import ModelConfig
-from translucid.engines.base import Pair
+from translucid.decoding.config import SearchConfig
+from translucid.engines.base import DecoderInput, Pair, SearchOptions
 from translucid.engines.conversion import convert, expected_shapes, find_obstacle, sinusoids
 from translucid.engines.ctranslate2 import CTranslate2Engine
 from translucid.engines.heads import AlignmentHeads, default_heads
@@ -34,6 +35,7 @@ CELLS = list(
         ["all", "decoder", "none"],
     )
 )
+GREEDY = SearchOptions(SearchConfig(method="greedy", max_length=6), (), (), (), str)
 PAIRS = [
     Pair((30, 31, 32, 3), (21, 22)),
     Pair((25, 3), ()),
@@ -119,6 +121,10 @@ def test_attention_is_that_of_the_heads(row: Any, heads: Any) -> None:
     fast, slow = engines(network(1), AlignmentHeads(heads=heads, row=row))
     assert fast.aligns
     pairs = [(pair.source, pair.target) for pair in PAIRS if pair.target]
+    pairs += [  # the network's own translations, which end after their last token
+        (pair.source, slow.search([DecoderInput(pair.source, (), ())], GREEDY)[0][0].tokens)
+        for pair in PAIRS
+    ]
     for ours, theirs in zip(slow.align(pairs), fast.align(pairs), strict=True):
         assert ours.shape == theirs.shape
         assert np.abs(ours - theirs).max() < 1e-5

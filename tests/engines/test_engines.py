@@ -26,6 +26,8 @@ from translucid.checkpoint.model_directory import load_model, named_weights, sav
 from translucid.checkpoint.store import write_tensors
 from translucid.checksums import write_checksums
 from translucid.decoding.config import SearchConfig
+from translucid.engines.base import SearchOptions
+from translucid.engines.ctranslate2 import _cut
 from translucid.errors import DataError, InputError, MissingPackageError
 from translucid.text.spans import SpanFinder
 from translucid.translator import PartialTranslation, Translator, load
@@ -131,6 +133,33 @@ def test_what_it_cannot_do_is_refused_where_nothing_else_may(
 ) -> None:
     with pytest.raises(InputError, match=f"engine = 'ctranslate2' cannot do this: {named}"):
         load(folder, engine="ctranslate2").translate("chat", **options)
+
+
+def test_forbidden_words_change_no_probability(folder: Path) -> None:
+    """Whether or not those of the tokens were asked for, and with either engine."""
+    scores = []
+    for engine, token_scores in (("auto", False), ("auto", True), ("pytorch", False)):
+        translator = load(folder, engine=engine)  # type: ignore[arg-type]
+        one = translator.translate("chat noir", forbidden=["black"], token_scores=token_scores)
+        scores.append((one.text, pytest.approx(one.log_prob, abs=1e-3)))
+    assert scores[0] == scores[1] == scores[2]
+
+
+def test_an_engine_that_was_chosen_is_not_left(folder: Path) -> None:
+    translator = load(folder, engine="ctranslate2")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "translucid.engines.Engines.pytorch", property(lambda _: pytest.fail("PyTorch asked"))
+        )
+        assert translator.translate("chat noir dort", max_length=2).flags.truncated
+        with pytest.raises(InputError, match="scores up to 1024 tokens, and a pair has 1502"):
+            translator.score(["chat " * 1501], ["cat"])
+
+
+def test_a_loop_inside_a_finished_translation_is_seen() -> None:
+    options = SearchOptions(SearchConfig(), (), (), (), str)
+    assert _cut((*[7, 4, 5] * 12, 9, 9), 100, options)[1] == "loop"
+    assert _cut((*[7, 4, 5] * 4, 9, 9), 100, options)[1] == "end"
 
 
 def test_a_model_that_it_cannot_compute_is_refused_or_left_to_pytorch(tmp_path: Path) -> None:

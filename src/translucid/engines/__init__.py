@@ -77,9 +77,9 @@ class Engines:
         """The engine of PyTorch, loaded when it is first asked for."""
         with self._lock:
             if self._pytorch is None:
-                threads = thread_count()
-                torch = optional("torch", extra="train", job="What CTranslate2 does not offer")
-                torch.set_num_threads(threads)
+                why = "What CTranslate2 does not offer" if self.fast else "The engine pytorch"
+                optional("torch", extra="train", job=why)
+                thread_count()  # which tells PyTorch what was chosen before it was loaded
                 self._pytorch = self._load_pytorch()
             return self._pytorch
 
@@ -121,7 +121,7 @@ class Engines:
         rest = [number for number, hypotheses in enumerate(found) if not hypotheses]
         if not rest:
             return found
-        if self.fast is not None and not _has_pytorch():
+        if self.fast is not None and self._without_pytorch:
             for number in rest:
                 self._refuse_without_pytorch(options, inputs[number])
                 found[number] = self.fast.repair(inputs[number], options)
@@ -148,8 +148,10 @@ class Engines:
             fast = self.fast
         if fast is not None and options.settings.method == "greedy" and not item.prefix:
             return [fast.stream(item, options, lambda tokens: report(Snapshot(tokens, tokens)))]
-        if fast is not None and (self._only_fast or not _has_pytorch()):
+        if fast is not None and self._without_pytorch:
             return self.search([item], options)
+        if self.fast is not None and self._without_pytorch:
+            self._refuse_without_pytorch(options, item)
         from translucid.engines.live_search import stream
 
         return stream(self.pytorch, item, options, report)
@@ -165,6 +167,11 @@ class Engines:
             )
         return obstacle is None
 
+    @property
+    def _without_pytorch(self) -> bool:
+        """Whether PyTorch may not be asked, or is not installed."""
+        return self._only_fast or not _has_pytorch()
+
     def _refuse_without_pytorch(self, options: SearchOptions, item: DecoderInput) -> None:
         """Say what needs PyTorch, which is not installed."""
         assert self.fast is not None
@@ -174,15 +181,21 @@ class Engines:
 
     def score(self, pairs: Sequence[Pair]) -> list[list[float]]:
         """Return log P of every token of each target, and last that of its end."""
-        if self.fast is not None and all(pair.length <= self.fast.positions for pair in pairs):
+        longest = max((pair.length for pair in pairs), default=0)
+        if self.fast is not None and longest <= self.fast.positions:
             return self.fast.score(pairs)
+        if self.fast is not None and self._only_fast:
+            raise InputError(
+                f"engine = 'ctranslate2' scores up to {self.fast.positions} tokens, and a pair has "
+                f"{longest}: divide it, or choose engine = 'auto' or 'pytorch'"
+            )
         return self.pytorch.score(pairs)
 
     def align(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> list[Array]:
         """Return how much each token of a target attends to each of its source, (T, S)."""
         longest = max((len(tokens) for pair in pairs for tokens in pair), default=0)
         fits = self.fast is not None and longest < self.fast.positions
-        if self.fast is not None and fits and (self.fast.aligns or not _has_pytorch()):
+        if self.fast is not None and fits and (self.fast.aligns or self._without_pytorch):
             return self.fast.align(pairs)
         return self.pytorch.align(pairs)
 

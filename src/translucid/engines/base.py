@@ -26,6 +26,7 @@ import numpy.typing as npt
 from translucid.config import ModelConfig
 from translucid.decoding.config import SearchConfig
 from translucid.decoding.hypothesis import Hypothesis, Tokens
+from translucid.errors import needs_pytorch
 from translucid.text.tokenizer import (
     FAMILY_SIZE,
     FIRST_PIECE,
@@ -99,7 +100,8 @@ class SearchOptions:
         """Return the number of tokens in the prefix and in terms that it does not have yet."""
         if not item.terms:
             return len(item.prefix)
-        from translucid.decoding.terminology import count_missing_tokens  # needs PyTorch
+        with needs_pytorch("Searching with terms"):
+            from translucid.decoding.terminology import count_missing_tokens
 
         return len(item.prefix) + count_missing_tokens(item.terms, item.prefix)
 

@@ -44,6 +44,7 @@ from translucid.engines.base import (
     OnFinished,
     Pair,
     SearchOptions,
+    count_positions,
 )
 from translucid.engines.conversion import (
     convert,
@@ -129,7 +130,10 @@ class CTranslate2Engine(Engine):
                 return f"the setting {name}"
         if item.terms:
             return "terms"
-        if max(len(item.source), options.limit(item, sys.maxsize)) > self.positions:
+        if (
+            max(len(item.source), options.limit(item, count_positions(self.config)))
+            > self.positions
+        ):
             return f"texts or translations of more than {self.positions} tokens"
         return None
 
@@ -182,7 +186,9 @@ class CTranslate2Engine(Engine):
             ]
             for result in results
         ]
-        if any(item.prefix for item in inputs):  # CTranslate2 does not count its tokens
+        # CTranslate2 does not count the tokens of a prefix, and forbidding tokens changes the
+        # probability of all others.
+        if options.forbidden or never or any(item.prefix for item in inputs):
             found = self._add_token_scores(inputs, found, options)
         for hypotheses in found:
             hypotheses.sort(key=lambda one: -one.score)
@@ -199,7 +205,7 @@ class CTranslate2Engine(Engine):
         never = options.unwritable if required else (*options.unwritable, *options.placeholders)
         if not set(one.tokens[len(item.prefix) :]).isdisjoint(never):
             return False
-        if options.settings.loop_guard and is_looping(one.tokens):
+        if _cut(one.tokens, len(one.tokens), options)[1] == "loop":
             return False
         return not required or is_intact(options.decode(item.source), options.decode(one.tokens))
 
@@ -219,18 +225,24 @@ class CTranslate2Engine(Engine):
         return [[_with_token_scores(one, next(scores), options) for one in each] for each in found]
 
     def repair(self, item: DecoderInput, options: SearchOptions) -> list[Hypothesis]:
-        """Return the best translation of an input for which `search` found none that is sound.
+        """Return translations of an input for which `search` found too few that are sound.
 
-        It ends at the limit of length or where it goes in circles. If its placeholders are not
-        those of the source, once each, they follow at its end, in the order of the source.
+        Those that are, or else the best one, ended at the limit of length or where it goes in
+        circles. If its placeholders are not those of the source, once each, they follow at its
+        end, in the order of the source.
         """
         required = options.required_placeholders(item)
         never = (*options.unwritable, *(() if required else options.placeholders))
-        ((best, *_),) = self._search([item], options, never)
-        words = tuple(token for token in best.tokens if token not in options.placeholders)
-        tokens, ending = _cut(words, self._limit(item, options) - 1 - len(required), options)
-        ordered = tuple(token for token in item.source if token in required)
-        return [self._hypothesis(item, (*tokens, *ordered), ending, options)]
+        (hypotheses,) = self._search([item], options, never)
+        if sound := [one for one in hypotheses if self._is_sound(item, one, options)]:
+            return sound[: options.settings.n_best]
+        room = self._limit(item, options) - 1
+        tokens, ending = _cut(hypotheses[0].tokens, room, options)
+        if required and not is_intact(options.decode(item.source), options.decode(tokens)):
+            words = tuple(token for token in tokens if token not in options.placeholders)
+            ordered = tuple(token for token in item.source if token in required)
+            tokens = (*words[: max(0, room - len(ordered))], *ordered)
+        return [self._hypothesis(item, tokens, ending, options)]
 
     def stream(
         self, item: DecoderInput, options: SearchOptions, report: Callable[[Tokens], None]
@@ -285,6 +297,7 @@ class CTranslate2Engine(Engine):
             min_decoding_length=0,
             max_decoding_length=max(len(target) for _, target in pairs) + 1,
             return_attention=True,
+            return_end_token=True,  # else the attention of the end symbol is left out
         )
         found = []
         for (source, target), result in zip(pairs, results, strict=True):

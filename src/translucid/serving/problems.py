@@ -19,7 +19,7 @@ from fastapi import Response
 from pydantic_core import to_json
 from starlette.types import Scope
 
-from translucid.errors import ConfigError, InputError
+from translucid.errors import ConfigError, InputError, MissingPackageError
 from translucid.serving.engine.tasks import Draining, Full, Refused, TimedOut, TooLong
 
 
@@ -156,9 +156,9 @@ _PROBLEM_TYPES = (
     ProblemType(
         "not-installed",
         501,
-        "This server cannot look inside models",
-        "Traces and runs need PyTorch, which is not installed on this server. Translating and "
-        "scoring work without it.",
+        "This server lacks a package",
+        "Traces, runs, and some kinds of search need PyTorch, which is not installed on this server. "
+        "Greedy and beam search and scoring work without it.",
     ),
     ProblemType(
         "invalid-fields",
@@ -232,8 +232,8 @@ PROBLEM_TYPES: Mapping[str, ProblemType] = {kind.name: kind for kind in _PROBLEM
 
 
 # Errors about the request, whose messages are sent to the client.
-REQUEST_ERRORS = (InputError, ConfigError, Refused)
-RequestError: TypeAlias = InputError | ConfigError | Refused
+REQUEST_ERRORS = (InputError, ConfigError, MissingPackageError, Refused)
+RequestError: TypeAlias = InputError | ConfigError | MissingPackageError | Refused
 
 
 class Problem(Exception):  # noqa: N818 - the word of RFC 9457
@@ -279,6 +279,8 @@ def problem_from_error(error: RequestError) -> Problem:
     """Return the problem of an error that the engine or the library raised about a request."""
     if isinstance(error, Full):
         return Problem("queue-full", str(error), headers={"Retry-After": str(error.retry_after)})
+    if isinstance(error, MissingPackageError):
+        return Problem("not-installed", str(error))
     if isinstance(error, TooLong):
         return Problem("too-many-tokens", str(error))
     if isinstance(error, TimedOut):
