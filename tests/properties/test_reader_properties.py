@@ -52,8 +52,11 @@ TEXT = st.lists(
 
 
 def for_lines(text: str) -> str:
-    """Make text fit on a line: no newline, and no carriage return where one would follow."""
-    return text.replace("\n", " ").rstrip("\r")
+    """Make text fit on a line: no newline, and no carriage return where one would follow.
+
+    Nor NUL: a file with many of them is refused as UTF-16.
+    """
+    return text.replace("\n", " ").replace("\0", " ").rstrip("\r")
 
 
 def for_cells(text: str) -> str:

@@ -130,10 +130,8 @@ class CTranslate2Engine(Engine):
                 return f"the setting {name}"
         if item.terms:
             return "terms"
-        if (
-            max(len(item.source), options.limit(item, count_positions(self.config)))
-            > self.positions
-        ):
+        limit = options.limit(item, count_positions(self.config))
+        if max(len(item.source), limit) > self.positions:
             return f"texts or translations of more than {self.positions} tokens"
         return None
 

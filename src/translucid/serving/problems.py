@@ -157,8 +157,8 @@ _PROBLEM_TYPES = (
         "not-installed",
         501,
         "This server lacks a package",
-        "Traces, runs, and some kinds of search need PyTorch, which is not installed on this server. "
-        "Greedy and beam search and scoring work without it.",
+        "Traces, runs and some kinds of search need PyTorch, which is not installed on this "
+        "server. Greedy and beam search and scoring work without it.",
     ),
     ProblemType(
         "invalid-fields",
