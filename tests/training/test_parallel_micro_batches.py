@@ -184,22 +184,19 @@ def test_a_lone_micro_batch_has_all_threads(data: PreparedData) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "device", "bf16", "world_size", "apart"),
+    ("changes", "device", "world_size", "apart"),
     [
-        ({}, "cpu", False, 1, True),
-        ({}, "cuda", False, 1, False),
-        ({}, "cpu", True, 1, False),
-        ({}, "cpu", False, 2, False),
-        ({"compile": True}, "cpu", False, 1, False),
+        ({}, "cpu", 1, True),
+        ({}, "cuda", 1, False),
+        ({}, "cpu", 2, False),
+        ({"compile": True}, "cpu", 1, False),
     ],
 )
 def test_who_may_be_apart(
-    changes: dict[str, Any], device: str, bf16: bool, world_size: int, apart: bool
+    changes: dict[str, Any], device: str, world_size: int, apart: bool
 ) -> None:
     settings = toy_settings(**changes)
-    found = can_run_in_parallel(
-        settings, device=torch.device(device), bf16=bf16, world_size=world_size
-    )
+    found = can_run_in_parallel(settings, device=torch.device(device), world_size=world_size)
     assert found is apart
 
 

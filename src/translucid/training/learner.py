@@ -98,13 +98,11 @@ class Learner:
             self.objective.compile(dynamic=True)
         self.module = distribution.wrap(self.objective)
         self.parameters = dict(model.named_parameters())
-        self.optimizer = build_optimizer(self.parameters, settings)
+        self.optimizer = build_optimizer(self.parameters, settings, bf16=bf16)
         self.average = (
             WeightAverage(self.parameters, settings.ema_decay) if settings.ema_decay else None
         )
-        can = can_run_in_parallel(
-            settings, device=device, bf16=bf16, world_size=distribution.world_size
-        )
+        can = can_run_in_parallel(settings, device=device, world_size=distribution.world_size)
         self.parallel = count_parallel(settings, torch.get_num_threads()) if can else 1
         self._threads = ThreadPool(self.parallel) if self.parallel > 1 else None
 
@@ -233,7 +231,8 @@ class Learner:
     def _precision(self) -> AbstractContextManager[object]:
         if not self.bf16:
             return contextlib.nullcontext()
-        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+        # Threads would share autocast's cache of weights, which a step needs once or twice each.
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, cache_enabled=False)
 
 
 def _add_gradients(parameters: Sequence[nn.Parameter], gradients: tuple[Tensor, ...]) -> None:
@@ -253,16 +252,13 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def can_run_in_parallel(
-    settings: TrainingConfig, *, device: torch.device, bf16: bool, world_size: int
-) -> bool:
+def can_run_in_parallel(settings: TrainingConfig, *, device: torch.device, world_size: int) -> bool:
     """Tell whether threads of this process may compute micro-batches in parallel.
 
     With several processes, DDP reduces gradients in the order of a single backward pass; a GPU is
-    busy with one micro-batch; a compiled network, and one in bfloat16, keep state that threads
-    would have to share.
+    busy with one micro-batch; a compiled network keeps state that threads would have to share.
     """
-    return device.type == "cpu" and world_size == 1 and not settings.compile and not bf16
+    return device.type == "cpu" and world_size == 1 and not settings.compile
 
 
 def count_threads(tokens: int, allowed: int) -> int:

@@ -112,13 +112,17 @@ def projected_loss(
     """Return (smoothed_sum, plain_sum) of the logits ``states @ weightᵀ`` against the labels.
 
     With `rdrop_alpha` the second half of the rows is another pass over the first half: the sums are
-    means over both passes, and the first contains their disagreement. They are computed in the
-    precision of the weight, float32 under autocast too.
+    means over both passes, and the first contains their disagreement. Under autocast, the products
+    with all of the vocabulary and what is made of them are in its precision; the right tokens'
+    logits and all sums are in that of the weight.
     """
+    device = states_RD.device.type
+    fast = torch.is_autocast_enabled(device) and not rdrop_alpha
+    precision = torch.get_autocast_dtype(device) if fast else weight_VD.dtype
     states_RD = states_RD.to(weight_VD.dtype)
-    with torch.autocast(states_RD.device.type, enabled=False):
+    with torch.autocast(device, enabled=False):
         sums: tuple[Tensor, Tensor] = _ProjectedLoss.apply(  # type: ignore[no-untyped-call]
-            states_RD, weight_VD, labels_R, smoothing, rdrop_alpha
+            states_RD, weight_VD, labels_R, smoothing, rdrop_alpha, precision
         )
     return sums
 
@@ -142,10 +146,11 @@ class _ProjectedLoss(torch.autograd.Function):
         labels_R: Tensor,
         smoothing: float,
         rdrop_alpha: float,
+        precision: torch.dtype,
     ) -> tuple[Tensor, Tensor]:
         wanted = any(ctx.needs_input_grad)
         smoothed, plain, gradients = _loss_and_gradients(
-            states_RD, weight_VD, labels_R, smoothing, rdrop_alpha, wanted
+            states_RD, weight_VD, labels_R, smoothing, rdrop_alpha, precision, wanted
         )
         ctx.share = 0.5 if rdrop_alpha else 1.0  # of two passes the mean counts
         if wanted:
@@ -159,7 +164,7 @@ class _ProjectedLoss(torch.autograd.Function):
     def backward(ctx: Any, grad_smoothed: Tensor, _grad_plain: Tensor) -> tuple[Any, ...]:
         grad_states_RD, grad_weight_VD = ctx.saved_tensors
         factor = grad_smoothed * ctx.share
-        return grad_states_RD * factor, grad_weight_VD * factor, None, None, None
+        return grad_states_RD * factor, grad_weight_VD * factor, None, None, None, None
 
 
 def _loss_and_gradients(
@@ -168,6 +173,7 @@ def _loss_and_gradients(
     labels_R: Tensor,
     smoothing: float,
     rdrop_alpha: float,
+    precision: torch.dtype,
     wanted: bool,
 ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
     """Walk the rows in chunks; return both sums and, where wanted, both gradients.
@@ -180,7 +186,7 @@ def _loss_and_gradients(
     if rdrop_alpha:
         found = _normalize_pairs(states_RD, weight_VD, rdrop_alpha, wanted)
     else:
-        found = _normalize_rows(states_RD, weight_VD, wanted)
+        found = _normalize_rows(states_RD, weight_VD, precision, wanted)
     _, _, grad_states_RD, grad_weight_VD = found
     right_R = (states_RD * weight_VD[labels_R]).sum(-1)
     mean_R = states_RD @ weight_VD.mean(0)
@@ -219,7 +225,9 @@ def _allocate(states_RD: Tensor, weight_VD: Tensor, wanted: bool) -> _Normalized
     )
 
 
-def _normalize_rows(states_RD: Tensor, weight_VD: Tensor, wanted: bool) -> _Normalized:
+def _normalize_rows(
+    states_RD: Tensor, weight_VD: Tensor, precision: torch.dtype, wanted: bool
+) -> _Normalized:
     """Walk the rows of one pass.
 
     With e = exp(z − max z) and p = e / sum(e), the division by sum(e) moves to the small side of
@@ -228,17 +236,23 @@ def _normalize_rows(states_RD: Tensor, weight_VD: Tensor, wanted: bool) -> _Norm
     found = _allocate(states_RD, weight_VD, wanted)
     normalizer_R, _, grad_states_RD, grad_weight_VD = found
     rows, vocab = states_RD.size(0), weight_VD.size(0)
+    fast_VD = weight_VD.to(precision)
     step = max(1, min(rows, CHUNK_ELEMENTS // vocab))
-    buffer_CV = states_RD.new_empty(step, vocab)
+    buffer_CV = states_RD.new_empty(step, vocab, dtype=precision)
     for start in range(0, rows, step):
         chunk = slice(start, min(start + step, rows))
-        e_CV = torch.mm(states_RD[chunk], weight_VD.t(), out=buffer_CV[: chunk.stop - start])
+        states_CD = states_RD[chunk]
+        e_CV = torch.mm(states_CD.to(precision), fast_VD.t(), out=buffer_CV[: len(states_CD)])
         highest_C1 = e_CV.amax(dim=-1, keepdim=True)
-        sum_C1 = e_CV.sub_(highest_C1).exp_().sum(dim=-1, keepdim=True)
+        sum_C1 = e_CV.sub_(highest_C1).exp_().sum(dim=-1, keepdim=True, dtype=states_RD.dtype)
         normalizer_R[chunk] = (highest_C1 + sum_C1.log()).squeeze(1)
         if wanted:
-            torch.mm(e_CV, weight_VD, out=grad_states_RD[chunk]).div_(sum_C1)
-            grad_weight_VD.addmm_(e_CV.t(), states_RD[chunk] / sum_C1)
+            torch.div(e_CV @ fast_VD, sum_C1, out=grad_states_RD[chunk])
+            shares_CD = states_CD / sum_C1
+            if precision == grad_weight_VD.dtype:
+                grad_weight_VD.addmm_(e_CV.t(), shares_CD)
+            else:  # the sum over the chunks keeps all of its digits
+                grad_weight_VD.add_(e_CV.t() @ shares_CD.to(precision))
     return found
 
 

@@ -16,11 +16,14 @@ from translucid.training.config import TrainingConfig
 Parameters = Mapping[str, nn.Parameter]
 
 
-def build_optimizer(parameters: Parameters, settings: TrainingConfig) -> torch.optim.Optimizer:
+def build_optimizer(
+    parameters: Parameters, settings: TrainingConfig, *, bf16: bool = False
+) -> torch.optim.Optimizer:
     """Return the optimiser that the settings name, in PyTorch's fused form where it has one.
 
     Weight decay takes hold of matrices alone: shrinking biases and LayerNorm's gains helps nothing.
     Muon is for the matrices of layers: an embedding's rows are words, which have little in common.
+    With `bf16` it computes its products in bfloat16.
     """
     matrices = {name: p for name, p in parameters.items() if p.dim() > 1}
     maps = [p for name, p in matrices.items() if ".layers." in name]
@@ -37,7 +40,13 @@ def build_optimizer(parameters: Parameters, settings: TrainingConfig) -> torch.o
         case "adamw":
             return torch.optim.AdamW(groups, betas=betas, eps=settings.epsilon, fused=True)
         case "muon":
-            return Muon(groups, momentum=settings.momentum, betas=betas, epsilon=settings.epsilon)
+            return Muon(
+                groups,
+                momentum=settings.momentum,
+                betas=betas,
+                epsilon=settings.epsilon,
+                precision=torch.bfloat16 if bf16 else torch.float32,
+            )
         case "sgd":
             return torch.optim.SGD(groups, lr=1.0, momentum=settings.momentum, fused=True)
 
@@ -170,9 +179,9 @@ class Muon(torch.optim.Optimizer):
     The factor gives a step the size that Adam's steps usually have (Liu and others, 2025, "Muon is
     scalable for LLM training"), so that one learning rate serves Muon and the AdamW beside it.
 
-    PyTorch's `torch.optim.Muon` computes in bfloat16, which kills the process on processors that
-    only claim to support it, and takes matrices one by one. Here those of one shape are computed
-    together, in float32. Shapes: N matrices of one shape, R rows, C columns.
+    PyTorch's `torch.optim.Muon` always computes in bfloat16, which kills the process on processors
+    that only claim to support it, and takes matrices one by one. Here those of one shape are
+    computed together, in `precision`. Shapes: N matrices of one shape, R rows, C columns.
     """
 
     def __init__(
@@ -182,9 +191,11 @@ class Muon(torch.optim.Optimizer):
         momentum: float,
         betas: tuple[float, float],
         epsilon: float,
+        precision: torch.dtype = torch.float32,
     ) -> None:
         super().__init__(groups, {"lr": 0.0})
         self.momentum = momentum
+        self.precision = precision
         self._adam = torch.optim.AdamW(self.param_groups[1:], betas=betas, eps=epsilon, fused=True)
 
     @overload
@@ -205,7 +216,8 @@ class Muon(torch.optim.Optimizer):
             if parameter.grad is not None:
                 alike[parameter.shape].append(parameter)
         for shape, matrices in alike.items():
-            changes_NRC = newton_schulz(self._update_momentum(matrices))
+            wanted_NRC = self._update_momentum(matrices)
+            changes_NRC = newton_schulz(wanted_NRC.to(self.precision)).to(wanted_NRC.dtype)
             torch._foreach_mul_(matrices, 1 - rate * group["weight_decay"])
             length = rate * MUON_SIZE * max(shape) ** 0.5
             torch._foreach_add_(matrices, changes_NRC.unbind(), alpha=-length)

@@ -324,7 +324,7 @@ class TrainingJob:
         If their size is not given, they are divided among the threads of a single
         process too.
         """
-        can = can_run_in_parallel(training, device=device, bf16=bf16, world_size=context.world_size)
+        can = can_run_in_parallel(training, device=device, world_size=context.world_size)
         allowed = torch.get_num_threads() if can else 1
         is_given = "micro_batch_tokens" in training.model_fields_set
         if not self.fit_memory and context.world_size == 1 and (allowed == 1 or is_given):
