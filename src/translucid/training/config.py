@@ -48,10 +48,11 @@ def _check_warmup(values: Mapping[str, Any]) -> str | None:
 def _check_schedule_length(values: Mapping[str, Any]) -> str | None:
     steps, total = values["max_steps"], values.get("total_steps") or values["max_steps"]
     if values["schedule"] in REACHES_ZERO and steps > total:
+        longer = "raise total_steps too" if values["schedule"] == "wsd" else "begin a new run"
         return (
             f"max_steps = {steps} is beyond total_steps = {total}, where the {values['schedule']} "
-            "schedule reaches zero: steps after that would change nothing. Lower max_steps, begin "
-            "a new run with more total_steps, or one that starts from this one (--from)"
+            "schedule reaches zero: steps after that would change nothing. Lower max_steps, "
+            f"{longer}, or begin a run that starts from this one (--from)"
         )
     return None
 
