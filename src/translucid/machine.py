@@ -13,6 +13,7 @@ import ctypes
 import math
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,9 +118,25 @@ def set_thread_count(threads: int) -> None:
         _chosen_threads[:] = [threads]
 
 
+_own_limit = threading.local()
+
+
 def limit_own_threads(threads: int = 1) -> None:
-    """Limit PyTorch, if it is loaded, to this many threads for operations of the calling one."""
-    if (torch := sys.modules.get("torch")) is not None:
+    """Limit PyTorch to this many threads for operations of the calling one, also if loaded later.
+
+    Who loads it, or computes with it for the first time, calls `apply_own_limit`.
+    """
+    _own_limit.threads = threads
+    apply_own_limit()
+
+
+def apply_own_limit() -> None:
+    """Tell PyTorch, if it is loaded, the limit of the calling thread, if that has one.
+
+    A limit does not wait for PyTorch: told before, it is lost, and a worker has all cores.
+    """
+    torch, threads = sys.modules.get("torch"), getattr(_own_limit, "threads", None)
+    if torch is not None and threads is not None:
         torch.set_num_threads(threads)
 
 
