@@ -8,11 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -20,6 +18,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from serve_process import LIMIT, clients, started
 from small_translators import write_random_model
 from translucid import errors
 from translucid.cli.main import app
@@ -30,8 +29,6 @@ from translucid.serving.auth import check_origins
 from translucid.serving.config import ServingConfig
 from translucid.serving.served_models import ServedModels
 from translucid.serving.server import Server, bind_socket, server_url
-
-LIMIT = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -45,34 +42,6 @@ def problem_response(*arguments: str) -> tuple[int, str]:
     if isinstance(result.exception, errors.TranslucidError):
         return result.exception.exit_code, str(result.exception)
     return result.exit_code, result.output
-
-
-@contextmanager
-def started(
-    arguments: Sequence[str], environment: dict[str, str] | None = None
-) -> Iterator[tuple[subprocess.Popen[str], str, list[str]]]:
-    """Run the command; yield the process, its address and the lines of its log so far."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "translucid", "serve", "--port", "0", "--threads", "1", *arguments],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **(environment or {})},
-    )
-    assert process.stderr is not None
-    log: list[str] = []
-    first = process.stderr.readline()
-    found = re.fullmatch(r"Serving .+ at (http://127\.0\.0\.1:\d+)\n", first)
-    stderr = process.stderr
-    reader = threading.Thread(target=lambda: log.extend(stderr), daemon=True)
-    reader.start()
-    try:
-        assert found, first + "".join(log)
-        yield process, found[1], log
-    finally:
-        process.kill()
-        process.wait(LIMIT)
-        reader.join(LIMIT)
-        process.stderr.close()
 
 
 SLOW = {
@@ -99,16 +68,6 @@ def wait_until_refused(client: httpx.Client) -> httpx.Response:
         if answer.status_code != 200:
             return answer
     raise AssertionError("the signal never arrived")
-
-
-@contextmanager
-def clients(url: str) -> Iterator[tuple[httpx.Client, ThreadPoolExecutor]]:
-    """Give a client that several threads may use."""
-    with (
-        httpx.Client(base_url=url, timeout=LIMIT, trust_env=False) as client,
-        ThreadPoolExecutor() as pool,
-    ):
-        yield client, pool
 
 
 def test_without_a_model_the_built_in_one_is_served() -> None:

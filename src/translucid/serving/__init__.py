@@ -85,8 +85,10 @@ def serve(
     shown = [Path(run) for run in runs]
     bound = bind_socket(host, port)
     try:
-        served = ServedModels.load(models or runs or [DEFAULT], engine, precision)
-        app = create_app(served, limits, shown, access)
+        # No name for the models here: one that is replaced is freed when nobody holds it.
+        app = create_app(
+            ServedModels.load(models or runs or [DEFAULT], engine, precision), limits, shown, access
+        )
     except BaseException:
         bound.close()
         raise

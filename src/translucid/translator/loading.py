@@ -23,7 +23,7 @@ from translucid.checkpoint.model_directory import (
     read_config,
     read_generation,
 )
-from translucid.checksums import load_verified
+from translucid.checksums import hash_listing, load_verified
 from translucid.config import EngineName, GenerationConfig, ModelConfig, Precision
 from translucid.engines import Engines
 from translucid.engines.conversion import find_obstacle
@@ -88,6 +88,7 @@ def _load(
         source_languages=next((languages for languages in known if languages), None),
         calibration=read_calibration(folders[0]) if len(folders) == 1 else None,
         folders=tuple(folders),
+        directory_hash=hash_listing(folders[0]) if len(folders) == 1 else None,
     )
 
 
