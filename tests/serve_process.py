@@ -29,13 +29,15 @@ def started(
     )
     assert process.stderr is not None
     log: list[str] = []
-    first = process.stderr.readline()
-    found = re.fullmatch(r"Serving .+ at (http://127\.0\.0\.1:\d+)\n", first)
-    stderr = process.stderr
+    stderr, found = process.stderr, None
+    for line in stderr:
+        log.append(line)
+        if found := re.search(r"Serving .+ at (http://127\.0\.0\.1:\d+)", line):
+            break
     reader = threading.Thread(target=lambda: log.extend(stderr), daemon=True)
     reader.start()
     try:
-        assert found, first + "".join(log)
+        assert found, "".join(log)
         yield process, found[1], log
     finally:
         process.kill()

@@ -105,7 +105,7 @@ class Engine:
             self._check(batch)
             self._batcher.refuse()  # others may have filled the queue in the meantime
             found = await self._batcher.run(ticket, search_tasks(batch.searcher, batch.inputs))
-            _note_tokens(batch, [hypotheses[0].length for hypotheses in found])
+            _note_tokens(batch, [len(hypotheses[0].tokens) for hypotheses in found])
             choices = batch.choose(found)
             weights = None
             if request.alignment:
