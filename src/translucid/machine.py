@@ -10,6 +10,7 @@ process, and the files of that group, and of all groups above it, hold the limit
 from __future__ import annotations
 
 import ctypes
+import gc
 import math
 import os
 import sys
@@ -161,6 +162,14 @@ def keep_freed_memory() -> bool:
         return False
     done = [mallopt(name, value) for name, value in _KEPT.items()]
     return all(done)
+
+
+def free_memory() -> None:
+    """Free what only refers to itself, and have the C library (glibc) return it to the system."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:
+        trim(0)
 
 
 def _number(path: Path) -> int | None:

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from translucid.errors import TranslucidError
-from translucid.machine import limit_own_threads, thread_count
+from translucid.machine import free_memory, limit_own_threads, thread_count
 from translucid.serving.engine.tasks import Draining, Full, TimedOut
 from translucid.serving.log import facts
 from translucid.serving.served_models import Outcome, Reload, ServedModel
@@ -112,6 +112,7 @@ class Reloader:
             self._is_wanted = False
             for name in self._state.models.names:
                 await self._reload(name)
+        await self._compute(free_memory)
         if not self._state.readiness.ready:  # a model that could not translate may have been mended
             await warm_up(self._state)
 
@@ -137,14 +138,15 @@ class Reloader:
 
     async def _exchange(self, old: ServedModel) -> Outcome:
         """Load a model, let it translate, and put it in the place of the old one."""
-        if old.source is None:
+        source, served = old.source, old.translator
+        if source is None:
             return "kept"
-        new = replace(old, translator=await self._compute(old.source.load))
-        if new.is_same(old):
+        if await self._compute(lambda: source.has_still(served)):
             LOG.info("%s is unchanged", old.name, extra=_told(old, "unchanged"))
             return "unchanged"
+        new = replace(old, translator=await self._compute(source.load))
         await _warm(self._state, new)
-        if old.translator.engines.has_loaded_pytorch:  # so those who need it need not wait
+        if served.engines.has_loaded_pytorch:  # so those who need it need not wait
             await self._compute(lambda: new.translator.engines.pytorch)
         self._state.exchange(old, replace(new, since=datetime.now(UTC)))
         LOG.info(

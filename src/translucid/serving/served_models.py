@@ -9,6 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from translucid.built_in import find_model_directory
+from translucid.checkpoint.model_directory import is_shown
+from translucid.checksums import hash_listing, verify
 from translucid.config import EngineName, Precision
 from translucid.engines.conversion import count_parameters
 from translucid.errors import InputError, nearest
@@ -50,6 +53,15 @@ class ModelSource:
         """Load the model as it is now."""
         return load(self.path, engine=self.engine, precision=self.precision)
 
+    def has_still(self, translator: Translator) -> bool:
+        """Tell whether the directory is what a translator was loaded from; if so, verify it."""
+        folder = find_model_directory(self.path)
+        known = translator.directory_hash
+        if known is None or hash_listing(folder) != known:
+            return False
+        verify(folder, skip=is_shown)
+        return True
+
 
 @dataclass(frozen=True)
 class ServedModel:
@@ -64,11 +76,6 @@ class ServedModel:
     def hash(self) -> str:
         """The hash of weights, settings and vocabulary; the same model has the same one."""
         return self.translator.hash
-
-    def is_same(self, other: ServedModel) -> bool:
-        """Tell whether two models are of equal directories, so that one can stand for the other."""
-        own = self.translator.directory_hash
-        return own is not None and own == other.translator.directory_hash
 
     @cached_property
     def pieces(self) -> tuple[str, ...]:
