@@ -147,14 +147,16 @@ def find_misspelt_variables(environment: Mapping[str, str], known: Iterable[str]
 
 @contextmanager
 def naming_variables(environment: Mapping[str, str], known: Iterable[str]) -> Iterator[None]:
-    """Add to the message of an InputError the variables that have a value which it tells."""
+    """Add to the message of an InputError the variable that has the value which it is about.
+
+    Messages begin with the value, or with the option and its value.
+    """
     try:
         yield
     except InputError as error:
-        words = set(str(error).replace(":", " ").split())
-        told = [
-            one for one in known if words & set(environment.get(one, "").replace("=", " ").split())
-        ]
+        first, second, *_ = (*str(error).replace(":", " ").split(), "", "")
+        value = second if first.startswith("--") else first
+        told = [one for one in known if value in environment.get(one, "").replace("=", " ").split()]
         if not told:
             raise
         raise InputError(f"{error}\n  This is the value of {' and '.join(told)}.") from error

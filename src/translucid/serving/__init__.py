@@ -14,6 +14,8 @@
     libretranslate    LibreTranslate's endpoints
     reference         the OpenAPI document, and the page at /docs that is made of it
     served_models     the models, and which one a request means
+    reload            the warm-up; models that replace others while the server runs
+    log               lines for people, or JSON objects
     traces, runs      stored traces; training runs and the films of their checkpoints
     engine/           micro-batches, streams and jobs, for many clients at once
 """
