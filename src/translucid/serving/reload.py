@@ -112,9 +112,9 @@ class Reloader:
             self._is_wanted = False
             for name in self._state.models.names:
                 await self._reload(name)
-        await self._compute(free_memory)
-        if not self._state.readiness.ready:  # a model that could not translate may have been mended
-            await warm_up(self._state)
+            await self._compute(free_memory)
+            if not self._state.readiness.ready:  # what could not translate may have been mended
+                await warm_up(self._state)
 
     async def _reload(self, name: str) -> None:
         """Exchange a model for what its directory has now; keep it if that cannot be used."""
