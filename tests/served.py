@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -61,6 +61,7 @@ class Running:
     port: int
     app: FastAPI
     client: httpx.Client
+    reload: Callable[[], None]  # as SIGHUP does
 
     @property
     def state(self) -> ServerState:
@@ -109,7 +110,7 @@ def serving(
                 end = time.monotonic() + LIMIT
                 while client.get("/health/ready").status_code == 503 and time.monotonic() < end:
                     pass
-                yield Running(url, port, app, client)
+                yield Running(url, port, app, client, server.reload)
         finally:
             server.should_exit = True
             thread.join(LIMIT)

@@ -9,8 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
+
+import typer
 
 from translucid.cli.info import Setting, describe_settings, list_settings
+from translucid.cli.main import app
+from translucid.cli.options import variable
 from translucid.data.cleaning import CleaningConfig
 from translucid.data.config import PrepareConfig
 from translucid.decoding.config import SearchConfig
@@ -48,12 +53,16 @@ OTHERS = (
     ),
     ("Preparing data", "Options of `translucid prepare`, arguments of `prepare`.", PrepareConfig),
     ("Cleaning", "Likewise; `--no-…` switches a repair or a filter off.", CleaningConfig),
-    (
-        "Serving",
-        "Limits and times: `translucid serve -c FILE` and `--set`, arguments of `serve`.",
-        ServingConfig,
-    ),
 )
+SERVING = """\
+Limits and times: `translucid serve -c FILE` and `--set`, arguments of `serve`, and variables of the
+environment. A variable comes before the file, the command line before a variable.
+"""
+SERVE_OPTIONS = """\
+The other options of `translucid serve`. Those that may be repeated have their values with spaces
+between them in a variable, `TRANSLUCID_RUN` with colons; keys, with commas, may be given as
+`TRANSLUCID_API_KEYS`.
+"""
 
 
 def settings_page() -> str:
@@ -74,7 +83,26 @@ def settings_page() -> str:
         settings = [one for one in describe_settings("", config()) if one.key != "cleaning"]
         values = ((_key(one), _shown(one.value), one.description) for one in settings)
         parts.append(f"## {title}\n\n{about}\n\n{_table(('key', 'default', 'what it is'), values)}")
+    parts.append(f"## Serving\n\n{SERVING}\n{_limits()}\n{SERVE_OPTIONS}\n{_serve_options()}")
     return "\n".join(parts)
+
+
+def _limits() -> str:
+    rows = (
+        (_key(one), f"`{variable(one.key)}`", _shown(one.value), one.description)
+        for one in describe_settings("", ServingConfig())
+    )
+    return _table(("key", "variable", "default", "what it is"), rows)
+
+
+def _serve_options() -> str:
+    command: Any = typer.main.get_command(app)
+    rows = (
+        (f"`{', '.join(one.opts)}`", f"`{one.envvar}`", " ".join(str(one.help).split()))
+        for one in command.commands["serve"].params
+        if one.envvar is not None
+    )
+    return _table(("option", "variable", "what it is"), rows)
 
 
 def _key(setting: Setting) -> str:

@@ -80,10 +80,14 @@ def write_checksums(
 
 
 def _write(folder: Path, files: Mapping[str, Checksum]) -> None:
-    content = {"version": VERSION, "files": {name: one._asdict() for name, one in files.items()}}
+    content = _content(files)
     text = json.dumps({**content, "sha256": digest_json(content)}, indent=2) + "\n"
     with new_file(folder / CHECKSUMS) as file:
         file.write(text.encode())
+
+
+def _content(files: Mapping[str, Checksum]) -> dict[str, Any]:
+    return {"version": VERSION, "files": {name: one._asdict() for name, one in files.items()}}
 
 
 def read_checksums(folder: Path) -> dict[str, Checksum] | None:
@@ -102,6 +106,12 @@ def read_checksums(folder: Path) -> dict[str, Checksum] | None:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         problem = f"these are no checksums: {error}"
         raise DataError(path, problem, remedy=_remedy(folder)) from error
+
+
+def hash_listing(folder: Path) -> str | None:
+    """Return the SHA-256 of a folder's checksums, which changes with any file; None without."""
+    listed = read_checksums(folder)
+    return None if listed is None else digest_json(_content(listed))
 
 
 def verify(folder: Path, *, skip: Callable[[str], bool] = lambda _: False) -> None:

@@ -10,9 +10,11 @@ process, and the files of that group, and of all groups above it, hold the limit
 from __future__ import annotations
 
 import ctypes
+import gc
 import math
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,9 +119,25 @@ def set_thread_count(threads: int) -> None:
         _chosen_threads[:] = [threads]
 
 
+_own_limit = threading.local()
+
+
 def limit_own_threads(threads: int = 1) -> None:
-    """Limit PyTorch, if it is loaded, to this many threads for operations of the calling one."""
-    if (torch := sys.modules.get("torch")) is not None:
+    """Limit PyTorch to this many threads for operations of the calling one, also if loaded later.
+
+    Who loads it, or computes with it for the first time, calls `apply_own_limit`.
+    """
+    _own_limit.threads = threads
+    apply_own_limit()
+
+
+def apply_own_limit() -> None:
+    """Tell PyTorch, if it is loaded, the limit of the calling thread, if that has one.
+
+    A limit does not wait for PyTorch: told before, it is lost, and a worker has all cores.
+    """
+    torch, threads = sys.modules.get("torch"), getattr(_own_limit, "threads", None)
+    if torch is not None and threads is not None:
         torch.set_num_threads(threads)
 
 
@@ -144,6 +162,14 @@ def keep_freed_memory() -> bool:
         return False
     done = [mallopt(name, value) for name, value in _KEPT.items()]
     return all(done)
+
+
+def free_memory() -> None:
+    """Free what only refers to itself, and have the C library (glibc) return it to the system."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:
+        trim(0)
 
 
 def _number(path: Path) -> int | None:

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+import typer
 from typer.testing import CliRunner
 
+from serve_process import LIMIT, clients, started
 from small_translators import write_random_model
 from translucid import errors
 from translucid.cli.main import app
-from translucid.cli.serve import build_settings
+from translucid.cli.options import find_misspelt_variables, variable
+from translucid.cli.serve import build_settings, known_variables
 from translucid.errors import ConfigError, InputError, MissingPackageError
 from translucid.serving.app import create_app
 from translucid.serving.auth import check_origins
 from translucid.serving.config import ServingConfig
 from translucid.serving.served_models import ServedModels
 from translucid.serving.server import Server, bind_socket, server_url
-
-LIMIT = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -45,34 +47,6 @@ def problem_response(*arguments: str) -> tuple[int, str]:
     if isinstance(result.exception, errors.TranslucidError):
         return result.exception.exit_code, str(result.exception)
     return result.exit_code, result.output
-
-
-@contextmanager
-def started(
-    arguments: Sequence[str], environment: dict[str, str] | None = None
-) -> Iterator[tuple[subprocess.Popen[str], str, list[str]]]:
-    """Run the command; yield the process, its address and the lines of its log so far."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "translucid", "serve", "--port", "0", "--threads", "1", *arguments],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **(environment or {})},
-    )
-    assert process.stderr is not None
-    log: list[str] = []
-    first = process.stderr.readline()
-    found = re.fullmatch(r"Serving .+ at (http://127\.0\.0\.1:\d+)\n", first)
-    stderr = process.stderr
-    reader = threading.Thread(target=lambda: log.extend(stderr), daemon=True)
-    reader.start()
-    try:
-        assert found, first + "".join(log)
-        yield process, found[1], log
-    finally:
-        process.kill()
-        process.wait(LIMIT)
-        reader.join(LIMIT)
-        process.stderr.close()
 
 
 SLOW = {
@@ -99,16 +73,6 @@ def wait_until_refused(client: httpx.Client) -> httpx.Response:
         if answer.status_code != 200:
             return answer
     raise AssertionError("the signal never arrived")
-
-
-@contextmanager
-def clients(url: str) -> Iterator[tuple[httpx.Client, ThreadPoolExecutor]]:
-    """Give a client that several threads may use."""
-    with (
-        httpx.Client(base_url=url, timeout=LIMIT, trust_env=False) as client,
-        ThreadPoolExecutor() as pool,
-    ):
-        yield client, pool
 
 
 def test_without_a_model_the_built_in_one_is_served() -> None:
@@ -270,6 +234,127 @@ def test_what_cannot_be_served(model: Path, arguments: list[str], code: int, wor
     assert found == code
 
 
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [
+        ("TRANSLUCID_PORT=many", r"'TRANSLUCID_PORT'\).*integer"),
+        ("TRANSLUCID_LOG_FORMAT=xml", r"'TRANSLUCID_LOG_FORMAT'\).*'text', 'json'"),
+        ("TRANSLUCID_THREADS=0", r"'TRANSLUCID_THREADS'\).*1"),
+        ("TRANSLUCID_LOG_TEXT=maybe", r"'TRANSLUCID_LOG_TEXT'\).*boolean"),
+        ("TRANSLUCID_MAX_TEXTS=many", "TRANSLUCID_MAX_TEXTS=many: 'many' is not a number"),
+        ("TRANSLUCID_MAX_TEXTS=0", r"max_texts = 0: .* \(set by TRANSLUCID_MAX_TEXTS\)"),
+        (
+            "TRANSLUCID_MAX_CHARACTERS=90000",
+            r"above max_total_characters = 50000.*\(set by TRANSLUCID_MAX_CHARACTERS\)",
+        ),
+        ("TRANSLUCID_MODEL=fr-en x=none", "none does not exist.*value of TRANSLUCID_MODEL"),
+        ("TRANSLUCID_CONFIG=none.toml", "none.toml: there is no such.*value of TRANSLUCID_CONFIG"),
+        ("TRANSLUCID_RUN=none", "none.*value of TRANSLUCID_RUN"),
+        ("TRANSLUCID_ALLOW_ORIGIN=example.org", "a scheme and.*value of TRANSLUCID_ALLOW_ORIGIN"),
+    ],
+)
+def test_a_bad_value_in_the_environment_is_told_with_its_variable(
+    monkeypatch: pytest.MonkeyPatch, variable: str, words: str
+) -> None:
+    name, _, value = variable.partition("=")
+    monkeypatch.setenv(name, value)
+    monkeypatch.setenv("COLUMNS", "500")
+    code, message = problem_response()
+    assert code == 2
+    assert re.search(words, message, re.DOTALL), message
+
+
+def test_what_comes_before_what(tmp_path: Path) -> None:
+    file = tmp_path / "limits.toml"
+    file.write_text("max_texts = 1\nmax_beam = 2\nmax_n_best = 3\nmax_samples = 4\n")
+    environment = {f"TRANSLUCID_{name}": "10" for name in ("MAX_TEXTS", "MAX_BEAM", "MAX_N_BEST")}
+    found = build_settings(file, ["max_beam=20"], {"max_texts": 100}, environment)
+    assert (found.max_texts, found.max_beam, found.max_n_best) == (100, 20, 10)
+    assert (found.max_samples, found.max_length) == (4, ServingConfig().max_length)
+    given = {"TRANSLUCID_MAX_TEXTS": "many", "TRANSLUCID_REQUEST_SECONDS": "7"}
+    assert build_settings(None, [], {"max_texts": 2}, given).request_seconds == 7.0
+
+
+def test_every_setting_of_the_server_has_a_variable() -> None:
+    known = [*known_variables()]
+    assert len(set(known)) == len(known)
+    command: Any = typer.main.get_command(app)
+    own = {one for option in command.commands["serve"].params for one in option.opts}
+    long = {one for one in own if one.startswith("--")} - {"--set", "--limits", "--help"}
+    spelled = {variable(one.removeprefix("--").replace("-", "_")) for one in long}
+    limits = {variable(one) for one in ServingConfig.model_fields}
+    assert set(known) == spelled | limits | {"TRANSLUCID_API_KEYS"}
+    assert {"TRANSLUCID_MODEL", "TRANSLUCID_RUN", "TRANSLUCID_CONFIG", "TRANSLUCID_QUIET"} < spelled
+    text = "".join(CliRunner().invoke(app, ["serve", "--help"], env={"COLUMNS": "80"}).output)
+    for one in spelled:
+        assert one in text
+    assert "env var" not in CliRunner().invoke(app, ["info", "--help"]).output
+
+
+def test_misspelt_variables_are_named_and_those_of_others_are_not() -> None:
+    # Kubernetes gives the latter to all containers beside a service of that name.
+    names = ["MAX_TEXT", "PORTS", "PORT", "SERVICE_HOST", "SERVICE_PORT", "PORT_80_TCP_ADDR"]
+    given = {"MAX_TEXT": "", **{f"TRANSLUCID_{name}": "" for name in names}}
+    assert [*find_misspelt_variables(given, known_variables())] == [
+        "no setting has the variable TRANSLUCID_MAX_TEXT; did you mean TRANSLUCID_MAX_TEXTS?",
+        "no setting has the variable TRANSLUCID_PORTS; did you mean TRANSLUCID_PORT?",
+    ]
+
+
+def test_a_server_that_the_environment_describes_and_its_log_in_json(model: Path) -> None:
+    environment = {
+        "TRANSLUCID_MODEL": f"one={model} two={model}",
+        "TRANSLUCID_LOG_FORMAT": "json",
+        "TRANSLUCID_API_KEYS": "a-key-of-16-characters",
+        "TRANSLUCID_MAX_TEXTS": "3",
+        "TRANSLUCID_MAX_BEAM": "2",
+        "TRANSLUCID_MAX_BEEM": "2",
+        "TRANSLUCID_PORT": "1",  # the command line says 0
+    }
+    secret = "nobody may read this"
+    with (
+        started(["--max-texts", "2"], environment) as (process, url, log),
+        clients(url) as (
+            client,
+            _,
+        ),
+    ):
+        client.headers["Authorization"] = "Bearer a-key-of-16-characters"
+        limits = client.get("/v1/models").json()["limits"]
+        assert (limits["max_texts"], limits["max_beam"]) == (2, 2)
+        asked = {"texts": [secret], "model": "two", "search": {"max_length": 5}}
+        answer = client.post("/v1/translate", json=asked)
+        assert answer.status_code == 200
+        streamed = {"text": secret, "model": "one", "search": {"max_length": 5}}
+        assert client.post("/v1/translate/stream", json=streamed).status_code == 200
+        assert client.get(f"/{secret}").status_code == 404
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT) == 0
+    lines = [json.loads(line) for line in log]
+    assert secret not in "".join(log)
+    for line in lines:
+        assert datetime.fromisoformat(line["time"]).tzinfo is not None
+        assert line["level"] in ("info", "warning")
+    requests = [line for line in lines if line["event"] == "request"]
+    by_path = {line["path"]: line for line in requests}
+    translated = by_path["/v1/translate"]
+    assert translated["request_id"] == answer.headers["x-request-id"]
+    assert (translated["method"], translated["status"]) == ("POST", 200)
+    assert translated["milliseconds"] > 0
+    assert translated["bytes_out"] == len(answer.content)
+    assert translated["model"] == "two"
+    assert translated["source_tokens"] > len(secret.split())
+    assert translated["target_tokens"] == len(answer.json()["translations"][0]["tokens"])
+    assert by_path["/v1/translate/stream"]["model"] == "one"
+    assert by_path["/v1/translate/stream"]["source_tokens"] == translated["source_tokens"]
+    assert 0 < by_path["/v1/translate/stream"]["target_tokens"] <= 5
+    assert by_path["(no route)"]["status"] == 404
+    assert "model" not in by_path["/v1/models"]
+    others = [line["message"] for line in lines if line["event"] == "server"]
+    assert others[-1].startswith("Shutting down")
+    assert any("did you mean TRANSLUCID_MAX_BEAM?" in line.get("message", "") for line in lines)
+
+
 def test_a_missing_package_is_named_with_its_extra(
     monkeypatch: pytest.MonkeyPatch, model: Path
 ) -> None:
@@ -284,7 +369,7 @@ def test_the_limits_that_are_listed_are_a_file_of_settings(tmp_path: Path) -> No
     file = tmp_path / "limits.toml"
     file.write_text(result.output)
     assert tomllib.loads(result.output)["max_texts"] == 7
-    assert build_settings(file, [], {}) == ServingConfig(max_texts=7)
+    assert build_settings(file, [], {}, {}) == ServingConfig(max_texts=7)
     for name in ServingConfig.model_fields:
         assert name in result.output
 
@@ -292,12 +377,12 @@ def test_the_limits_that_are_listed_are_a_file_of_settings(tmp_path: Path) -> No
 def test_single_options_are_above_assignments_and_those_above_a_file(tmp_path: Path) -> None:
     file = tmp_path / "limits.toml"
     file.write_text("max_texts = 1\nmax_beam = 2\nmax_n_best = 3\n")
-    found = build_settings(file, ["max_texts=10", "max_beam=20"], {"max_texts": 100})
+    found = build_settings(file, ["max_texts=10", "max_beam=20"], {"max_texts": 100}, {})
     assert (found.max_texts, found.max_beam, found.max_n_best) == (100, 20, 3)
-    assert build_settings(None, ["request_seconds=10"], {}).request_seconds == 10.0
+    assert build_settings(None, ["request_seconds=10"], {}, {}).request_seconds == 10.0
     file.write_text("max_text = 1\n")
     with pytest.raises(ConfigError, match="did you mean 'max_texts'"):
-        build_settings(file, [], {})
+        build_settings(file, [], {}, {})
 
 
 def test_one_trace_must_fit_into_the_store() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any, cast
@@ -22,7 +24,12 @@ from small_translators import (
     write_random_model,
     write_taught_model,
 )
-from translucid.checkpoint.model_directory import load_model, named_weights, save_precision
+from translucid.checkpoint.model_directory import (
+    WEIGHTS,
+    load_model,
+    named_weights,
+    save_precision,
+)
 from translucid.checkpoint.store import write_tensors
 from translucid.checksums import write_checksums
 from translucid.decoding.config import SearchConfig
@@ -183,15 +190,64 @@ def test_a_model_that_was_replaced_is_not_mixed_with_its_successor(
 ) -> None:
     path = tmp_path / "model"
     shutil.copytree(folder, path)
-    translator = load(path)
+    translator, other = load(path), load(path)
     assert translator.translate("chat noir").text == "black cat"
     write_random_model(path)
+    assert translator.hash == other.hash == load(folder).hash != load(path).hash
+    if sys.platform == "linux":  # where a file that is open can be read although it was replaced
+        terms = {"chat": "tree"}
+        same = load(folder).translate("chat noir", terms=terms)
+        assert translator.translate("chat noir", terms=terms) == same
+    else:
+        with pytest.raises(DataError, match="was replaced or removed since it was loaded"):
+            translator.translate("chat noir", terms={"chat": "tree"})
+
+
+def test_weights_that_were_overwritten_are_not_mixed_with_those_before(
+    folder: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "model"
+    shutil.copytree(folder, path)
+    translator = load(path)
+    shutil.copyfile(write_random_model(tmp_path / "other") / WEIGHTS, path / WEIGHTS)
     with pytest.raises(DataError, match="was replaced or removed since it was loaded"):
         translator.translate("chat noir", terms={"chat": "tree"})
 
 
 def test_the_hash_does_not_depend_on_the_engine(folder: Path) -> None:
     assert load(folder).hash == load(folder, engine="pytorch").hash
+
+
+def test_the_hash_is_of_what_was_read_and_reads_nothing_again(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    shutil.copytree(folder, path)
+    translator = load(path)
+    shutil.rmtree(path)
+    assert translator.hash == load(folder).hash
+
+
+def test_a_worker_that_loads_pytorch_keeps_to_its_thread(folder: Path) -> None:
+    """Files are translated in threads that begin before PyTorch is loaded, if it ever is."""
+    probe = f"""
+import sys, threading
+from translucid.machine import set_thread_count, thread_count
+from translucid.translator import load
+from translucid.translator.search import map_in_threads
+set_thread_count(2)
+translator = load({str(folder)!r})
+both = threading.Barrier(2)
+assert "torch" not in sys.modules
+
+def work(number):
+    both.wait(60)  # so that each item has a worker of its own, and none of them PyTorch yet
+    translator.translate("chat noir", terms={{"chat": "tree"}})
+    import torch
+    return torch.get_num_threads()
+
+print(*map_in_threads(work, [0, 1]), thread_count())
+"""
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1", "1", "2"]
 
 
 @pytest.mark.parametrize("prefix", ["", "red", "red old"])

@@ -16,7 +16,6 @@ from small_traces import taught_trace, taught_translator
 from translucid.interpret.trace_json import trace_json
 from translucid.serving.config import ServingConfig
 from translucid.serving.problems import Problem
-from translucid.serving.served_models import ServedModel
 from translucid.serving.traces import BoundedStore, StoredTrace, TraceStore, measure_bytes, new_id
 
 
@@ -123,7 +122,7 @@ def test_many_threads_may_use_it() -> None:
 
 def entry() -> StoredTrace:
     return StoredTrace(
-        new_id(), taught_trace("light"), ServedModel("taught", taught_translator()), (), b"{}"
+        new_id(), taught_trace("light"), "taught", taught_translator().hash, (), b"{}"
     )
 
 

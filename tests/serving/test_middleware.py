@@ -91,7 +91,7 @@ def test_what_nobody_expected_is_a_500_that_tells_no_secrets(
 ) -> None:
     message = "the secret inside"
 
-    def broken() -> None:
+    def broken(*_: object) -> None:
         raise RuntimeError(message)
 
     monkeypatch.setattr(server.state.models, "describe", broken)
@@ -106,7 +106,7 @@ def test_what_nobody_expected_is_a_500_that_tells_no_secrets(
     monkeypatch.setattr(server.state, "access", replace(server.state.access, log_text=True))
     server.problem(server.client.get("/v1/models"), 500, "internal")
     assert message in caplog.text
-    monkeypatch.setattr(server.state.models, "choose", lambda *_: broken())
+    monkeypatch.setattr(server.state.models, "choose", broken)
     answer = server.post("/translate", {"q": "a", "source": "fr", "target": "en"})
     assert answer.status_code == 500
     assert list(answer.json()) == ["error"]

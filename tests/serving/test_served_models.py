@@ -111,7 +111,7 @@ def test_the_language_that_was_said_is_not_guessed_again(monkeypatch: pytest.Mon
 
 
 def test_what_clients_are_told(models: ServedModels, folder: Path) -> None:
-    described = models.describe()
+    described = models.describe({})
     assert json.loads(json.dumps(described)) == described
     assert [one["default"] for one in described] == [True, False]
     first = described[0]

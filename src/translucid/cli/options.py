@@ -12,12 +12,15 @@ spelled, where that does not follow from the field's name, is a :class:`Flag` be
 
 from __future__ import annotations
 
+import copy
+import difflib
 import functools
 import inspect
 import types
 import typing
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
@@ -38,6 +41,8 @@ Choice = TypeVar("Choice", bound=str)
 # Options of the first version, which work for one release more.
 RENAMED = {"--read-back": "--rerank", "--read-back-weight": "--rerank-weight"}
 _METAVARS = {int: "N", float: "X", str: "TEXT"}
+_VARIABLES = "TRANSLUCID_"
+_MISSPELT = 0.8  # the likeness from which a name is taken for another one
 
 
 class Command(TyperCommand):
@@ -63,10 +68,13 @@ def add_settings(
     only: Collection[str] | None = None,
     leave_out: Collection[str] = (),
     help_texts: Mapping[str, str] | None = None,
+    without_variable: Collection[str] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the settings of a config class as options, in place of one parameter.
 
     `only` and `leave_out` choose among the fields; `help_texts` replaces what --help says of some.
+    All options of the command but those of `without_variable`, if it is given, have a variable of
+    the environment: its own are read here, those of settings by the command.
     """
     names = [
         name
@@ -80,12 +88,20 @@ def add_settings(
         for parameter in inspect.signature(function).parameters.values():
             if parameter.name == into:
                 parameters += [
-                    _option(config.model_fields[name], name, (help_texts or {}).get(name))
+                    _option(
+                        config.model_fields[name],
+                        name,
+                        (help_texts or {}).get(name),
+                        "" if without_variable is None else f"  [env var: {variable(name)}]",
+                    )
                     for name in names
                 ]
             else:
-                own = parameter.replace(annotation=hints[parameter.name])
-                parameters.append(own.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+                hint = hints[parameter.name]
+                if without_variable is not None and parameter.name not in without_variable:
+                    hint = _with_variable(hint, parameter.name)
+                own = parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
+                parameters.append(own)
 
         @functools.wraps(function)
         def command(**values: Any) -> None:
@@ -100,7 +116,53 @@ def add_settings(
     return decorate
 
 
-def _option(field: FieldInfo, name: str, text: str | None) -> inspect.Parameter:
+def variable(name: str) -> str:
+    """Return the variable of the environment that has a setting of the server, or an option.
+
+    >>> variable("max_texts")
+    'TRANSLUCID_MAX_TEXTS'
+    """
+    return f"{_VARIABLES}{name.upper()}"
+
+
+def _with_variable(annotation: Any, name: str) -> Any:
+    """Return the annotation of an option with its variable, by the way the option is spelled."""
+    kind, option = get_args(annotation)
+    option = copy.copy(option)
+    declared = (option.default, *(option.param_decls or ()))  # typer keeps the first one apart
+    long = (str(one) for one in declared if str(one).startswith("--"))
+    option.envvar = variable(next(long, name).removeprefix("--").replace("-", "_"))
+    return Annotated[kind, option]
+
+
+def find_misspelt_variables(environment: Mapping[str, str], known: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence for each variable that is hardly meant to be anything but a known one."""
+    names = {one.removeprefix(_VARIABLES) for one in known}
+    for given in environment:
+        name = given.removeprefix(_VARIABLES)
+        if given.startswith(_VARIABLES) and name not in names:
+            for close in difflib.get_close_matches(name, names, n=1, cutoff=_MISSPELT):
+                yield f"no setting has the variable {given}; did you mean {variable(close)}?"
+
+
+@contextmanager
+def naming_variables(environment: Mapping[str, str], known: Iterable[str]) -> Iterator[None]:
+    """Add to the message of an InputError the variable that has the value which it is about.
+
+    Messages begin with the value, or with the option and its value.
+    """
+    try:
+        yield
+    except InputError as error:
+        first, second, *_ = (*str(error).replace(":", " ").split(), "", "")
+        value = second if first.startswith("--") else first
+        told = [one for one in known if value in environment.get(one, "").replace("=", " ").split()]
+        if not told:
+            raise
+        raise InputError(f"{error}\n  This is the value of {' and '.join(told)}.") from error
+
+
+def _option(field: FieldInfo, name: str, text: str | None, more: str = "") -> inspect.Parameter:
     """Return the parameter of a command that is an option for a setting."""
     kind, choices = _value_type(field.annotation)
     flags = (one.spelling for one in field.metadata if isinstance(one, Flag))
@@ -108,7 +170,7 @@ def _option(field: FieldInfo, name: str, text: str | None) -> inspect.Parameter:
     option = typer.Option(
         spelling,
         metavar=None if kind is bool else "|".join(choices) or _METAVARS[kind],
-        help=text or _describe(field, show_default=kind is not bool or "/" in spelling),
+        help=(text or _describe(field, show_default=kind is not bool or "/" in spelling)) + more,
         show_default=False,
     )
     return inspect.Parameter(

@@ -6,6 +6,7 @@ import io
 import logging
 import os
 import queue
+import re
 import sys
 import threading
 import tomllib
@@ -17,10 +18,13 @@ from typing import Annotated, Any
 import typer
 
 from translucid.cli import options
-from translucid.errors import InputError, nearest
+from translucid.errors import ConfigError, InputError, TranslucidError, nearest
 from translucid.serving import check_packages
 from translucid.serving import serve as run_server
-from translucid.serving.config import ServingConfig
+from translucid.serving.config import KEYS_VARIABLE, ServingConfig
+from translucid.serving.log import LogFormat, build_formatter, facts
+
+LOG = logging.getLogger("translucid.serving")
 
 # Limits that have an option; --set and --config set all of them.
 _OPTIONS = (
@@ -29,7 +33,9 @@ _OPTIONS = (
 )
 
 
-@options.add_settings(ServingConfig, into="given", only=_OPTIONS)
+@options.add_settings(
+    ServingConfig, into="given", only=_OPTIONS, without_variable=("assignments", "limits")
+)
 def serve(
     models: Annotated[
         list[str] | None,
@@ -60,8 +66,8 @@ def serve(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Answer only requests with one of these keys, one per line. "
-            "Also: TRANSLUCID_API_KEYS, with commas.",
+            help="Answer only requests with one of these keys, one per line; those of "
+            "TRANSLUCID_API_KEYS, with commas, too.",
         ),
     ] = None,
     allow_host: Annotated[
@@ -78,6 +84,12 @@ def serve(
     log_text: Annotated[
         bool, typer.Option("--log-text", help="Write texts and translations to the log, too.")
     ] = False,
+    log_format: Annotated[
+        LogFormat,
+        typer.Option(
+            "--log-format", help="text, for people; json: one object per line, for programs."
+        ),
+    ] = "text",
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Do not log each request on stderr.")
     ] = False,
@@ -106,7 +118,11 @@ def serve(
 
     The first line on stderr says where. /docs describes the API; clients made for LibreTranslate
     work too. Ctrl-C or SIGTERM: what was accepted is finished, then the exit code is 130 or 0; a
-    second one stops at once.
+    second one stops at once. SIGHUP: each model is replaced by what its directory has now, once
+    that is loaded and warm.
+
+    Every option and every limit may also be set by a variable of the environment; the command line
+    comes before it, a file (-c) after it.
 
     \b
     Examples:
@@ -116,9 +132,11 @@ def serve(
       translucid serve -m model --host 0.0.0.0 --api-key-file keys.txt
       translucid serve --limits > limits.toml
       translucid serve -m model -c limits.toml --set request_seconds=10
+      TRANSLUCID_MODEL='fr-en german=run' TRANSLUCID_MAX_TOKENS=500 translucid serve
     """
     check_packages()
-    settings = build_settings(config, assignments or [], given)
+    with options.naming_variables(os.environ, known_variables()):
+        settings = build_settings(config, assignments or [], given, os.environ)
     if limits:
         list_limits(settings)
         return
@@ -126,7 +144,9 @@ def serve(
         from translucid.machine import set_thread_count
 
         set_thread_count(threads)
-    with _log_requests(quiet) as write_line:
+    with _log_requests(quiet, log_format) as tell:
+        for misspelt in options.find_misspelt_variables(os.environ, known_variables()):
+            LOG.warning(misspelt)
         server = run_server(
             *models or (),
             runs=runs or (),
@@ -139,24 +159,39 @@ def serve(
             config=settings,
             engine=engine,
             precision=precision,
-            on_message=write_line,
+            on_message=tell,
         )
     raise typer.Exit(server.exit_code)
 
 
 @contextmanager
-def _log_requests(quiet: bool) -> Iterator[Callable[[str], None]]:
+def _log_requests(quiet: bool, log_format: LogFormat) -> Iterator[Callable[[str], None]]:
     """Log one line per request on stderr, or only warnings, while the server runs.
 
-    Gives the function that writes a line.
+    Gives the function that tells what is not logged: in text, that is the bare line. In JSON, the
+    error that ends the server is an object like all else.
     """
     with _write_in_background() as write_line:
         handler = _LineHandler(write_line)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
-        logging.getLogger("translucid.serving").setLevel(logging.WARNING if quiet else logging.INFO)
+        handler.setFormatter(build_formatter(log_format))
+
+        def tell(message: str, level: int = logging.INFO) -> None:
+            if log_format == "text":
+                write_line(message)
+            else:
+                told = {"msg": message, "levelno": level, "levelname": logging.getLevelName(level)}
+                handler.emit(logging.makeLogRecord({**told, **facts("server")}))
+
+        LOG.setLevel(logging.WARNING if quiet else logging.INFO)
         logging.getLogger().addHandler(handler)
         try:
-            yield write_line
+            with options.naming_variables(os.environ, known_variables()):
+                yield tell
+        except TranslucidError as error:
+            if log_format == "text":
+                raise
+            tell(str(error), logging.ERROR)
+            raise typer.Exit(error.exit_code) from error
         finally:
             logging.getLogger().removeHandler(handler)
 
@@ -217,15 +252,44 @@ def _write_to_stderr(text: str) -> None:
 
 
 def build_settings(
-    file: Path | None, assignments: Sequence[str], given: Mapping[str, Any]
+    file: Path | None,
+    assignments: Sequence[str],
+    given: Mapping[str, Any],
+    environment: Mapping[str, str],
 ) -> ServingConfig:
-    """Return limits and times: those of a file, then of --set, then of single options."""
+    """Return limits and times: of a file, above them the environment, --set, single options."""
     if file is not None and not file.is_file():
         raise InputError(f"--config {file}: there is no such file")
     below = ServingConfig() if file is None else ServingConfig.from_file(file)
-    changes = dict(_parse_assignment(one, ServingConfig.model_fields) for one in assignments)
-    changes |= given
-    return below.replace(**changes) if changes else below
+    known = ServingConfig.model_fields
+    above = {**dict(_parse_assignment(one, known) for one in assignments), **given}
+    variables = {
+        name: (options.variable(name), text)
+        for name in known
+        if name not in above and (text := environment.get(options.variable(name)))
+    }
+    values = {n: _parse_value(n, text, f"{v}={text}") for n, (v, text) in variables.items()}
+    try:
+        return below.replace(**values, **above) if values or above else below
+    except ConfigError as error:
+        faults = [_name_variables(fault, variables) for fault in error.faults]
+        raise ConfigError(error.subject, faults) from error
+
+
+def _name_variables(fault: str, variables: Mapping[str, tuple[str, str]]) -> str:
+    """Return a fault with the variables that it comes from."""
+    told = [one for name, (one, _) in variables.items() if re.search(rf"\b{name}\b", fault)]
+    return f"{fault} (set by {' and '.join(told)})" if told else fault
+
+
+def known_variables() -> Iterator[str]:
+    """Yield the variables of the environment that the command reads."""
+    yield KEYS_VARIABLE
+    yield from map(options.variable, ServingConfig.model_fields)
+    for annotation in serve.__annotations__.values():
+        for option in getattr(annotation, "__metadata__", ()):
+            if option.envvar is not None:
+                yield option.envvar
 
 
 def _parse_assignment(assignment: str, known: Mapping[str, Any]) -> tuple[str, Any]:
@@ -236,12 +300,17 @@ def _parse_assignment(assignment: str, known: Mapping[str, Any]) -> tuple[str, A
         raise InputError(f"--set {assignment}: give KEY=VALUE, such as max_texts=128")
     if name not in known:
         raise InputError(f"--set {assignment}: no limit is called {name!r}; {nearest(name, known)}")
+    return name, _parse_value(name, text, f"--set {assignment}")
+
+
+def _parse_value(name: str, text: str, where: str) -> Any:
+    """Return the value of a setting, written as in TOML; `where` it stands is told if it is bad."""
     try:
         value = tomllib.loads(f"value = {text.strip()}")["value"]
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"--set {assignment}: {text.strip()!r} is not a number") from error
+        raise InputError(f"{where}: {text.strip()!r} is not a number") from error
     whole = isinstance(value, int) and not isinstance(value, bool)
-    return name, float(value) if whole and name.endswith("_seconds") else value
+    return float(value) if whole and name.endswith("_seconds") else value
 
 
 def list_limits(settings: ServingConfig) -> None:

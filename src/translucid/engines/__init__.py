@@ -33,7 +33,7 @@ from translucid.engines.base import (
 )
 from translucid.engines.heads import AlignmentHeads
 from translucid.errors import InputError, optional
-from translucid.machine import thread_count
+from translucid.machine import apply_own_limit, thread_count
 
 if TYPE_CHECKING:
     from translucid.engines.ctranslate2 import CTranslate2Engine
@@ -81,7 +81,13 @@ class Engines:
                 optional("torch", extra="train", job=why)
                 thread_count()  # which tells PyTorch what was chosen before it was loaded
                 self._pytorch = self._load_pytorch()
-            return self._pytorch
+        apply_own_limit()  # of a worker that began before PyTorch was loaded
+        return self._pytorch
+
+    @property
+    def has_loaded_pytorch(self) -> bool:
+        """Whether PyTorch's engine has been asked for."""
+        return self._pytorch is not None
 
     @property
     def description(self) -> str:

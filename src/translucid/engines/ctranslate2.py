@@ -17,17 +17,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from translucid.checkpoint.model_directory import (
-    WEIGHTS,
     check_weights,
     hash_network,
-    read_arrays,
 )
 from translucid.config import ModelConfig, Precision
 from translucid.decoding.hypothesis import (
@@ -58,6 +55,8 @@ from translucid.text.tokenizer import BOS, EOS, UNK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
+    from types import ModuleType
 
 _SYMBOLS = {"unk": str(UNK), "bos": str(BOS), "eos": str(EOS)}
 _END = str(EOS)
@@ -82,38 +81,41 @@ class CTranslate2Engine(Engine):
         *,
         precision: Precision,
         threads: int,
-        folder: Path,
+        path: Path,
     ) -> None:
+        """`path` is where the weights come from, for messages."""
         package = optional("ctranslate2", extra="all", job="The engine ctranslate2")
         self.config, self.heads, self.precision = config, heads, precision
-        self._folder = folder
         check_weights(
             {name: np.empty(shape) for name, shape in expected_shapes(config).items()},
             weights,
-            folder / WEIGHTS,
+            path,
         )
+        with ThreadPoolExecutor(1, "hash") as thread:  # beside the conversion, while all is at hand
+            hashing = thread.submit(hash_network, config, weights)
+            self._translator = self._build(package, weights, threads)
+        self.hash = hashing.result()  # the SHA-256 of settings and weights, as they were read
+
+    def _build(self, package: ModuleType, weights: Mapping[str, Array], threads: int) -> Any:
+        """Return CTranslate2's translator with our weights."""
+        config, heads = self.config, self.heads
         layer, self._is_exact = _alignment_layer(heads.chosen)
         arrays = convert(
             config,
             weights,
-            precision=precision,
+            precision=self.precision,
             alignment_layer=layer,
             alignment_heads=[head.head for head in heads.chosen if head.layer == layer],
         )
         ids = tuple(map(str, range(max(config.source_vocab_size, config.target_vocab_size))))
         vocabularies = (ids[: config.source_vocab_size], ids[: config.target_vocab_size])
-        self._translator: Any = package.Translator(
+        return package.Translator(
             "model",
-            compute_type=precision,
+            compute_type=self.precision,
             inter_threads=threads,
             intra_threads=1,
             files=serialize(config, arrays, vocabularies, _SYMBOLS),
         )
-
-    @cached_property
-    def hash(self) -> str:
-        """The SHA-256 of the network's settings and weights."""
-        return hash_network(self.config, read_arrays(self._folder))
 
     @property
     def aligns(self) -> bool:

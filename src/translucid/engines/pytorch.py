@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 import torch
 from torch import Tensor
 
-from translucid.checkpoint.model_directory import hash_network, load_model
+from translucid.checkpoint.model_directory import build_network, hash_network, read_weights
+from translucid.config import ModelConfig
 from translucid.decoding.hypothesis import Hypothesis, Tokens
 from translucid.decoding.request import OnceOnly, SearchRequest
 from translucid.decoding.search import search
@@ -410,16 +411,18 @@ def _member_weights(member: Member, sources: Sequence[Tokens], targets: Sequence
 
 
 def load_networks(
-    folders: Sequence[Path], heads: Sequence[AlignmentHeads], device: str
+    configs: Sequence[ModelConfig],
+    weights: Sequence[Path],
+    heads: Sequence[AlignmentHeads],
+    device: str,
 ) -> PyTorchEngine:
-    """Return the engine of model directories, an ensemble if there are several."""
+    """Return the engine of networks with weights from files, an ensemble if there are several."""
     torch_device = _find_device(device)
-    return PyTorchEngine(
-        tuple(
-            Member(load_model(folder).to(torch_device), each)
-            for folder, each in zip(folders, heads, strict=True)
-        )
-    )
+    networks = [
+        build_network(config, read_weights(path), path).eval().to(torch_device)
+        for config, path in zip(configs, weights, strict=True)
+    ]
+    return PyTorchEngine(tuple(map(Member, networks, heads)))
 
 
 def _find_device(name: str) -> torch.device:

@@ -14,6 +14,8 @@
     libretranslate    LibreTranslate's endpoints
     reference         the OpenAPI document, and the page at /docs that is made of it
     served_models     the models, and which one a request means
+    reload            the warm-up; models that replace others while the server runs
+    log               lines for people, or JSON objects
     traces, runs      stored traces; training runs and the films of their checkpoints
     engine/           micro-batches, streams and jobs, for many clients at once
 """
@@ -85,8 +87,10 @@ def serve(
     shown = [Path(run) for run in runs]
     bound = bind_socket(host, port)
     try:
-        served = ServedModels.load(models or runs or [DEFAULT], engine, precision)
-        app = create_app(served, limits, shown, access)
+        # No name for the models here: one that is replaced is freed when nobody holds it.
+        app = create_app(
+            ServedModels.load(models or runs or [DEFAULT], engine, precision), limits, shown, access
+        )
     except BaseException:
         bound.close()
         raise

@@ -10,7 +10,6 @@ import asyncio
 import gzip
 import hashlib
 import importlib.util
-import logging
 import mimetypes
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -32,7 +31,6 @@ from translucid.serving import libretranslate, reference
 from translucid.serving.auth import Access, HostCheck, KeyCheck
 from translucid.serving.config import ServingConfig
 from translucid.serving.engine.engine import Engine
-from translucid.serving.engine.tasks import Full, TimedOut
 from translucid.serving.middleware import (
     AccessLog,
     BodyPacer,
@@ -49,17 +47,14 @@ from translucid.serving.problems import (
     problem_response,
 )
 from translucid.serving.reference import build_openapi
+from translucid.serving.reload import warm_up
 from translucid.serving.request_bodies import describe_fault
 from translucid.serving.routes import models as model_routes
 from translucid.serving.routes import translate
-from translucid.serving.served_models import ServedModel, ServedModels
+from translucid.serving.served_models import ServedModels
 from translucid.serving.state import Inside, Metrics, ServerState
-from translucid.translator import TranslationRequest
 
-LOG = logging.getLogger("translucid.serving")
 STATIC = Path(__file__).parent / "static"  # the explorer, as `make page` builds it
-WARM_UP_TEXT = "1 2 3."
-_WARM_UP_PAUSE = 0.5  # seconds
 _SECONDS_BETWEEN_LOOKS = 60.0
 
 
@@ -160,10 +155,11 @@ def _lifespan(state: ServerState) -> Any:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         del app
         state.started = engine = Engine(state.settings, state.metrics.count_event)
-        beside = [asyncio.ensure_future(work(state)) for work in (_warm_up, _expire_stores)]
+        beside = [asyncio.ensure_future(work(state)) for work in (warm_up, _expire_stores)]
         try:
             yield
         finally:
+            state.reloader.cancel()
             for work in beside:
                 work.cancel()
             await asyncio.wait(beside)
@@ -180,33 +176,6 @@ async def _expire_stores(state: ServerState) -> None:
         if state.inside is not None:
             state.traces.expire()
             state.films.expire()
-
-
-async def _warm_up(state: ServerState) -> None:
-    """Translate a few words with every model into every language; then the server is ready."""
-    for served in state.models:
-        for target in served.targets:
-            try:
-                await _warm(state, served, target)
-            except Exception as error:
-                LOG.exception("the warm-up translation of %s into %s failed", served.name, target)
-                state.readiness.fault = (
-                    f"the warm-up translation of {served.name} into {target} failed "
-                    f"({type(error).__name__}): the log says more"
-                )
-                return
-    state.readiness.ready = True
-
-
-async def _warm(state: ServerState, served: ServedModel, target: str) -> None:
-    """Translate until it works: the first try may time out, or the queue may be full."""
-    while True:
-        try:
-            request = TranslationRequest(target=target)
-            await state.engine.translate(served, [WARM_UP_TEXT], request)
-            return
-        except (Full, TimedOut):
-            await asyncio.sleep(_WARM_UP_PAUSE)
 
 
 def _add_problems(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
@@ -281,11 +250,14 @@ def _add_middleware(app: FastAPI, state: ServerState) -> None:
 def _add_gauges(state: ServerState) -> None:
     """Add gauges, whose values are read whenever the metrics are."""
     metrics, in_flight = state.metrics, state.in_flight
-    for served in state.models:
-        metrics.add_model(served.name, served.hash)
     metrics.add_gauge("ready", "1 when all models are warm", lambda: float(state.readiness.ready))
     metrics.add_gauge(
         "http_requests_in_flight", "HTTP requests under way", lambda: float(in_flight.count)
+    )
+    metrics.add_gauge(
+        "models_in_memory",
+        "Models in memory, those counted that were replaced and still have requests",
+        lambda: float(state.models_in_memory),
     )
     metrics.add_gauge(
         "waiting",

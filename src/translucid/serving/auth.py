@@ -14,10 +14,10 @@ from pathlib import Path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from translucid.errors import DataError, InputError
+from translucid.serving.config import KEYS_VARIABLE
 from translucid.serving.problems import Problem, problem_response
 
 SHORTEST_KEY = 16
-KEYS_VARIABLE = "TRANSLUCID_API_KEYS"
 _MAKE_ONE = 'python -c "import secrets; print(secrets.token_urlsafe(32))"'
 _OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
 _ANY_ADDRESS = {"", "0.0.0.0", "[::]"}  # noqa: S104 - what a server may listen to, and nobody's name

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from translucid.config import Config, Count, Rule
 
+KEYS_VARIABLE = "TRANSLUCID_API_KEYS"
 Seconds = Annotated[float, Field(gt=0)]
 Whole = Annotated[int, Field(ge=0)]
 

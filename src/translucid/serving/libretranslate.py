@@ -35,6 +35,7 @@ from translucid.serving.request_bodies import (
     validate_body,
 )
 from translucid.serving.schemas import Answer, AtMost, Body, Text, Texts
+from translucid.serving.served_models import ServedModels
 from translucid.serving.state import ServerState
 from translucid.translator import Translation, TranslationRequest
 
@@ -177,20 +178,21 @@ def _add_translation(routes: APIRouter, state: ServerState) -> None:
                 "text alone, with format 'text'",
             )
         texts = [body.q] if isinstance(body.q, str) else body.q
-        _check(state, body)
+        models = state.models  # which a reload may exchange before the end
+        _check(state, models, body)
         detected = None
         sources = [body.source] * len(texts)
         if body.source == AUTO:
-            detected = await _detect_sources(state, texts, body.target)
+            detected = await _detect_sources(state, models, texts, body.target)
             sources = [one.language for one in detected]
-        found = await _translate(state, texts, sources, body)
+        found = await _translate(state, models, texts, sources, body)
         return json_response(_build_answer(body, found, detected))
 
 
-def _check(state: ServerState, body: LibreTranslateBody) -> None:
+def _check(state: ServerState, models: ServedModels, body: LibreTranslateBody) -> None:
     """Refuse languages that no model has, and more alternatives than are allowed."""
-    sources = {source for source, _ in state.models.directions}
-    targets = {target for _, target in state.models.directions}
+    sources = {source for source, _ in models.directions}
+    targets = {target for _, target in models.directions}
     faults = []
     most = min(state.settings.max_n_best, state.settings.max_beam) - 1
     if body.alternatives > most:
@@ -208,27 +210,31 @@ def _unsupported(field: str, value: str, there: Sequence[str]) -> Fault:
 
 
 async def _detect_sources(
-    state: ServerState, texts: Sequence[str], target: str
+    state: ServerState, models: ServedModels, texts: Sequence[str], target: str
 ) -> list[DetectedLanguage]:
     """Return for each text the likeliest of the languages that can be translated into `target`."""
-    served = _served_languages(state)
-    possible = {source for source, into in state.models.directions if into == target}
+    served = _served_languages(models)
+    possible = {source for source, into in models.directions if into == target}
     rankings = await state.engine.run(lambda: [detect(text, served) for text in texts])
     return [next(one for one in ranking if one.language in possible) for ranking in rankings]
 
 
-def _served_languages(state: ServerState) -> list[str]:
-    return sorted({language for pair in state.models.directions for language in pair})
+def _served_languages(models: ServedModels) -> list[str]:
+    return sorted({language for pair in models.directions for language in pair})
 
 
 async def _translate(
-    state: ServerState, texts: Sequence[str], sources: Sequence[str], body: LibreTranslateBody
+    state: ServerState,
+    models: ServedModels,
+    texts: Sequence[str],
+    sources: Sequence[str],
+    body: LibreTranslateBody,
 ) -> list[Translation]:
     """Translate each text with the model of its languages; the order is kept."""
 
     async def group(source: str) -> dict[int, Translation]:
         numbers = [number for number, other in enumerate(sources) if other == source]
-        served = state.models.choose(None, source, body.target)
+        served = models.choose(None, source, body.target)
         some = [texts[number] for number in numbers]
         default, most = served.translator.default_search, state.settings.max_beam
         search = _search(default, body.alternatives, most)
@@ -274,7 +280,7 @@ def _build_answer(
 def _add_detection(routes: APIRouter, state: ServerState) -> None:
     async def answer(text: str, key: str | None) -> Response:
         check_key(state.access, key)
-        found = await state.engine.run(detect, text, _served_languages(state))
+        found = await state.engine.run(detect, text, _served_languages(state.models))
         return json_response(found)
 
     @routes.post(
@@ -310,7 +316,7 @@ def _add_languages(routes: APIRouter, state: ServerState) -> None:
                     "name": language_name(code),
                     "targets": sorted({target for source, target in directions if source == code}),
                 }
-                for code in _served_languages(state)
+                for code in _served_languages(state.models)
             ]
         )
 

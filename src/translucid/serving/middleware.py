@@ -24,14 +24,16 @@ import secrets
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import numpy as np
 from fastapi.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from translucid.serving.config import ServingConfig
+from translucid.serving.log import facts, noting
 from translucid.serving.problems import Problem, internal_problem, problem_response
 from translucid.serving.state import InFlight, ServerState
 
@@ -54,11 +56,12 @@ class AccessLog:
         entry = _Entry(receive, send)
         scope["request_id"] = entry.id
         self._state.in_flight.enter()
-        try:
-            await self._answered(scope, entry)
-        finally:
-            self._state.in_flight.leave()
-            self._write(scope, entry)
+        with noting() as notes:
+            try:
+                await self._answered(scope, entry)
+            finally:
+                self._state.in_flight.leave()
+                self._write(scope, entry, notes)
 
     async def _answered(self, scope: Scope, entry: _Entry) -> None:
         try:
@@ -72,8 +75,9 @@ class AccessLog:
 
     def _note(self, entry: _Entry, error: Exception) -> None:
         """Log the place of an error, without its message, which may contain text."""
+        extra = facts("error", request_id=entry.id, error=type(error).__name__)
         if self._state.access.log_text:
-            LOG.error("request %s failed", entry.id, exc_info=error)
+            LOG.error("request %s failed", entry.id, exc_info=error, extra=extra)
             return
         places = "".join(traceback.format_tb(error.__traceback__)).rstrip()
         LOG.error(
@@ -81,23 +85,35 @@ class AccessLog:
             entry.id,
             type(error).__name__,
             places,
+            extra=extra,
         )
 
-    def _write(self, scope: Scope, entry: _Entry) -> None:
+    def _write(self, scope: Scope, entry: _Entry, notes: Mapping[str, Any]) -> None:
         seconds = time.perf_counter() - entry.began
         status = GONE if entry.status is None else entry.status
-        path = template(scope)
-        self._state.metrics.count_request(_known_method(scope["method"]), path, status, seconds)
+        method, path = _known_method(scope["method"]), template(scope)
+        self._state.metrics.count_request(method, path, status, seconds)
         self._state.metrics.count_bytes(entry.received, entry.sent)
         LOG.info(
             "%s %s %d %.1f ms, %d bytes in, %d bytes out, %s",
-            _known_method(scope["method"]),
+            method,
             path,
             status,
             seconds * 1000,
             entry.received,
             entry.sent,
             entry.id,
+            extra=facts(
+                "request",
+                request_id=entry.id,
+                method=method,
+                path=path,
+                status=status,
+                milliseconds=round(seconds * 1000, 1),
+                bytes_in=entry.received,
+                bytes_out=entry.sent,
+                **notes,
+            ),
         )
 
 

@@ -128,6 +128,13 @@ _PROBLEM_TYPES = (
         "The whole body must arrive within the limit body_seconds.",
     ),
     ProblemType(
+        "model-replaced",
+        410,
+        "The model that made this was replaced",
+        "A trace keeps its numbers when the server takes another model in the place of the one "
+        "that made it, but what needs the model itself is gone. Make the trace again.",
+    ),
+    ProblemType(
         "body-too-large",
         413,
         "The body is too large",

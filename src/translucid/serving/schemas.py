@@ -26,6 +26,7 @@ from translucid.decoding.hypothesis import Ending
 from translucid.errors import ConfigError
 from translucid.serving.config import ServingConfig
 from translucid.serving.problems import PROBLEM_TYPES, Fault, invalid_fields
+from translucid.serving.served_models import Outcome
 from translucid.translator import TranslationRequest
 
 LIMIT = "x-limit"  # the setting that bounds a field, until the OpenAPI document is made
@@ -360,6 +361,16 @@ class ScoreAnswer(Answer):
     scores: list[ScoreFields]
 
 
+class ReloadFields(Answer):
+    """An attempt to put what a model's directory has now in the place of what is served."""
+
+    at: str = Field(description="when it ended, ISO 8601")
+    outcome: Outcome = Field(
+        description="failed: the model before it goes on serving; kept: it came from no directory"
+    )
+    problem: str | None = Field(description="why it failed")
+
+
 class ModelFields(Answer):
     """A model that is served."""
 
@@ -370,6 +381,11 @@ class ModelFields(Answer):
     vocabulary: int = Field(description="number of pieces")
     parameters: int = Field(description="number of trained numbers")
     hash: str = Field(description="changes whenever anything that decides translations does")
+    directory_hash: str | None = Field(
+        description="sha256 of its checksums.json, which lists all its files; null: it has none"
+    )
+    since: str = Field(description="when it began to be served, ISO 8601")
+    reload: ReloadFields | None = Field(description="the last attempt to load it again")
     config: dict[str, str | float | bool | None] = Field(description="settings of the network")
     search: dict[str, str | float | bool | None] = Field(description="how it searches by default")
     alignment_heads: list[tuple[int, int]] = Field(

@@ -3,26 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+from translucid.built_in import find_model_directory
+from translucid.checkpoint.model_directory import is_shown
+from translucid.checksums import hash_listing, verify
 from translucid.config import EngineName, Precision
 from translucid.engines.conversion import count_parameters
 from translucid.errors import InputError, nearest
+from translucid.serving.log import note_model
 from translucid.translator import Translator, load
 from translucid.translator.request import describe_directions
 
 Direction = tuple[str, str]
+Outcome: TypeAlias = Literal["replaced", "unchanged", "kept", "failed"]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Reload:
+    """What became of reloading a model; `kept`: it was given as an object, not as a directory."""
+
+    outcome: Outcome
+    problem: str | None = None
+    at: datetime = field(default_factory=_now)
+
+    def describe(self) -> dict[str, Any]:
+        """Return it as clients are told."""
+        at = self.at.isoformat(timespec="seconds")
+        return {"at": at, "outcome": self.outcome, "problem": self.problem}
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """Where a model came from, and may come from again."""
+
+    path: Path
+    engine: EngineName
+    precision: Precision | None
+
+    def load(self) -> Translator:
+        """Load the model as it is now."""
+        return load(self.path, engine=self.engine, precision=self.precision)
+
+    def has_still(self, translator: Translator) -> bool:
+        """Tell whether the directory is what a translator was loaded from; if so, verify it."""
+        folder = find_model_directory(self.path)
+        known = translator.directory_hash
+        if known is None or hash_listing(folder) != known:
+            return False
+        verify(folder, skip=is_shown)
+        return True
 
 
 @dataclass(frozen=True)
 class ServedModel:
-    """A model under the name by which clients ask for it."""
+    """A model under the name by which clients ask for it, and since when it has been served."""
 
     name: str
     translator: Translator
+    source: ModelSource | None = None
+    since: datetime = field(default_factory=_now)
 
     @cached_property
     def hash(self) -> str:
@@ -62,14 +110,20 @@ class ServedModel:
             "vocabulary": self.translator.tokenizer.vocab_size,
             "parameters": count_parameters(engines.configs[0]),
             "hash": self.hash,
+            "directory_hash": self.translator.directory_hash,
+            "since": self.since.isoformat(timespec="seconds"),
             "config": engines.configs[0].model_dump(),
             "search": self.translator.default_search.model_dump(),
             "alignment_heads": [list(pair) for pair in engines.heads[0].heads],
         }
 
-    def describe(self, default: bool) -> dict[str, Any]:
-        """Return the public description; `default`: requests that name no model use this one."""
-        return {**self._description, "default": default}
+    def describe(self, default: bool, reload: Reload | None = None) -> dict[str, Any]:
+        """Return the public description; `default`: requests that name no model use this one.
+
+        `reload` is the last attempt to load it again.
+        """
+        told = None if reload is None else reload.describe()
+        return {**self._description, "default": default, "reload": told}
 
 
 class ServedModels:
@@ -103,6 +157,15 @@ class ServedModels:
         return len(self._models)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all models, in their order."""
+        return tuple(self._models)
+
+    def exchange(self, new: ServedModel) -> ServedModels:
+        """Return the models with another one in the place of that of the same name."""
+        return ServedModels([new if one.name == new.name else one for one in self])
+
+    @property
     def default(self) -> ServedModel:
         """The model of requests that name none."""
         return next(iter(self))
@@ -119,7 +182,15 @@ class ServedModels:
         return self._models[name]
 
     def choose(self, model: str | None, source: str | None, target: str | None) -> ServedModel:
-        """Return the model that a name means, or the first that translates these languages."""
+        """Return the model that a name means, or the first that translates these languages.
+
+        The line of the request in the log will name it.
+        """
+        served = self._choose(model, source, target)
+        note_model(served.name)
+        return served
+
+    def _choose(self, model: str | None, source: str | None, target: str | None) -> ServedModel:
         if model is not None:
             served = self.named(model)
             if not _translates(served, source, target):
@@ -140,9 +211,9 @@ class ServedModels:
             )
         )
 
-    def describe(self) -> list[dict[str, Any]]:
-        """Return the public descriptions of all models."""
-        return [served.describe(served is self.default) for served in self]
+    def describe(self, reloads: Mapping[str, Reload]) -> list[dict[str, Any]]:
+        """Return the public descriptions of all models; `reloads` are the last ones by name."""
+        return [one.describe(one is self.default, reloads.get(one.name)) for one in self]
 
 
 class UnknownModelError(InputError):
@@ -170,11 +241,13 @@ def parse_model_option(argument: str) -> tuple[str | None, Path]:
 def _load_model(
     model: str | Path | Translator, engine: EngineName, precision: Precision | None
 ) -> ServedModel:
-    name = None
+    name = source = None
     if not isinstance(model, Translator):
         name, path = parse_model_option(str(model))
-        model = load(path, engine=engine, precision=precision)
-    return ServedModel(name or model.name.removesuffix("/best").removesuffix("/model"), model)
+        source = ModelSource(path, engine, precision)
+        model = source.load()
+    name = name or model.name.removesuffix("/best").removesuffix("/model")
+    return ServedModel(name, model, source)
 
 
 def _translates(served: ServedModel, source: str | None, target: str | None) -> bool:

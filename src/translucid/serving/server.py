@@ -4,7 +4,8 @@
 
     serving  ──signal──►  draining: 503 for new requests  ──all answered, or timeout──►  exit
 
-The first signal lets the server finish, the second stops it at once.
+The first signal lets the server finish, the second stops it at once. SIGHUP reloads the models
+(reload.py); where it comes because the server's terminal was closed, it ends the server as well.
 
 uvicorn bounds the size of headers and the time between two requests, but a client that opens a
 connection and sends nothing, or half a header, could keep it forever, and so could one that never
@@ -23,7 +24,8 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from http import HTTPStatus
 from types import FrameType
 from typing import Any
@@ -103,6 +105,7 @@ class DrainingServer(uvicorn.Server):
         self.stopped_by: int | None = None
         self._ending: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._had_terminal = _has_terminal()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Drain at the first signal; exit at once at the second."""
@@ -112,10 +115,35 @@ class DrainingServer(uvicorn.Server):
         self.stopped_by = sig
         self.stop()
 
+    def handle_hangup(self, sig: int, frame: FrameType | None) -> None:
+        """Reload the models, or end with the terminal."""
+        if self._had_terminal and not _has_terminal():
+            self.handle_exit(sig, frame)
+        else:
+            self.reload()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle signals within the block, in the main thread."""
+        with ExitStack() as stack:
+            stack.enter_context(super().capture_signals())
+            if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+                before = signal.signal(signal.SIGHUP, self.handle_hangup)
+                stack.callback(signal.signal, signal.SIGHUP, before)
+            yield
+
     def stop(self) -> None:
         """Drain; any thread may call this."""
+        self._call(self._begin_draining)
+
+    def reload(self) -> None:
+        """Load the models again; any thread may call this."""
+        self._call(self._state.reloader.request)
+
+    def _call(self, work: Callable[[], None]) -> None:
+        """Have the event loop do something, while there is one."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._begin_draining)
+            self._loop.call_soon_threadsafe(work)
 
     def _begin_draining(self) -> None:
         self._ending = asyncio.ensure_future(self._drain())  # whatever becomes of the message
@@ -147,6 +175,15 @@ class DrainingServer(uvicorn.Server):
             for one in self._state.models
         )
         self._tell(f"Serving {names} at {server_url(sockets[0])}")
+
+
+def _has_terminal() -> bool:
+    """Tell whether this process belongs to a terminal that is still there."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | getattr(os, "O_NOCTTY", 0)))
+    except OSError:
+        return False
+    return True
 
 
 def build_server(app: FastAPI, tell: Callable[[str], None]) -> DrainingServer:
@@ -205,6 +242,13 @@ class Server:
         if self._thread is not None:
             self._server.stop()
             self._thread.join()
+
+    def reload(self) -> None:
+        """Put what the directories of the models have now in their place, as SIGHUP does.
+
+        This does not wait: `GET /v1/models` and the log say what became of it.
+        """
+        self._server.reload()
 
     def __enter__(self) -> Server:
         return self

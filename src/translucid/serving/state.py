@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -22,11 +23,14 @@ from translucid.serving.auth import Access
 from translucid.serving.config import ServingConfig
 from translucid.serving.engine.engine import Engine
 from translucid.serving.engine.tasks import BatchDone, Draining, EngineEvent
-from translucid.serving.served_models import ServedModels
+from translucid.serving.log import facts
+from translucid.serving.reload import Reloader
+from translucid.serving.served_models import Reload, ServedModel, ServedModels
 
 if TYPE_CHECKING:
     from translucid.serving.runs import Films, Runs
     from translucid.serving.traces import TraceStore
+    from translucid.translator import Translator
 
 LOG = logging.getLogger("translucid.serving")
 
@@ -91,6 +95,33 @@ class ServerState:
     readiness: Readiness = field(default_factory=Readiness)
     in_flight: InFlight = field(default_factory=InFlight)
     started: Engine | None = None
+    reloads: dict[str, Reload] = field(default_factory=dict)  # the last one of each model
+
+    def __post_init__(self) -> None:
+        self.reloader = Reloader(self)
+        self._in_memory: weakref.WeakSet[Translator] = weakref.WeakSet()
+        for served in self.models:
+            self._add(served)
+
+    def exchange(self, old: ServedModel, new: ServedModel) -> None:
+        """Put a model in the place of an old one, which ends with its last request."""
+        self.models = self.models.exchange(new)
+        self.metrics.remove_model(old)
+        self._add(new)
+
+    def _add(self, served: ServedModel) -> None:
+        self.metrics.add_model(served)
+        self._in_memory.add(served.translator)
+
+    @property
+    def models_in_memory(self) -> int:
+        """Number of models in memory, those counted that were replaced and still have requests."""
+        return len(self._in_memory)
+
+    def note_reload(self, name: str, reload: Reload) -> None:
+        """Note what became of reloading a model."""
+        self.reloads[name] = reload
+        self.metrics.count_reload(name, reload.outcome)
 
     @property
     def runs(self) -> Runs:
@@ -123,7 +154,8 @@ class ServerState:
         """Write texts and their translations to the log, if it may hold any (`--log-text`)."""
         if self.access.log_text:
             for text, translation in zip(texts, translations, strict=True):
-                LOG.info("text %r became %r", text, translation)
+                extra = facts("text", text=text, translation=translation)
+                LOG.info("text %r became %r", text, translation, extra=extra)
 
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -167,6 +199,15 @@ class Metrics:
         self._models = Gauge(
             "translucid_model_info", "Models served", ("model", "hash"), registry=self.registry
         )
+        self._since = Gauge(
+            "translucid_model_served_since_seconds",
+            "When a model began to be served, in seconds since 1970",
+            ("model",),
+            registry=self.registry,
+        )
+        self._reloads = self._counter(
+            "model_reloads", "Models loaded again, by what became of it", "model", "outcome"
+        )
 
     def _counter(self, name: str, description: str, *labels: str) -> Counter:
         return Counter(f"translucid_{name}", description, labels, registry=self.registry)
@@ -182,9 +223,18 @@ class Metrics:
         """Add a number that is read whenever the metrics are."""
         Gauge(f"translucid_{name}", description, registry=self.registry).set_function(read)
 
-    def add_model(self, name: str, model_hash: str) -> None:
+    def add_model(self, served: ServedModel) -> None:
         """Add a served model."""
-        self._models.labels(name, model_hash).set(1)
+        self._models.labels(served.name, served.hash).set(1)
+        self._since.labels(served.name).set(served.since.timestamp())
+
+    def remove_model(self, served: ServedModel) -> None:
+        """Remove a model that is served no more."""
+        self._models.remove(served.name, served.hash)
+
+    def count_reload(self, name: str, outcome: str) -> None:
+        """Count an attempt to load a model again."""
+        self._reloads.labels(name, outcome).inc()
 
     def count_request(self, method: str, path: str, status: int, seconds: float) -> None:
         """Count an HTTP request; `path` is the template of its route."""

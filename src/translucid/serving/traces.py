@@ -22,7 +22,6 @@ from translucid.interpret.trace import FrozenTensors, Trace
 from translucid.interpret.trace_json import summary_tensor
 from translucid.serving.config import ServingConfig
 from translucid.serving.problems import Fault, Problem, invalid_fields
-from translucid.serving.served_models import ServedModel
 
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")  # 128 bits, as `token_urlsafe` writes them
 # As objects, steps and search tree take this many times the memory of their JSON (measured: 2.4).
@@ -32,14 +31,15 @@ _MAX_SHOWN_ID = 40  # characters of a wrong id that a message repeats
 
 @dataclass(frozen=True)
 class StoredTrace:
-    """A trace, and what it was made with.
+    """A trace, and what it was made with: a model, by name and hash, so that it is not kept alive.
 
     `body` is its JSON without the tensors; `without` are the disabled heads.
     """
 
     id: str
     trace: Trace
-    served: ServedModel
+    model: str
+    model_hash: str
     without: tuple[AttentionHead, ...]
     body: bytes
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
+import sys
+import weakref
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -20,7 +23,7 @@ from translucid.checkpoint.model_directory import (
     read_config,
     read_generation,
 )
-from translucid.checksums import load_verified
+from translucid.checksums import hash_listing, load_verified
 from translucid.config import EngineName, GenerationConfig, ModelConfig, Precision
 from translucid.engines import Engines
 from translucid.engines.conversion import find_obstacle
@@ -85,6 +88,7 @@ def _load(
         source_languages=next((languages for languages in known if languages), None),
         calibration=read_calibration(folders[0]) if len(folders) == 1 else None,
         folders=tuple(folders),
+        directory_hash=hash_listing(folders[0]) if len(folders) == 1 else None,
     )
 
 
@@ -109,20 +113,12 @@ def _load_engines(
         for folder, config in zip(folders, configs, strict=True)
     ]
 
-    seen = [_identify(folder) for folder in folders]
+    files = [_WeightsFile(folder / WEIGHTS) for folder in folders]
 
     def load_pytorch() -> PyTorchEngine:
         from translucid.engines.pytorch import load_networks
 
-        for folder, before in zip(folders, seen, strict=True):
-            if _identify(folder) != before:
-                raise DataError(
-                    folder,
-                    "the model was replaced or removed since it was loaded, and PyTorch, which is "
-                    "needed now, would compute with another one",
-                    remedy="Load the model again; engine='pytorch' loads all of it at once.",
-                )
-        return load_networks(folders, heads, device)
+        return load_networks(configs, [file.find() for file in files], heads, device)
 
     obstacle = _find_obstacle(configs, device, engine)
     if obstacle is None:
@@ -134,7 +130,7 @@ def _load_engines(
             heads[0],
             precision=precision,
             threads=thread_count(),
-            folder=folders[0],
+            path=folders[0] / WEIGHTS,
         )
         return Engines(configs, heads, load_pytorch, fast, only_fast=engine == "ctranslate2")
     if engine == "ctranslate2":
@@ -149,9 +145,37 @@ def _load_engines(
     return engines
 
 
-def _identify(folder: Path) -> tuple[int, ...] | None:
-    """Return what changes when the weights of a model directory are replaced."""
-    path = folder / WEIGHTS
+class _WeightsFile:
+    """The weights of a model directory, the same ones whenever they are read.
+
+    On Linux the file stays open, so that it can be read even where the directory was replaced or
+    removed, as before a server takes the new model. Elsewhere, another file at its path is refused.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._open: Path | None = None
+        self._identity = _identify(path)
+        if sys.platform == "linux" and self._identity is not None:
+            descriptor = os.open(path, os.O_RDONLY)
+            weakref.finalize(self, os.close, descriptor)
+            self._open = Path(f"/proc/self/fd/{descriptor}")
+
+    def find(self) -> Path:
+        """Return a path to read them from; refuse to read others than those of the first time."""
+        for path in (self._path, self._open):
+            if path is not None and _identify(path) == self._identity:
+                return path
+        raise DataError(
+            self._path.parent,
+            "the model was replaced or removed since it was loaded, and PyTorch, which is needed "
+            "now, would compute with another one",
+            remedy="Load the model again; engine='pytorch' loads all of it at once.",
+        )
+
+
+def _identify(path: Path) -> tuple[int, ...] | None:
+    """Return what changes when a file is replaced or overwritten; None where there is none."""
     if not path.is_file():
         return None
     found = path.stat()

@@ -69,6 +69,7 @@ class Translator:
         source_languages: SourceLanguages | None = None,
         calibration: Calibration | None = None,
         folders: tuple[Path, ...] = (),
+        directory_hash: str | None = None,
     ) -> None:
         self.name = name
         self.tokenizer = tokenizer
@@ -77,6 +78,7 @@ class Translator:
         self.source_languages = source_languages
         self.calibration = calibration
         self.folders = folders  # model directories it was loaded from
+        self.directory_hash = directory_hash  # of one with checksums: that of their list
 
     @cached_property
     def target_tokenizer(self) -> Tokenizer:

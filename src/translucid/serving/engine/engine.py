@@ -41,6 +41,7 @@ from translucid.serving.engine.tasks import (
     score_tasks,
     search_tasks,
 )
+from translucid.serving.log import note_tokens
 from translucid.serving.served_models import ServedModel
 from translucid.translator import (
     PartialTranslation,
@@ -104,6 +105,7 @@ class Engine:
             self._check(batch)
             self._batcher.refuse()  # others may have filled the queue in the meantime
             found = await self._batcher.run(ticket, search_tasks(batch.searcher, batch.inputs))
+            _note_tokens(batch, [len(hypotheses[0].tokens) for hypotheses in found])
             choices = batch.choose(found)
             weights = None
             if request.alignment:
@@ -131,6 +133,10 @@ class Engine:
             self._check_tokens(max(each, default=0), sum(each))
             self._batcher.refuse()
             found = await self._batcher.run(ticket, score_tasks(translator.engines, flat))
+            note_tokens(
+                source=sum(len(pair.source) for pair in flat),
+                target=sum(len(pair.target) for pair in flat),
+            )
             return build_scores(pairs, found, translator.tokenizer)
 
     async def stream(
@@ -146,8 +152,10 @@ class Engine:
         they are taken, the newest replaces those before it.
         """
         latest: LatestItem[PartialTranslation] = LatestItem()
+        batch: TranslationBatch
 
         def work() -> PartialTranslation:
+            nonlocal batch
             wanted = served.translator.build_request(request, **options)
             batch = served.translator.encode([text], wanted)
             self._check(batch)
@@ -155,6 +163,8 @@ class Engine:
 
         with self._admission.admit("stream", self._streams.refuse) as ticket:
             async for item in self._follow(ticket, latest, work):
+                if item.translation is not None:
+                    _note_tokens(batch, [len(item.translation.tokens)])
                 yield item
 
     async def run(self, work: Callable[..., Result], *args: object) -> Result:
@@ -256,6 +266,11 @@ class Engine:
             if not limit.expired():  # the work's own
                 raise
             raise TimedOut(self._settings.request_seconds) from error
+
+
+def _note_tokens(batch: TranslationBatch, written: Sequence[int]) -> None:
+    """Note the tokens of a request's sources and of their best translations for its log line."""
+    note_tokens(source=sum(len(item.source) for item in batch.inputs), target=sum(written))
 
 
 def _is_short(texts: Sequence[str]) -> bool:

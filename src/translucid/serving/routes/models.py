@@ -46,7 +46,7 @@ def _add_models(routes: APIRouter, state: ServerState) -> None:
         return json_response(
             {
                 "version": __version__,
-                "models": state.models.describe(),
+                "models": state.models.describe(state.reloads),
                 "limits": {name: getattr(state.settings, name) for name in LIMITS},
                 "runs": state.inside is not None and bool(state.runs),
             }

@@ -25,7 +25,7 @@ from translucid.interpret.trace_file import file_bytes, file_parts
 from translucid.interpret.trace_json import trace_json
 from translucid.serving.config import ServingConfig
 from translucid.serving.engine.tasks import check_cancelled
-from translucid.serving.problems import JSON, Fault, invalid_fields, json_response
+from translucid.serving.problems import JSON, Fault, Problem, invalid_fields, json_response
 from translucid.serving.request_bodies import json_body, request_body_schema
 from translucid.serving.schemas import build_search, problem_responses
 from translucid.serving.served_models import ServedModel
@@ -135,15 +135,16 @@ def router(state: ServerState) -> APIRouter:
     @routes.get(
         "/v1/trace/{id}/lens",
         response_model=LensAnswer,
-        responses={**_SAME, **problem_responses(404)},
+        responses={**_SAME, **problem_responses(404, 410)},
     )
     async def read_lens(id: str, request: Request) -> Response:  # noqa: A002
         """Read what every layer would have said; of a trace of the level "full"."""
         stored, tag = state.traces.find(id), f"{id}.lens"
         if same := not_modified(request, tag):
             return same
+        served = _find_model(state, stored)
         return json_response(
-            await state.engine.run(_read_lenses, stored), headers=cache_headers(tag)
+            await state.engine.run(_read_lenses, served, stored), headers=cache_headers(tag)
         )
 
     @routes.get(
@@ -164,12 +165,13 @@ def router(state: ServerState) -> APIRouter:
     @routes.get(
         "/v1/trace/{id}/page",
         response_class=Response,
-        responses={**_PAGE, **problem_responses(404)},
+        responses={**_PAGE, **problem_responses(404, 410)},
     )
     async def read_page(id: str, address: Address = "") -> Response:  # noqa: A002
         """Download the explorer with a trace inside: one HTML file that needs no server."""
         stored = state.traces.find(id)
-        saved = await state.engine.run(_render_page, stored, address)
+        served = _find_model(state, stored)
+        saved = await state.engine.run(_render_page, served, stored, address)
         name = file_name(stored.trace.source, ".html")
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(saved, 200, headers, "text/html; charset=utf-8")
@@ -178,9 +180,21 @@ def router(state: ServerState) -> APIRouter:
     return routes
 
 
-def _render_page(stored: StoredTrace, address: str) -> bytes:
+def _find_model(state: ServerState, stored: StoredTrace) -> ServedModel:
+    """Return the model that made a trace; raise a Problem if it was replaced since."""
+    served = state.models.named(stored.model)
+    if served.hash != stored.model_hash:
+        raise Problem(
+            "model-replaced",
+            f"the model {stored.model!r} was replaced after it made this trace, whose numbers are "
+            "kept; this needs the model. Make the trace again with POST /v1/trace",
+        )
+    return served
+
+
+def _render_page(served: ServedModel, stored: StoredTrace, address: str) -> bytes:
     """Return the saved page of a trace, by the network that made it."""
-    translator = disabled(stored.served, stored.without)
+    translator = disabled(served, stored.without)
     target = str(json.loads(stored.body)["target"])
     page = saved_page(
         stored.trace,
@@ -215,7 +229,7 @@ def _make_trace(
         trace = _compare(translator, trace, body.against, target, settings.max_patch_tokens)
     key = new_id()
     summary = trace_json(trace, key=key if body.keep else None, target=target, without=heads)
-    return StoredTrace(key, trace, served, heads, to_json(summary))
+    return StoredTrace(key, trace, served.name, served.hash, heads, to_json(summary))
 
 
 def _compare(translator: Translator, trace: Trace, against: str, target: str, most: int) -> Trace:
@@ -248,9 +262,9 @@ def disabled(served: ServedModel, heads: tuple[AttentionHead, ...]) -> Translato
     return disable_heads(served.translator, heads) if heads else served.translator
 
 
-def _read_lenses(stored: StoredTrace) -> dict[str, Any]:
+def _read_lenses(served: ServedModel, stored: StoredTrace) -> dict[str, Any]:
     """Read a trace through both lenses, by the network that made it."""
-    translator = disabled(stored.served, stored.without)
+    translator = disabled(served, stored.without)
     return lens_json(translator, stored.trace, on_event=lambda _: check_cancelled())
 
 
