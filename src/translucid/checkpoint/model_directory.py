@@ -216,9 +216,11 @@ def save_precision(folder: Path, precision: Precision) -> None:
 
 def hash_network(config: ModelConfig, weights: Mapping[str, npt.NDArray[Any]]) -> str:
     """Return the SHA-256 of the settings and weights of a network, in float32."""
-    # Built-in kernels compute the same, and the first version did not name them in its settings.
-    same = {"attention"} if config.attention in KERNELS.built_in else None
-    settings = config.model_dump_json(indent=2, exclude=same) + "\n"
+    # What earlier versions did not name in their settings has no part in it: built-in kernels, which
+    # compute the same, and an output without bias.
+    unnamed = {"attention"} if config.attention in KERNELS.built_in else set()
+    unnamed |= {"output_bias"} if not config.output_bias else set()
+    settings = config.model_dump_json(indent=2, exclude=unnamed) + "\n"
     digest = hashlib.sha256(settings.encode())
     for name in sorted(weights):
         array = np.ascontiguousarray(weights[name], dtype=np.float32)
