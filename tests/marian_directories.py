@@ -52,9 +52,7 @@ def train_spm(side: str) -> bytes:
     return file.getvalue()
 
 
-def write_marian(
-    folder: Path, *, tags: Sequence[str] = (), seed: int = 0, **settings: Any
-) -> Path:
+def write_marian(folder: Path, *, tags: Sequence[str] = (), seed: int = 0, **settings: Any) -> Path:
     """Write a Marian directory with a random network, and return its path."""
     folder.mkdir(parents=True)
     pieces = {"</s>", "<unk>", *tags}
@@ -79,9 +77,14 @@ def random_network(vocabulary: dict[str, int], seed: int, settings: dict[str, An
     """Return a network all of whose weights and biases are random; padding's row is zero."""
     size, padding = len(vocabulary), vocabulary["<pad>"]
     values = {
-        **{"vocab_size": size, "pad_token_id": padding, "decoder_start_token_id": padding},
-        **{"eos_token_id": vocabulary["</s>"], "forced_eos_token_id": vocabulary["</s>"]},
-        **{"scale_embedding": True, **SIZES, **settings},
+        "vocab_size": size,
+        "pad_token_id": padding,
+        "decoder_start_token_id": padding,
+        "eos_token_id": vocabulary["</s>"],
+        "forced_eos_token_id": vocabulary["</s>"],
+        "scale_embedding": True,
+        **SIZES,
+        **settings,
     }
     torch.manual_seed(seed)
     model = MarianMTModel(MarianConfig(**values)).eval()
@@ -91,7 +94,9 @@ def random_network(vocabulary: dict[str, int], seed: int, settings: dict[str, An
         for name, parameter in model.named_parameters():
             if "embed_positions" not in name:
                 parameter.add_(torch.randn_like(parameter) * 0.15)
-        for matrix in {id(p): p for n, p in model.named_parameters() if "embed_tokens" in n or "shared" in n}.values():
+        for matrix in {
+            id(p): p for n, p in model.named_parameters() if "embed_tokens" in n or "shared" in n
+        }.values():
             matrix[padding] = 0
         model.final_logits_bias.copy_(torch.randn_like(model.final_logits_bias))
     return model
