@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,7 @@ import torch
 from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
 from small_tokenizers import COMPOUNDS, SENTENCES
+from translucid.text.tokenizer import Tokenizer
 
 ENGLISH = [text for number, text in enumerate(SENTENCES) if number % 12 in (0, 1, 5, 6, 9, 10)]
 FRENCH = [text for text in SENTENCES if text not in ENGLISH]
@@ -68,8 +70,7 @@ def write_marian(folder: Path, *, tags: Sequence[str] = (), seed: int = 0, **set
     (folder / "vocab.json").write_text(json.dumps(vocabulary), encoding="utf-8")
     names = {"source_lang": "fr", "target_lang": "en", "tokenizer_class": "MarianTokenizer"}
     (folder / "tokenizer_config.json").write_text(json.dumps(names))
-    network = random_network(vocabulary, seed, settings)
-    network.save_pretrained(folder)
+    random_network(vocabulary, seed, settings).save_pretrained(folder)
     return folder
 
 
@@ -90,19 +91,31 @@ def random_network(vocabulary: dict[str, int], seed: int, settings: dict[str, An
     model = MarianMTModel(MarianConfig(**values)).eval()
     model.generation_config.bad_words_ids = [[padding]]
     model.generation_config.num_beams = 6
+    large = ("embed_tokens", "shared", "q_proj", "k_proj", "encoder_attn.v", "encoder_attn.out")
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if "embed_positions" not in name:
-                parameter.add_(torch.randn_like(parameter) * 0.15)
-        for matrix in {
-            id(p): p for n, p in model.named_parameters() if "embed_tokens" in n or "shared" in n
-        }.values():
-            matrix[padding] = 0
-        model.final_logits_bias.copy_(torch.randn_like(model.final_logits_bias))
+            if "embed_positions" not in name:  # so that translations depend on their sources
+                scale = 0.3 if any(part in name for part in large) else 0.1
+                parameter.add_(torch.randn_like(parameter) * scale)
+        # Else each token is followed by itself, because one matrix reads and writes it.
+        model.model.decoder.layers[-1].final_layer_norm.weight.normal_()
+        for stack in (model.model.encoder, model.model.decoder):
+            stack.embed_tokens.weight[padding] = 0
+        model.final_logits_bias.copy_(torch.randn_like(model.final_logits_bias) * 0.5)
+        model.final_logits_bias[0, vocabulary["</s>"]] += 2
     return model
+
+
+def their_ids(folder: Path, tokenizer: Tokenizer) -> list[int]:
+    """Return the id that each of our tokens has in a directory; padding's where it has none."""
+    ids = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+    named = [tokenizer.piece(token) for token in range(tokenizer.vocab_size)]
+    return [ids.get(piece, ids["<pad>"]) for piece in named]
 
 
 def load_theirs(folder: Path) -> tuple[Any, Any]:
     """Return transformers' own network and tokenizer of a directory."""
     model = MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
-    return model, MarianTokenizer.from_pretrained(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it recommends a package that it does not use
+        return model, MarianTokenizer.from_pretrained(folder)

@@ -112,8 +112,10 @@ def translate_with_huggingface(folder: Path, sources: Sequence[Sequence[str]]) -
     import torch
 
     transformers.utils.logging.disable_progress_bar()
-    network = transformers.MarianMTModel.from_pretrained(folder, local_files_only=True)
-    network = network.float().eval()
+    # In half precision, it would round the sinusoids too.
+    network = transformers.MarianMTModel.from_pretrained(
+        folder, local_files_only=True, dtype=torch.float32
+    ).eval()
     ids = json.loads((folder / VOCABULARY).read_bytes())
     pieces = sorted(ids, key=ids.__getitem__)
     ids = {**{piece: token for token, piece in enumerate(TAG_PIECES, FIRST_TAG)}, **ids}
