@@ -45,7 +45,10 @@ def change(folder: Path, name: str, **values: Any) -> None:
 @pytest.mark.parametrize(
     ("values", "match"),
     [
-        ({"model_type": "bart"}, "a LayerNorm on the embeddings, learned positions that begin"),
+        (
+            {"model_type": "bart"},
+            "which has a LayerNorm on the embeddings and a vocabulary of bytes",
+        ),
         ({"model_type": "t5"}, "RMSNorm"),
         ({"model_type": "mt5"}, "RMSNorm"),
         ({"model_type": "m2m_100"}, "sinusoids that begin at position 2"),

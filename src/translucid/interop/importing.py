@@ -85,19 +85,21 @@ _TO_SAFETENSORS = (
     "MarianMTModel; MarianMTModel.from_pretrained('{folder}').save_pretrained('{folder}')\""
 )
 _CTRANSLATE2 = "model.bin"  # with a vocabulary beside it
-# Which property of other encoder-decoders our blocks lack.
+# Which property of other encoder-decoders our blocks lack, or our tokenizers.
+_RMS = "norms without mean and bias (RMSNorm)"
+_LATE_SINUSOIDS = "sinusoids that begin at position 2"
+_BYTES = "a vocabulary of bytes (byte-level BPE)"
 _MISFITS = {
-    "bart": "a LayerNorm on the embeddings, learned positions that begin at row 2, a vocabulary of "
-    "bytes (byte-level BPE)",
-    "mbart": "a LayerNorm on the embeddings, learned positions that begin at row 2",
-    "t5": "norms without mean and bias (RMSNorm), scores that are not divided by √d_k",
-    "m2m_100": "sinusoids that begin at position 2",
-    "fsmt": "sinusoids that begin at position 2, two vocabularies",
+    "bart": f"a LayerNorm on the embeddings and {_BYTES}",
+    "mbart": "a LayerNorm on the embeddings",
+    "blenderbot": _BYTES,
+    "t5": _RMS,
+    "mt5": _RMS,
+    "umt5": _RMS,
+    "m2m_100": _LATE_SINUSOIDS,
+    "fsmt": f"{_LATE_SINUSOIDS} and two vocabularies",
     "pegasus": "a tokenizer of its own, PegasusTokenizer, with shifted ids",
-    "blenderbot": "a vocabulary of bytes (byte-level BPE), learned positions",
 }
-_MISFITS |= dict.fromkeys(("mt5", "umt5", "longt5"), _MISFITS["t5"])
-_MISFITS |= dict.fromkeys(("nllb-moe",), f"{_MISFITS['m2m_100']}, experts")
 
 
 def import_model(
