@@ -9,9 +9,9 @@ word      whole words and punctuation marks            UNK
 char      single characters                            UNK
 ========  ===========================================  =======================================
 
-`register_tokenizer` adds another kind; the kind `marian` comes with imported models. BPE and unigram
-are saved as SentencePiece model files, which other programs can read; every other kind as JSON that
-names its kind.
+`register_tokenizer` adds another kind; the kind `marian` comes with imported models. BPE and
+unigram are saved as SentencePiece model files, which other programs can read; every other kind as
+JSON that names its kind.
 
 All kinds share the first ids::
 
