@@ -64,7 +64,7 @@ def test_it_is_evaluated(model: Path, folder: Path) -> None:
     assert "results in" in done.stderr
 
 
-@pytest.mark.parametrize("ending", ["html", "svg", "json"])
+@pytest.mark.parametrize("ending", ["html", "svg"])
 def test_it_is_explained(model: Path, folder: Path, ending: str) -> None:
     output = folder / f"inside.{ending}"
     check("explain", "-m", model, SOURCES[0], "-o", output, *SHORT)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers import MarianMTModel
 
 import translucid
 from marian_directories import write_marian
@@ -84,6 +85,9 @@ def test_networks_that_do_not_fit(folder: Path, values: dict[str, Any], match: s
         ({"encoder_layers": 3}, r"model.encoder.layers.2.*is missing"),
         ({"decoder_layers": 2}, r"model.decoder.layers.2.*is unknown"),
         ({"vocab_size": 100}, "its ids are not 0 to 99, each once"),
+        ({"dropout": [0.1]}, "must be a string or a real number, not 'list'"),
+        ({"eos_token_id": [0]}, "pad_token_id, decoder_start_token_id and eos_token_id are"),
+        ({"pad_token_id": [0]}, "pad_token_id, decoder_start_token_id and eos_token_id are"),
         ({"eos_token_id": 5}, "pad_token_id, decoder_start_token_id and eos_token_id are"),
     ],
     ids=str,
@@ -131,12 +135,26 @@ def test_a_directory_that_was_downloaded_in_part(folder: Path, name: str) -> Non
         ("target.spm", "this SentencePiece model cannot be used"),
     ],
 )
-@pytest.mark.parametrize("keep", [0.0, 0.4, 0.99])
+@pytest.mark.parametrize("keep", [0.0, 0.7])
 def test_truncated_files(folder: Path, name: str, match: str, keep: float) -> None:
     data = (folder / name).read_bytes()
     (folder / name).write_bytes(data[: int(len(data) * keep)])
     match = match.replace("it is cut off", "") if keep == 0 else match
     check_refused(folder, DataError, rf"{name}: {match}(?s:.*)nothing was written")
+
+
+@pytest.mark.parametrize("name", ["encoder", "decoder"])
+def test_positions_are_sinusoids(folder: Path, name: str) -> None:
+    weights = load_file(folder / "model.safetensors")
+    table = MarianMTModel.from_pretrained(folder).get_parameter(
+        f"model.{name}.embed_positions.weight"
+    )
+    weights[f"model.{name}.embed_positions.weight"] = table.half().float()  # as some files have it
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    translucid.import_model(folder, folder / "model")
+    weights[f"model.{name}.embed_positions.weight"] += 0.1
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    check_refused(folder, InputError, f"model.{name}.embed_positions.weight are not Marian's sin")
 
 
 def test_weights_that_are_not_finite(folder: Path) -> None:

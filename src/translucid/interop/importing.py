@@ -37,7 +37,7 @@ from translucid.checkpoint.model_directory import (
     write_model,
 )
 from translucid.config import GenerationConfig, ModelConfig
-from translucid.engines.conversion import count_parameters, expected_shapes
+from translucid.engines.conversion import count_parameters, expected_shapes, sinusoids
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.interop.marian import (
     ACTIVATIONS,
@@ -54,6 +54,7 @@ from translucid.interop.marian import (
     TARGET_MODEL,
     TOKENIZER_CONFIG,
     VOCABULARY,
+    VOCABULARY_WEIGHTS,
     WEIGHTS,
     biases_of_attention,
     name_layers,
@@ -75,7 +76,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 ORIGINAL_CARD = "original-card.md"  # the card that the model came with
-
 
 _PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 _TO_SAFETENSORS = (
@@ -223,6 +223,7 @@ _DROPOUTS = {
     "attention_dropout": ("attention_dropout", 0.0),
     "feed_forward_dropout": ("activation_dropout", 0.0),
 }
+_ROUNDED = 1e-3  # how far sinusoids of 16 bits may be from exact ones
 # Properties that our blocks have in one form only; MarianMTModel ignores some of them.
 _FIXED: dict[str, Any] = {
     "scale_embedding": True,
@@ -259,10 +260,10 @@ def _read_network(folder: Path, settings: Mapping[str, Any]) -> ModelConfig:
     if faults:
         raise InputError("\n".join([f"{path} does not fit:", *(f"  - {f}" for f in faults)]))
     values: dict[str, Any] = {name: settings[name] for name in _SAME}
-    values |= {
-        name: float(settings.get(theirs, usual)) for name, (theirs, usual) in _DROPOUTS.items()
-    }
     try:
+        values |= {
+            name: float(settings.get(theirs, usual)) for name, (theirs, usual) in _DROPOUTS.items()
+        }
         return ModelConfig(
             **values,
             source_vocab_size=settings["vocab_size"],
@@ -279,48 +280,26 @@ def _read_network(folder: Path, settings: Mapping[str, Any]) -> ModelConfig:
         raise DataError(path, str(error), remedy=AGAIN) from error
 
 
-@contextmanager
-def _to_download_again() -> Iterator[None]:
-    """Say of a damaged file that it is to be downloaded again."""
-    try:
-        yield
-    except DataError as error:
-        raise DataError(error.path, error.problem, remedy=AGAIN) from error
-
-
 def _read_weights(
     folder: Path, settings: Mapping[str, Any], config: ModelConfig, layout: Layout
 ) -> tuple[ModelConfig, dict[str, Tensor]]:
     """Return the weights under our names, in our vocabulary, and the settings that go with them."""
-    path = folder / WEIGHTS
-    names = name_layers(config)
     with _to_download_again():
-        theirs = _untie(read_weights(path), settings)
-        shapes = expected_shapes(config)
-        size, written = config.source_vocab_size, settings.get("decoder_vocab_size") or 0
-        rows = {SOURCE: size, TARGET: written or size, OUTPUT: written or size}
-        expected: dict[str, Any] = {
-            **{theirs_: np.empty(shapes[ours]) for ours, theirs_ in names.items()},
-            **{name: np.empty((count, config.d_model)) for name, count in rows.items()},
-            OUTPUT_BIAS: np.empty((1, rows[OUTPUT])),
-        }
-        check_weights(expected, theirs, path)
-        if wrong := [name for name, tensor in theirs.items() if not tensor.isfinite().all()]:
-            raise DataError(path, f"{wrong[0]} has values that are not finite", remedy=AGAIN)
-    weights = {ours: theirs[name] for ours, name in names.items()}
-    embeddings = layout.arrange_rows(folder, {name: theirs[name] for name in (*rows, OUTPUT_BIAS)})
-    weights["source_embedding.weight"] = embeddings[SOURCE]
+        theirs = _read_their_weights(folder / WEIGHTS, settings, config)
+    weights = {ours: theirs[name] for ours, name in name_layers(config).items()}
+    attention = biases_of_attention(weights)
+    if not any(bool(weights[name].any()) for name in attention):
+        for name in attention:
+            del weights[name]
+    embeddings = layout.arrange_rows(folder, {name: theirs[name] for name in VOCABULARY_WEIGHTS})
     tying = _find_tying(embeddings)
+    weights["source_embedding.weight"] = embeddings[SOURCE]
     if tying != "all":
         weights["target_embedding.weight"] = embeddings[TARGET]
     if tying == "none":
         weights["output_projection.weight"] = embeddings[OUTPUT]
     if bool(embeddings[OUTPUT_BIAS].any()):
         weights["output_projection.bias"] = embeddings[OUTPUT_BIAS].flatten()
-    attention = biases_of_attention(weights)
-    if not any(bool(weights[name].any()) for name in attention):
-        for name in attention:
-            del weights[name]
     positions = _read_ours(settings).get("positions", config.positions)
     if positions == "sinusoidal":
         weights = dict(reorder_dimensions(weights, sines_first=False))
@@ -335,9 +314,50 @@ def _read_weights(
     return found, weights
 
 
+@contextmanager
+def _to_download_again() -> Iterator[None]:
+    """Say of a damaged file that it is to be downloaded again."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(error.path, error.problem, remedy=AGAIN) from error
+
+
+def _read_their_weights(
+    path: Path, settings: Mapping[str, Any], config: ModelConfig
+) -> dict[str, Tensor]:
+    """Return the weights under their names, each matrix of the vocabulary under its own.
+
+    Names, shapes and values are checked, and that the positions, if there are any, are sinusoids.
+    """
+    found = read_weights(path)
+    tables = {name: found.pop(name) for name in list(found) if "embed_positions" in name}
+    weights = _untie(found, settings)
+    shapes = expected_shapes(config)
+    size = config.source_vocab_size
+    shared = settings.get("share_encoder_decoder_embeddings", True)
+    written = size if shared else settings.get("decoder_vocab_size") or size
+    expected = {
+        **{name: shapes[ours] for ours, name in name_layers(config).items()},
+        SOURCE: (size, config.d_model),
+        TARGET: (written, config.d_model),
+        OUTPUT: (written, config.d_model),
+        OUTPUT_BIAS: (1, written),
+    }
+    check_weights({name: np.empty(shape) for name, shape in expected.items()}, weights, path)
+    once = {id(tensor): (name, tensor) for name, tensor in weights.items()}
+    if wrong := [name for name, tensor in once.values() if not tensor.isfinite().all()]:
+        raise DataError(path, f"{wrong[0]} has values that are not finite", remedy=AGAIN)
+    for name, table in tables.items():
+        sines = sinusoids(len(table), config.d_model, "sinusoidal-halves")
+        if table.shape != sines.shape or np.abs(table.float().numpy() - sines).max() > _ROUNDED:
+            raise InputError(f"{path}: {name} are not Marian's sinusoids, which our blocks have")
+    return weights
+
+
 def _untie(weights: dict[str, Tensor], settings: Mapping[str, Any]) -> dict[str, Tensor]:
     """Return the weights with all three matrices of the vocabulary, each under its own name."""
-    found = {name: tensor for name, tensor in weights.items() if "embed_positions" not in name}
+    found = dict(weights)
     shared = found.pop(SHARED, None)
     if settings.get("share_encoder_decoder_embeddings", True):
         copies = [shared, *map(found.get, (SOURCE, TARGET, OUTPUT))]

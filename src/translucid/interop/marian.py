@@ -37,6 +37,7 @@ ACTIVATIONS = {"relu": "relu", "silu": "swish", "gelu": "gelu"}  # by our name
 
 SOURCE, TARGET = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 OUTPUT, OUTPUT_BIAS = "lm_head.weight", "final_logits_bias"
+VOCABULARY_WEIGHTS = (SOURCE, TARGET, OUTPUT, OUTPUT_BIAS)  # with a row or value for each piece
 SHARED = "model.shared.weight"
 
 _MAPS = {"w_q": "q_proj", "w_k": "k_proj", "w_v": "v_proj", "w_o": "out_proj"}

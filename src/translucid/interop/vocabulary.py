@@ -54,7 +54,7 @@ def read_json(path: Path) -> dict[str, Any]:
         return {}
     try:
         found = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(path, f"not valid JSON: {error}", remedy=AGAIN) from error
     if not isinstance(found, dict):
         raise DataError(path, "holds no JSON object", remedy=AGAIN)
@@ -101,7 +101,8 @@ def read_vocabulary(folder: Path, settings: Mapping[str, Any]) -> Vocabulary:
         settings["decoder_start_token_id"],
         settings["eos_token_id"],
     )
-    if ids[end] != special[-1] or not set(special) <= set(range(size)):
+    known = all(isinstance(token, int) and 0 <= token < size for token in special)
+    if ids[end] != special[-1] or not known:
         raise DataError(
             folder / CONFIG,
             f"pad_token_id, decoder_start_token_id and eos_token_id are {special[0]}, {special[2]} "

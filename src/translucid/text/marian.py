@@ -19,6 +19,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 from translucid.text.sentencepiece import load_processor
@@ -121,7 +122,13 @@ class MarianTokenizer(Tokenizer):
 
     def within(self, size: int) -> Tokenizer:
         """Return the tokenizer of targets, which has all ids."""
-        return super().within(size) if size != self.vocab_size else type(self)(self._data, "target")
+        if size != self.vocab_size:
+            return super().within(size)
+        return self if self._side == "target" else self._of_targets
+
+    @cached_property
+    def _of_targets(self) -> MarianTokenizer:
+        return type(self)(self._data, "target")
 
 
 def _read_pieces(content: dict[str, Any]) -> list[str]:
