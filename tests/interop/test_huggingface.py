@@ -14,7 +14,7 @@ from marian_directories import load_theirs, write_marian
 from small_translators import write_random_model
 from translucid.checkpoint.model_directory import read_weights
 from translucid.decoding.config import SearchConfig
-from translucid.engines.base import DecoderInput
+from translucid.engines.base import DecoderInput, SearchOptions
 from translucid.errors import InputError
 from translucid.interop.huggingface import translate_with_huggingface, write_huggingface
 from translucid.text.tokenizer import EOS
@@ -24,7 +24,7 @@ FITTING: dict[str, dict[str, Any]] = {
     "paper": {},
     "halves": {"positions": "sinusoidal-halves", "activation": "gelu", "attention_bias": True},
     "silu": {"kind": "unigram", "activation": "silu", "output_bias": True},
-    "tags": {"generation": BOTH, "placeholders": True, "tying": "decoder"},
+    "tags": {"seed": 2, "generation": BOTH, "placeholders": True, "tying": "decoder"},
     "untied": {"tying": "none"},
     "fewer": {"target_vocab_size": 400},
 }
@@ -61,8 +61,10 @@ def test_transformers_writes_the_same_tokens(name: str, tmp_path: Path) -> None:
     write_huggingface(model, tmp_path / "exported")
     translator = translucid.load(model, engine="pytorch")
     read = sources(translator)
-    settings = SearchConfig(method="greedy", loop_guard=False, extra_length=50)
-    found = translator.searcher(settings).search([DecoderInput(row, (), ()) for row in read])
+    longest = max(map(len, read)) - 1 + 50
+    settings = SearchConfig(method="greedy", loop_guard=False, max_length=longest)
+    options = SearchOptions(settings, (), (), (), translator.tokenizer.decode)
+    found = translator.engines.search([DecoderInput(row, (), ()) for row in read], options)
     ids = json.loads((tmp_path / "exported" / "vocab.json").read_text(encoding="utf-8"))
     names = sorted(ids, key=ids.__getitem__)
     expected = [[names[token] for token in hypotheses[0].tokens] for hypotheses in found]

@@ -51,6 +51,7 @@ def change(folder: Path, name: str, **values: Any) -> None:
             "which has a LayerNorm on the embeddings and a vocabulary of bytes",
         ),
         ({"model_type": "t5"}, "RMSNorm"),
+        ({"model_type": None}, "config.json has no model_type: this is no Hugging Face directory"),
         ({"model_type": "mt5"}, "RMSNorm"),
         ({"model_type": "m2m_100"}, "sinusoids that begin at position 2"),
         (

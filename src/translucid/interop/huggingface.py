@@ -64,13 +64,14 @@ from translucid.text.tokenizer import (
     Tokenizer,
     load_tokenizer,
 )
-from translucid.translator.search import find_unwritable_tokens
+from translucid.translator.search import build_batches, find_unwritable_tokens
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 _POSITIONS = ("sinusoidal", "sinusoidal-halves")
-_ROWS = 16  # sentences that are translated at once
+_ROWS = 32  # sentences that are translated at once
+_MORE = 50  # tokens that a translation may have beyond the longest source
 
 
 def write_huggingface(model: Path, folder: Path) -> None:
@@ -104,8 +105,8 @@ def translate_with_huggingface(folder: Path, sources: Sequence[Sequence[str]]) -
     """Return the greedy target pieces of source pieces, by transformers itself.
 
     Sources and translations are pieces as vocab.json spells them; a source may name its tag as our
-    tokenizers do, and may have its end symbol or not. A translation has at most 50 tokens more
-    than its source.
+    tokenizers do, and may have its end symbol or not. All tokens may be written. A translation has
+    at most 50 tokens more than the longest source, and no more than there are positions.
     """
     job = "Translating with a Hugging Face directory"
     transformers = optional("transformers", extra="dev", job=job)
@@ -116,25 +117,28 @@ def translate_with_huggingface(folder: Path, sources: Sequence[Sequence[str]]) -
     network = transformers.MarianMTModel.from_pretrained(
         folder, local_files_only=True, dtype=torch.float32
     ).eval()
+    network.generation_config.bad_words_ids = None
     ids = json.loads((folder / VOCABULARY).read_bytes())
     pieces = sorted(ids, key=ids.__getitem__)
     ids = {**{piece: token for token, piece in enumerate(TAG_PIECES, FIRST_TAG)}, **ids}
-    found: list[list[str]] = []
-    for start in range(0, len(sources), _ROWS):
-        batch = sources[start : start + _ROWS]
-        rows = [[ids.get(p, UNK) for p in source if p != CORE_PIECES[EOS]] for source in batch]
-        longest = max(map(len, rows))
-        source_BS = torch.tensor([[*row, EOS, *[PAD] * (longest - len(row))] for row in rows])
+    rows = [[ids.get(p, UNK) for p in source if p != CORE_PIECES[EOS]] for source in sources]
+    longest = 1 + max(map(len, rows), default=0) + _MORE  # the start symbol counts
+    found: list[list[str]] = [[] for _ in rows]
+    for batch in build_batches(list(map(len, rows)), _ROWS):
+        width = len(rows[batch[0]])  # they begin with the longest
+        source_BS = torch.tensor(
+            [[*rows[number], EOS, *[PAD] * (width - len(rows[number]))] for number in batch]
+        )
         written_BT = network.generate(
             input_ids=source_BS,
             attention_mask=(source_BS != PAD).long(),
             num_beams=1,
             do_sample=False,
-            max_length=1 + longest + 50,  # the start symbol counts
+            max_length=min(longest, network.config.max_position_embeddings),
         )
-        for row, tokens in zip(rows, written_BT[:, 1:].tolist(), strict=True):
-            text = itertools.takewhile(lambda token: token not in (EOS, PAD), tokens)
-            found.append([pieces[token] for token in itertools.islice(text, len(row) + 50)])
+        for number, tokens in zip(batch, written_BT[:, 1:].tolist(), strict=True):
+            text = itertools.takewhile(lambda token: token != EOS, tokens)
+            found[number] = [pieces[token] for token in text]
     return found
 
 

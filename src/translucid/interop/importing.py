@@ -179,6 +179,8 @@ def _refuse_other_directories(folder: Path) -> None:
 def _refuse_other_networks(folder: Path, settings: Mapping[str, Any]) -> None:
     """Refuse networks of other kinds, by the property that our blocks lack."""
     kind = settings.get("model_type")
+    if kind is None:
+        raise InputError(f"{folder / CONFIG} has no model_type: this is no Hugging Face directory")
     architectures = settings.get("architectures") or ["MarianMTModel"]
     named = f"{folder} is a model of the kind {kind!r} ({', '.join(map(str, architectures))})"
     only = "only encoder-decoders of the kind 'marian' (MarianMTModel) can be imported"
