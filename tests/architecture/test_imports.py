@@ -30,13 +30,13 @@ ARROWS: dict[str, set[str]] = {
         *("text", "data", "model", "checkpoint", "decoding", "engines", "translator", "interpret"),
     },
     "translator": {"engines", "checkpoint", "decoding", "text"},
-    "interop": {"translator", "engines", "decoding", "checkpoint", "model", "text"},
     "evaluation": {"translator", "data", "decoding", "text"},
+    "interop": {"translator", "engines", "decoding", "checkpoint", "model", "text"},
     "interpret": {"translator", "engines", "decoding", "checkpoint", "data", "model", "text"},
     "serving": {"translator", "interpret", "engines", "decoding", "checkpoint", "text"},
     "cli": {
         *("text", "model", "decoding", "data", "checkpoint", "training", "translator"),
-        *("evaluation", "interpret", "serving", "interop"),
+        *("evaluation", "interop", "interpret", "serving"),
     },
 }
 OPTIONAL = (
