@@ -74,8 +74,9 @@ def test_decoding_flops_with_and_without_cache() -> None:
 @pytest.mark.parametrize("bias", [True, False])
 def test_parameters(norm: str, tying: str, positions: str, bias: bool) -> None:
     config = small_config(
-        norm=norm, tying=tying, positions=positions, attention_bias=bias, activation="swiglu"
-    )
+        norm=norm, tying=tying, positions=positions, attention_bias=bias, output_bias=bias,
+        activation="swiglu",
+    )  # fmt: skip
     count = sum(p.numel() for p in Transformer(config).parameters())
     assert sum(block.parameters for block in anatomy(config, 1)) == count
 

@@ -102,7 +102,7 @@ def _decoder(config: ModelConfig, n: int) -> list[Block]:
 
 def _output_projection(config: ModelConfig, n: int) -> Block:
     d, vocab = config.d_model, config.target_vocab_size
-    own = vocab * d if config.tying == "none" else 0
+    own = vocab * ((d if config.tying == "none" else 0) + config.output_bias)
     return Block("output projection", 1, f"{d} → {vocab}", own, _step(2 * d * vocab, n))
 
 

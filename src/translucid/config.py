@@ -123,7 +123,7 @@ KERNELS: Registry[Callable[..., Any]] = Registry(
     "attention", "translucid.model.register_kernel", ("auto", "eager", "sdpa")
 )
 NormOrder = Literal["post", "pre"]
-Activation = Literal["relu", "gelu", "swiglu"]
+Activation = Literal["relu", "gelu", "silu", "swiglu"]
 Tying = Literal["all", "decoder", "none"]
 
 EngineName = Literal["auto", "ctranslate2", "pytorch"]
@@ -219,6 +219,9 @@ class ModelConfig(Config):
     activation: Activation = Field("relu", description="non-linearity of the feed-forward layers")
     attention_bias: bool = Field(
         False, description="add biases to W^Q, W^K, W^V and W^O; the paper has none"
+    )
+    output_bias: bool = Field(
+        False, description="add a bias to the logit of each token; the paper has none"
     )
     attention: str = Field(
         "auto",

@@ -80,6 +80,8 @@ def test_every_token_has_the_same_probability(
 @pytest.mark.parametrize(
     "settings",
     [
+        {"activation": "silu", "output_bias": True},
+        {"target_vocab_size": 30, "output_bias": True},
         {"target_vocab_size": 30},
         {"target_vocab_size": 30, "tying": "none"},
         {"d_k": 6, "d_v": 6},
@@ -144,7 +146,7 @@ def test_tables_of_positions_are_those_of_the_network(layout: str) -> None:
 @pytest.mark.parametrize(
     "settings",
     [{"positions": p, "norm": n, "activation": a, "tying": t} for p, n, a, t in CELLS[::5]]
-    + [{"target_vocab_size": 30, "attention_bias": True, "d_k": 3, "d_v": 3}],
+    + [{"target_vocab_size": 30, "attention_bias": True, "d_k": 3, "d_v": 3, "output_bias": True}],
     ids=str,
 )
 def test_the_shapes_of_a_network_are_known_without_making_it(settings: dict[str, Any]) -> None:

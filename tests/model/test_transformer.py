@@ -85,7 +85,8 @@ def test_every_parameter_is_in_one_group_and_begins_as_the_table_says(positions:
     model = Transformer(
         small_config(
             d_model=64, heads=8, d_k=8, d_v=8, d_ff=96, positions=positions, tying="none",
-            activation="swiglu", attention_bias=True, source_vocab_size=300, target_vocab_size=300,
+            activation="swiglu", attention_bias=True, output_bias=True,
+            source_vocab_size=300, target_vocab_size=300,
         )
     )  # fmt: skip
     found = set()
@@ -126,7 +127,7 @@ def test_a_fresh_network_is_calm() -> None:
     assert 6.9 < loss.item() < 8.0  # log 1000 = 6.91
 
 
-@pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "silu", "swiglu"])
 def test_feed_forward_is_its_equation(activation: str) -> None:
     ff = small_network(activation=activation).encoder.layers[0].feed_forward
     x = torch.randn(2, 3, 32)
@@ -135,6 +136,8 @@ def test_feed_forward_is_its_equation(activation: str) -> None:
         inner = inner.clamp(min=0)
     elif activation == "gelu":
         inner = inner * 0.5 * (1 + torch.erf(inner / 2**0.5))
+    elif activation == "silu":
+        inner = inner / (1 + (-inner).exp())
     else:
         gate = x @ ff.w_gate.weight.T + ff.w_gate.bias
         inner = gate * torch.sigmoid(gate) * inner

@@ -63,6 +63,27 @@ def test_tokens_that_no_target_has_are_as_if_they_were_forbidden() -> None:
     torch.testing.assert_close(found, wanted)
 
 
+@pytest.mark.parametrize("rdrop_alpha", [0.0, 2.0])
+def test_a_bias_of_the_output_counts_in_the_loss_and_has_a_gradient(rdrop_alpha: float) -> None:
+    model = small_network(output_bias=True, dropout=0.0)
+    bias = model.output_projection.bias
+    assert bias is not None
+    torch.nn.init.normal_(bias)
+    source, target = ragged(3, 7, seed=0), ragged(3, 6, seed=1)
+    labels = target.roll(-1, dims=1)
+    ours, _ = Objective(model, 0.1, rdrop_alpha)(source, target, labels)
+    ours.backward()
+    found = {name: p.grad for name, p in model.named_parameters()}
+    model.zero_grad(set_to_none=True)
+    log_p = model(source, target).flatten(0, 1).log_softmax(-1)
+    q = F.one_hot(labels.flatten(), VOCAB) * 0.9 + 0.1 / VOCAB
+    theirs = ((torch.xlogy(q, q) - q * log_p).sum(-1) * (labels.flatten() != 0)).sum()
+    theirs.backward()
+    torch.testing.assert_close(ours, theirs)
+    wanted = {name: p.grad for name, p in model.named_parameters()}
+    torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-4)
+
+
 @given(
     rows=st.integers(1, 40),
     vocab=st.integers(2, 50),

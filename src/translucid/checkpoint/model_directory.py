@@ -134,8 +134,11 @@ def read_config(folder: Path) -> ModelConfig:
     try:
         return read_model_config(_existing(folder, CONFIG))
     except ConfigError as error:
-        is_unregistered = any(HOW_TO in fault for fault in error.faults)
-        remedy = "Then load the model again." if is_unregistered else _REMEDY
+        remedy = _REMEDY
+        if any(HOW_TO in fault for fault in error.faults):
+            remedy = "Then load the model again."
+        elif any("unknown key 'model_type'" in fault for fault in error.faults):
+            remedy = f"It is a Hugging Face directory: translucid import {folder} -o MODEL"
         raise DataError(folder / CONFIG, str(error), remedy=remedy) from error
 
 
@@ -216,9 +219,11 @@ def save_precision(folder: Path, precision: Precision) -> None:
 
 def hash_network(config: ModelConfig, weights: Mapping[str, npt.NDArray[Any]]) -> str:
     """Return the SHA-256 of the settings and weights of a network, in float32."""
-    # Built-in kernels compute the same, and the first version did not name them in its settings.
-    same = {"attention"} if config.attention in KERNELS.built_in else None
-    settings = config.model_dump_json(indent=2, exclude=same) + "\n"
+    # What earlier versions did not name in their settings is left out: built-in kernels, which
+    # compute the same, and that the output has no bias.
+    unnamed = {"attention"} if config.attention in KERNELS.built_in else set()
+    unnamed |= {"output_bias"} if not config.output_bias else set()
+    settings = config.model_dump_json(indent=2, exclude=unnamed) + "\n"
     digest = hashlib.sha256(settings.encode())
     for name in sorted(weights):
         array = np.ascontiguousarray(weights[name], dtype=np.float32)

@@ -27,6 +27,7 @@ from translucid.cli import (
     explain,
     fetch,
     heads,
+    import_model,
     info,
     prepare,
     recipe,
@@ -77,6 +78,7 @@ app.command("evaluate", cls=Command)(evaluate.evaluate)
 app.command("explain", cls=Command)(explain.explain)
 app.command("fetch", cls=Command)(fetch.fetch)
 app.command("heads", cls=Command)(heads.heads)
+app.command("import", cls=Command)(import_model.import_model)
 app.command("info", cls=Command)(info.info)
 app.command("prepare", cls=prepare.PrepareCommand)(prepare.prepare)
 app.command("recipe", cls=Command)(recipe.recipe)

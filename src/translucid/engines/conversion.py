@@ -33,7 +33,7 @@ Arrays: TypeAlias = dict[str, Array | np.generic | str]
 _BINARY_VERSION = 6
 _SPEC, _REVISION = "TransformerSpec", 7
 _TYPES = ("float32", "int8", "int16", "int32")  # by their number in the file
-_ACTIVATIONS = {"relu": 0, "swiglu": 2, "gelu": 3}
+_ACTIVATIONS = {"relu": 0, "silu": 2, "swiglu": 2, "gelu": 3}
 _LONGEST_QUANTIZED = 127.0
 
 
@@ -58,6 +58,8 @@ def expected_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
         shapes["target_embedding.weight"] = (config.target_vocab_size, d)
     if config.tying == "none":
         shapes["output_projection.weight"] = (config.target_vocab_size, d)
+    if config.output_bias:
+        shapes["output_projection.bias"] = (config.target_vocab_size,)
 
     def add_linear(name: str, rows: int, columns: int, bias: bool) -> None:
         shapes[f"{name}.weight"] = (rows, columns)
@@ -228,6 +230,8 @@ class _Weights:
         found["decoder/projection/weight"] = (
             self._get("output_projection.weight") if own else shared
         )
+        if config.output_bias:
+            found["decoder/projection/bias"] = self._get("output_projection.bias")
         return found
 
 

@@ -34,9 +34,10 @@ class TokenEmbedding(nn.Module):
 class OutputProjection(nn.Module):
     """The linear map from the decoder's output to a logit for each token (section 3.4)."""
 
-    def __init__(self, weight: nn.Parameter, tokens: int) -> None:
+    def __init__(self, weight: nn.Parameter, tokens: int, bias: bool) -> None:
         super().__init__()
         self.weight, self.tokens = weight, tokens
+        self.bias = nn.Parameter(torch.empty(tokens)) if bias else None
 
     @property
     def rows(self) -> Tensor:
@@ -45,11 +46,12 @@ class OutputProjection(nn.Module):
 
     def forward(self, x_BLD: Tensor) -> Tensor:
         """Return the logits; (B, L, D) → (B, L, V)."""
-        return F.linear(x_BLD, self.rows)
+        return F.linear(x_BLD, self.rows, self.bias)
 
     def into(self, logits_NV: Tensor, x_ND: Tensor) -> Tensor:
         """Write the logits into given memory, and return it."""
-        return torch.mm(x_ND, self.rows.t(), out=logits_NV)
+        torch.mm(x_ND, self.rows.t(), out=logits_NV)
+        return logits_NV if self.bias is None else logits_NV.add_(self.bias)
 
 
 def make_embeddings(config: ModelConfig) -> tuple[TokenEmbedding, TokenEmbedding, OutputProjection]:
@@ -60,7 +62,7 @@ def make_embeddings(config: ModelConfig) -> tuple[TokenEmbedding, TokenEmbedding
         target.weight = source.weight
     tied = config.tying != "none"
     weight = target.weight if tied else nn.Parameter(torch.empty_like(target.weight))
-    return source, target, OutputProjection(weight, config.target_vocab_size)
+    return source, target, OutputProjection(weight, config.target_vocab_size, config.output_bias)
 
 
 def check_ids(name: str, ids: Tensor, vocab_size: int, dimensions: int) -> None:

@@ -15,8 +15,8 @@ from translucid.model.dropout import Dropout
 class FeedForward(nn.Module):
     """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (equation 2), the same at every position.
 
-    ``gelu`` puts that function in place of the maximum. ``swiglu`` (Shazeer 2020) multiplies
-    x W_1 + b_1 by a gate, SiLU(x W_g + b_g), which is a third matrix.
+    ``gelu`` and ``silu`` put those functions in place of the maximum. ``swiglu`` (Shazeer 2020)
+    multiplies x W_1 + b_1 by a gate, SiLU(x W_g + b_g), which is a third matrix.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -31,10 +31,8 @@ class FeedForward(nn.Module):
     def forward(self, x_BLD: Tensor) -> Tensor:
         """Apply the two linear maps with the non-linearity between them; (B, L, D) → same."""
         inner_BLF = self.w_1(x_BLD)
-        if self.activation == "relu":
-            inner_BLF = F.relu(inner_BLF)
-        elif self.activation == "gelu":
-            inner_BLF = F.gelu(inner_BLF)
-        else:
+        if self.activation == "swiglu":
             inner_BLF = F.silu(self.w_gate(x_BLD)) * inner_BLF
+        else:
+            inner_BLF = getattr(F, self.activation)(inner_BLF)
         return self.w_2(self.dropout(inner_BLF))

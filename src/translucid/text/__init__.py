@@ -6,6 +6,7 @@
     sentencepiece.py        BPE and unigram, with subword sampling (BPE-dropout)
     sentencepiece_model.py  SentencePiece model files: train, read, convert
     word_and_character.py   whole words; single characters
+    marian.py               that of an imported Marian model
     normalization.py        Unicode, typography, case
     sentences.py            splitting a text into sentences
     spans.py                parts of a text that are not translated: URLs, tags, ``%s``

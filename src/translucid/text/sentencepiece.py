@@ -78,7 +78,7 @@ class SentencePieceTokenizer(Tokenizer):
         super().__init__(data, _name_pieces(model)[:size])
         self.kind = model.kind
         self._first_byte, self._first_subword = model.first_byte, model.first_subword
-        self._processor = _load(data)
+        self._processor = load_processor(data)
         self._surfaces = _surfaces(model)
         self._learned = _learned_pieces(model)
         self._ids = dict(
@@ -254,7 +254,8 @@ for _kind in ("bpe", "unigram"):
     )
 
 
-def _load(data: bytes) -> sentencepiece.SentencePieceProcessor:
+def load_processor(data: bytes) -> sentencepiece.SentencePieceProcessor:
+    """Return SentencePiece's own tokenizer of a model file, or raise BrokenFileError."""
     try:
         return sentencepiece.SentencePieceProcessor(model_proto=data)
     except (RuntimeError, ValueError) as error:

@@ -110,6 +110,27 @@ def move_to_front(data: bytes, first: Container[int]) -> bytes:
     return b"".join([*(pieces[i] for i in order), *rest])
 
 
+def check_complete(data: bytes) -> None:
+    """Refuse what is no model file of BPE or unigram, or a part of one, by BrokenFileError."""
+    _read(data)
+
+
+def locate_pieces(data: bytes) -> list[tuple[str, int]]:
+    """Return the pieces of a text and the byte at which each ends, as SentencePiece encodes them.
+
+    ::
+
+        SentencePieceText    1 text    2 pieces (repeated)
+        SentencePiece        1 piece   2 id    3 surface    4 begin    5 end
+    """
+    found = (value for number, value in _fields(data) if number == 2)
+    pieces = [dict(_fields(_expect(value, bytes))) for value in found]
+    return [
+        (_decode(_expect(piece.get(1, b""), bytes)), _expect(piece.get(5, 0), int))
+        for piece in pieces
+    ]
+
+
 def convert_model(data: bytes, *, placeholders: bool) -> bytes:
     """Return the model file of another program in Translucid's layout; raises BrokenFileError.
 

@@ -9,8 +9,9 @@ word      whole words and punctuation marks            UNK
 char      single characters                            UNK
 ========  ===========================================  =======================================
 
-`register_tokenizer` adds another kind. BPE and unigram are saved as SentencePiece model files,
-which other programs can read; every other kind as JSON that names its kind.
+`register_tokenizer` adds another kind; the kind `marian` comes with imported models. BPE and
+unigram are saved as SentencePiece model files, which other programs can read; every other kind as
+JSON that names its kind.
 
 All kinds share the first ids::
 
@@ -150,9 +151,10 @@ class Tokenizer(ABC):
         """
 
     def within(self, size: int) -> Tokenizer:
-        """Return a tokenizer that uses only the first `size` ids and can still spell every text.
+        """Return the tokenizer of targets, which uses only the first `size` ids.
 
-        A network whose target vocabulary is smaller than its source vocabulary needs this.
+        It can still spell every text. A network whose target vocabulary is smaller than its source
+        vocabulary needs this.
         """
         if size == self.vocab_size:
             return self
@@ -217,6 +219,7 @@ _BUILT_IN = {
     "word": "translucid.text.word_and_character",
     "char": "translucid.text.word_and_character",
 }
+IMPORTED = "marian"  # the kind that comes with imported models: it is loaded, and never trained
 _REGISTRY: dict[str, TokenizerKind] = {}
 
 
@@ -339,6 +342,10 @@ def load_tokenizer(path: Path) -> Tokenizer:
         if not data.startswith(b"{"):
             return get_tokenizer_kind("bpe").load(data)  # a SentencePiece file tells which it is
         kind = str(from_json(data).get("kind"))
+        if kind == IMPORTED:
+            from translucid.text.marian import MarianTokenizer
+
+            return MarianTokenizer(data)
         if kind in tokenizer_kinds():
             return get_tokenizer_kind(kind).load(data)
     except BrokenFileError as error:

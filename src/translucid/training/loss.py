@@ -92,9 +92,14 @@ class Objective(nn.Module):
             )
         states_BTD = model.decoder_states(target_BT, model.encode(source_BS), source_BS)
         counts_R = (labels_BT != model.config.padding_id).flatten().nonzero().squeeze(1)
+        states_RD = states_BTD.flatten(0, 1).index_select(0, counts_R)
+        projection, weight_VD = model.output_projection, model.output_projection.rows
+        if projection.bias is not None:  # a column of the matrix, for a state that is always 1
+            states_RD = nn.functional.pad(states_RD, (0, 1), value=1.0)
+            weight_VD = torch.cat([weight_VD, projection.bias[:, None]], dim=1)
         return self.loss(
-            states_BTD.flatten(0, 1).index_select(0, counts_R),
-            model.output_projection.rows,
+            states_RD,
+            weight_VD,
             labels_BT.flatten()[counts_R],
             self.label_smoothing,
             self.rdrop_alpha,

@@ -66,16 +66,15 @@ def load(
 def _load(
     folders: Sequence[Path], device: str, engine: EngineName, precision: Precision | None
 ) -> Translator:
+    configs = [read_config(folder) for folder in folders]
     tokenizer = load_tokenizer(folders[0] / TOKENIZER)
-    configs: list[ModelConfig] = []
     generations: list[GenerationConfig] = []
-    for folder in folders:
+    for folder, config in zip(folders, configs, strict=True):
         generation = read_generation(folder)
         _check_tags(folder, generation)
         generations.append(generation)
-        configs.append(read_config(folder))
         _check_vocabulary(folder, folders[0], tokenizer)
-        _check_size(folder, configs[-1], tokenizer)
+        _check_size(folder, config, tokenizer)
     _check_target_vocabularies(configs, folders)
     generation = _merge_generation(generations, folders)
     sources = list(dict.fromkeys(source for source, _ in generation.directions))
