@@ -82,7 +82,7 @@ function LogitLens({ trace, lens }: { trace: Trace; lens: Lens }) {
           last. A cell shows its likeliest token, that token’s probability (also as shade), and the
           rank # of the token that was written. A frame marks the layer from which the written token
           stays first
-          {half >= 0 && `; for half of the tokens that is layer ${half} or earlier`}.
+          {half >= 0 && `; for half of the tokens that is layer ${half + 1} or earlier`}.
         </>
       }
     />
@@ -187,7 +187,7 @@ function OwnTranslations({ lens, trace }: { lens: Lens; trace: Trace }) {
           {lens.decoder.map((reading, place) => (
             <tr key={reading.layer}>
               <th scope="row">
-                {reading.layer}
+                {reading.layer + 1}
                 {place === lens.decoder.length - 1 && <span class="lens-own">as it does</span>}
               </th>
               <td>
