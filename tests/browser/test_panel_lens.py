@@ -34,7 +34,7 @@ def heads_of(trace: dict[str, Any]) -> list[Head]:
 
 
 def name_of(head: Head) -> str:
-    return f"{head['side']} {head['layer']}.{head['head']}"
+    return f"{head['side']} {head['layer'] + 1}.{head['head'] + 1}"
 
 
 def deciding(server: Server) -> tuple[list[Head], dict[str, Any]]:
@@ -95,24 +95,24 @@ def test_the_decoder_reads_every_layer_of_the_encoder(
 def test_arrow_keys_move_from_cell_to_cell_and_a_link_keeps_the_place(
     explorer: Explorer, page: Page, server: Server
 ) -> None:
-    explorer.open("lens", **{"x-lens-row": 0})
+    explorer.open("lens", **{"x-lens-row": 1})
     page.locator("[data-figure=logit-lens] [aria-pressed=true]").press("ArrowRight")
     page.keyboard.press("ArrowDown")
     chosen = page.locator("[data-figure=logit-lens] .lens-cell button:focus")
     expect(chosen).to_have_attribute("aria-pressed", "true")
     cell = server.json(f"v1/trace/{server.trace()['id']}/lens")["logit"][1][1]
     detail = page.locator("[data-figure=logit-lens] .lens-detail")
-    expect(detail).to_contain_text("Step 2, decoder layer 1")
+    expect(detail).to_contain_text("Step 2, decoder layer 2")
     assert number_in(detail) == pytest.approx(cell["log_prob"], rel=1e-6)
-    expect(page).to_have_url(re.compile("step=1.*x-lens-row=1"))
+    expect(page).to_have_url(re.compile("step=2.*x-lens-row=2"))
     page.reload()
-    expect(detail).to_contain_text("Step 2, decoder layer 1")
+    expect(detail).to_contain_text("Step 2, decoder layer 2")
 
 
 def test_switches_do_not_move_when_one_is_pressed(explorer: Explorer, page: Page) -> None:
     """A finger that switches off several heads, one after another, must hit them all."""
     explorer.open("lens")
-    switch = page.locator("[data-head='encoder 0.0']")
+    switch = page.locator("[data-head='encoder 1.1']")
     table = page.locator(".lens-switches")
     before = table.bounding_box()
     switch.click()
@@ -161,9 +161,9 @@ def test_a_layer_is_switched_as_a_whole_and_everything_back_on(
 ) -> None:
     explorer.open("lens")
     off = page.locator(".lens-switch[aria-pressed=false]")
-    page.get_by_role("button", name="all of cross layer 0").click()
+    page.get_by_role("button", name="all of cross layer 1").click()
     expect(off).to_have_count(server.trace()["model"]["heads"])
-    expect(page).to_have_url(re.compile("without=cross.0.0_cross.0.1"))
+    expect(page).to_have_url(re.compile("without=cross.1.1_cross.1.2"))
     page.locator("[data-figure=head-switches]").get_by_role("button", name="All on").click()
     expect(off).to_have_count(0)
     expect(page).not_to_have_url(re.compile("without"))
@@ -171,7 +171,7 @@ def test_a_layer_is_switched_as_a_whole_and_everything_back_on(
 
 def test_switches_are_reached_by_keyboard(explorer: Explorer, page: Page) -> None:
     explorer.open("lens")
-    page.locator("[data-head='cross 0.0']").press("ArrowDown")
+    page.locator("[data-head='cross 1.1']").press("ArrowDown")
     page.keyboard.press("ArrowRight")
     switch = page.locator("[data-head='cross 1.1']")
     expect(switch).to_be_focused()
@@ -232,4 +232,4 @@ def test_the_lens_is_saved_as_table_and_picture(
     )
     words = "".join(ElementTree.fromstring(files["SVG"]).itertext())
     assert "Logit lens" in words
-    assert "decoder layer 0" in words
+    assert "decoder layer 1" in words

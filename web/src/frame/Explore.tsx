@@ -41,15 +41,6 @@ function PanelHost() {
   const Panel = PANELS.find((panel) => panel.key === key)?.Panel;
   // A panel that closes sees no pointer leave: what it has lit must not stay lit in the next one.
   useLayoutEffect(() => () => dimUnlessPointed(), [key]);
-  const before = useRef(key);
-  useEffect(() => {
-    if (before.current === key) return;
-    before.current = key;
-    // On a tour, its card has the focus.
-    if (address.peek().tour === null) {
-      document.getElementById("panel-title")?.focus({ preventScroll: true });
-    }
-  }, [key]);
   return (
     <Boundary key={`${key} ${tries}`} again={() => setTries(tries + 1)}>
       {Panel && <Panel />}

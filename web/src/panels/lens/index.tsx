@@ -11,7 +11,7 @@ import { Marked, Num } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { NeedsServer } from "../../frame/Saved.tsx";
-import { clampIndex } from "../../state/address.ts";
+import { clampIndex, parsePlace } from "../../state/address.ts";
 import { jump, step } from "../../state/player.ts";
 import { address, setExtra } from "../../state/store.ts";
 import { useLens } from "../../state/useTensor.ts";
@@ -118,11 +118,11 @@ interface ReadingProps {
 
 function Reading({ name, title, trace, rows, mark, caption, children }: ReadingProps) {
   const written = trace.steps.map(({ token }) => token.piece);
-  const asked = address.value.extra[mark];
-  const row = clampIndex(asked === undefined ? rows.length - 2 : Number(asked) || 0, rows.length);
+  const usual = clampIndex(rows.length - 2, rows.length);
+  const row = parsePlace(address.value.extra[mark], rows.length, usual);
   const chosen = { row, column: clampIndex(step.value, written.length) };
   const choose = (place: Cell): void => {
-    setExtra({ [mark]: String(place.row) }, { replace: true });
+    setExtra({ [mark]: String(place.row + 1) }, { replace: true });
     jump(place.column);
   };
   return (

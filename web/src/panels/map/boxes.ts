@@ -112,7 +112,7 @@ function tellTokens(box: Box, sizes: Sizes): Told {
   const encoder = box.stack === "encoder";
   const count = encoder ? sizes.source : sizes.step + 1;
   return {
-    title: encoder ? "Source tokens" : "Target so far",
+    title: encoder ? "Source tokens" : "Target tokens",
     shape: `${count} ${count === 1 ? "token" : "tokens"}`,
     says: encoder
       ? "The sentence in pieces of the vocabulary, with the end symbol."

@@ -94,31 +94,47 @@ const NAMES: Record<string, string> = {
   swiglu: "SiLU(gate) × ·",
 };
 
-/** The three steps of one unit. */
-function Worked(props: UnitsProps & { inner: Float32Array; unit: number }) {
-  const { trace, place, stem, inner, unit } = props;
-  const { model } = trace;
-  const weights = `weights.${place.stack}.layers.${place.layer}.feed_forward`;
-  const known = hasTensor(trace, `${weights}.w_1.weight`);
-  const x = useInput(trace, place, stem);
-  const row = useTensor(trace, known ? `${weights}.w_1.weight` : null, [unit])?.data;
-  const bias = useTensor(trace, known ? `${weights}.w_1.bias` : null)?.data;
-  const gated = known && model.activation === "swiglu";
+/** The weights of one unit, and of its gate if it has one, as far as they are here. */
+interface UnitWeights {
+  row: Float32Array;
+  bias: number;
+  gate: { row: Float32Array; bias: number } | null;
+}
+
+function useUnit(trace: Trace, weights: string, unit: number): UnitWeights | undefined {
+  const row = useTensor(trace, `${weights}.w_1.weight`, [unit])?.data;
+  const bias = useTensor(trace, `${weights}.w_1.bias`)?.data[unit];
+  const gated = trace.model.activation === "swiglu";
   const gateRow = useTensor(trace, gated ? `${weights}.w_gate.weight` : null, [unit])?.data;
-  const gateBias = useTensor(trace, gated ? `${weights}.w_gate.bias` : null)?.data;
-  if (!known) {
-    return (
-      <p class="saved-missing">
-        The weights of this layer were left out to keep the file small. Start{" "}
-        <code>translucid serve</code> to see the arithmetic of a unit.
-      </p>
-    );
-  }
-  if (!x || !row || !bias || (gated && (!gateRow || !gateBias)))
-    return <p class="muted">Fetching the weights …</p>;
-  const linear = sum(products(x, row)) + (bias[unit] ?? 0);
-  const gate = gateRow && gateBias ? sum(products(x, gateRow)) + (gateBias[unit] ?? 0) : null;
-  const bent = bend(model.activation, linear, gate);
+  const gateBias = useTensor(trace, gated ? `${weights}.w_gate.bias` : null)?.data[unit];
+  if (!row || bias === undefined) return undefined;
+  if (!gated) return { row, bias, gate: null };
+  return gateRow && gateBias !== undefined
+    ? { row, bias, gate: { row: gateRow, bias: gateBias } }
+    : undefined;
+}
+
+/** The three steps of one unit; a saved page may lack the weights. */
+function Worked(props: UnitsProps & { inner: Float32Array; unit: number }) {
+  const { trace, place } = props;
+  const weights = `weights.${place.stack}.layers.${place.layer}.feed_forward`;
+  if (hasTensor(trace, `${weights}.w_1.weight`)) return <Steps {...props} weights={weights} />;
+  return (
+    <p class="saved-missing">
+      The weights of this layer were left out to keep the file small. Start{" "}
+      <code>translucid serve</code> to see the arithmetic of a unit.
+    </p>
+  );
+}
+
+function Steps(props: AddsProps) {
+  const { trace, place, stem, inner, unit, weights } = props;
+  const { model } = trace;
+  const x = useInput(trace, place, stem);
+  const of = useUnit(trace, weights, unit);
+  if (!x || !of) return <p class="muted">Fetching the weights …</p>;
+  const linear = sum(products(x, of.row)) + of.bias;
+  const gate = of.gate && sum(products(x, of.gate.row)) + of.gate.bias;
   return (
     <ol class="sublayer-cards" aria-label={`Unit ${unit + 1} worked out`}>
       <li>
@@ -127,31 +143,26 @@ function Worked(props: UnitsProps & { inner: Float32Array; unit: number }) {
           The token’s vector x{model.norm === "pre" && " after its norm"}, times the unit’s row of W
           <sub>1</sub>: {x.length} products.
         </p>
-        <SumOfProducts x={x} w={row} bias={bias[unit] ?? 0} total={linear} />
-        {gateRow && gateBias && gate !== null && (
+        <SumOfProducts x={x} w={of.row} bias={of.bias} total={linear} />
+        {of.gate && gate !== null && (
           <>
             <p>The gate is another such sum, with a row of its own:</p>
-            <SumOfProducts x={x} w={gateRow} bias={gateBias[unit] ?? 0} total={gate} />
+            <SumOfProducts x={x} w={of.gate.row} bias={of.gate.bias} total={gate} />
           </>
         )}
       </li>
       <li>
         <h4>2. The bend: {NAMES[model.activation] ?? model.activation}</h4>
         <p class="sublayer-line">
-          {describeBend(model.activation, linear, gate)} = <Num value={bent} />
+          {describeBend(model.activation, linear, gate)} ={" "}
+          <Num value={bend(model.activation, linear, gate)} />
         </p>
         <p class="muted">
           The network recorded <Num value={inner[unit] ?? 0} />.
         </p>
       </li>
       <li>
-        <WhatItAdds
-          trace={trace}
-          place={place}
-          weights={weights}
-          stem={stem}
-          {...{ inner, unit }}
-        />
+        <WhatItAdds {...props} />
       </li>
     </ol>
   );

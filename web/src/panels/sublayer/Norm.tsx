@@ -1,7 +1,7 @@
 /** Add & norm: the residual sum around a sublayer, and its LayerNorm, number by number (section 3.1). */
 import { hasTensor } from "../../api/tensors.ts";
 import type { Trace } from "../../api/types.ts";
-import { Figure } from "../../drawing/Figure.tsx";
+import { Figure, Scrolled } from "../../drawing/Figure.tsx";
 import { Num } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
 import { Needs, PanelFrame } from "../../frame/PanelFrame.tsx";
@@ -76,28 +76,68 @@ interface Vectors {
   recorded: ArrayLike<number>;
 }
 
-function useVectors(trace: Trace, place: Place, sublayer: string): Vectors | undefined {
-  const { stack, layer, row } = place;
-  const end = sublayer === "end";
-  const stem = end
-    ? `${stack}.${countLayers(trace.model, stack) - 1}`
-    : `${stack}.${layer}.${sublayer}`;
-  const last = stack === "encoder" ? "memory" : "decoder.states";
-  const before = useTensor(trace, end ? `${stem}.output` : `${stem}.residual_before`, [row])?.data;
-  const added = useTensor(trace, end ? null : `${stem}.output`, [row])?.data;
-  const recorded = useTensor(trace, end ? last : `${stem}.residual_after`, [row])?.data;
-  const weights = end
-    ? `weights.${stack}.norm`
-    : `weights.${stack}.layers.${layer}.${sublayer}_residual.norm`;
-  const known = hasTensor(trace, `${weights}.weight`);
-  const gamma = useTensor(trace, known ? `${weights}.weight` : null)?.data;
-  const beta = useTensor(trace, known ? `${weights}.bias` : null)?.data;
-  if (!before || !recorded || (!end && !added) || (known && (!gamma || !beta))) return undefined;
-  const whole =
-    trace.model.norm === "post" && added ? before.map((x, at) => x + (added[at] ?? 0)) : before;
-  const norm = gamma && beta ? { input: whole, gamma, beta } : null;
-  return { before, added: added ?? null, norm, recorded };
+/** What the tensors of a sublayer, or of the end of a stack, are called. */
+function tensorNames(trace: Trace, { stack, layer }: Place, sublayer: string) {
+  const last = countLayers(trace.model, stack) - 1;
+  if (sublayer === "end") {
+    return {
+      before: `${stack}.${last}.output`,
+      added: null,
+      recorded: stack === "encoder" ? "memory" : "decoder.states",
+      norm: `weights.${stack}.norm`,
+    };
+  }
+  const stem = `${stack}.${layer}.${sublayer}`;
+  return {
+    before: `${stem}.residual_before`,
+    added: `${stem}.output`,
+    recorded: `${stem}.residual_after`,
+    norm: `weights.${stack}.layers.${layer}.${sublayer}_residual.norm`,
+  };
 }
+
+function useVectors(trace: Trace, place: Place, sublayer: string): Vectors | undefined {
+  const names = tensorNames(trace, place, sublayer);
+  const before = useTensor(trace, names.before, [place.row])?.data;
+  const added = useTensor(trace, names.added, names.added ? [place.row] : [])?.data ?? null;
+  const recorded = useTensor(trace, names.recorded, [place.row])?.data;
+  const known = hasTensor(trace, `${names.norm}.weight`);
+  const gamma = useTensor(trace, known ? `${names.norm}.weight` : null)?.data;
+  const beta = useTensor(trace, known ? `${names.norm}.bias` : null)?.data;
+  const missing = [before, recorded, names.added === null || added, !known || (gamma && beta)];
+  if (!before || !recorded || !missing.every(Boolean)) return undefined;
+  const post = trace.model.norm === "post";
+  const input = post && added ? before.map((x, at) => x + (added[at] ?? 0)) : before;
+  return { before, added, norm: gamma && beta ? { input, gamma, beta } : null, recorded };
+}
+
+/** A vector with what it is. */
+interface NamedVector {
+  name: string;
+  of: ArrayLike<number>;
+}
+
+/** The vectors in the order in which the network computes them. */
+function listVectors(
+  { before, added, recorded }: Vectors,
+  normalized: ArrayLike<number> | null,
+  pre: boolean,
+  sublayer: string,
+): NamedVector[] {
+  const of = (name: string, vector: ArrayLike<number> | null): NamedVector[] =>
+    vector ? [{ name, of: vector }] : [];
+  return [
+    ...of("x, as it comes in", before),
+    ...of("what the norm hands on", pre ? normalized : null),
+    ...of(`what ${TITLES[sublayer]?.toLowerCase()} adds`, added),
+    ...of(pre ? "their sum goes on" : "after Add & Norm", sublayer === "end" ? null : recorded),
+  ];
+}
+
+const ORDER = {
+  pre: "This network normalises before each sublayer and leaves the sum as it is; the paper normalises the sum. Dimensions count from 1.",
+  post: "As in the paper, the sum is normalised. Dimensions count from 1.",
+};
 
 function Sums({ trace, place, sublayer }: { trace: Trace; place: Place; sublayer: string }) {
   const vectors = useVectors(trace, place, sublayer);
@@ -108,89 +148,81 @@ function Sums({ trace, place, sublayer }: { trace: Trace; place: Place; sublayer
   const found = norm && layerNorm(norm.input, norm.gamma, norm.beta, trace.model.norm_epsilon);
   const usual = largestPlaces(added ?? before, 1)[0] ?? 0;
   const dimension = parsePlace(address.value.extra.dim, before.length, usual);
+  const rows = listVectors(vectors, found?.result ?? null, pre, sublayer);
   const name = plain(place.tokens[place.row]?.piece ?? "");
   const where = end
     ? `at the end of the ${place.stack}`
     : `in ${place.stack} layer ${place.layer + 1}`;
-  const normalized = { name: pre ? "what the norm hands on" : "after the norm", of: found?.result };
-  const rows: { name: string; of: ArrayLike<number> | null | undefined }[] = [
-    { name: "x, as it comes in", of: before },
-    ...(pre ? [normalized] : []),
-    { name: `what ${(TITLES[sublayer] ?? "").toLowerCase()} adds`, of: added },
-    ...(end ? [] : [{ name: pre ? "their sum goes on" : "after Add & Norm", of: recorded }]),
-  ];
   return (
     <Figure
       name="add-and-norm"
       title={`“${name}” ${where}`}
-      caption={
-        pre
-          ? "This network normalises before each sublayer and leaves the sum as it is; the paper normalises the sum. Dimensions count from 1."
-          : "As in the paper, the sum is normalised. Dimensions count from 1."
-      }
+      caption={ORDER[trace.model.norm]}
       table={() => ({
-        columns: ["dimension", ...rows.filter(({ of }) => of).map((row) => row.name)],
-        rows: Array.from(before, (_, at) => [
-          at + 1,
-          ...rows.flatMap(({ of }) => (of ? [of[at] ?? 0] : [])),
-        ]),
+        columns: ["dimension", ...rows.map((row) => row.name)],
+        rows: Array.from(before, (_, at) => [at + 1, ...rows.map(({ of }) => of[at] ?? 0)]),
       })}
     >
-      <table class="sublayer-vectors">
-        <thead>
-          <tr>
-            <th scope="col">{before.length} numbers</th>
-            <th scope="col" />
-            <th scope="col">length</th>
-            <th scope="col">in dimension {dimension + 1}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ name, of }) =>
-            of ? (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                <td>
-                  <Strip
-                    vector={of}
-                    reach={Math.max(...Array.from(of, Math.abs))}
-                    name={name}
-                    dimension={dimension}
-                    onPick={(at) => setExtra({ dim: String(at + 1) }, { replace: true })}
-                  />
-                </td>
-                <td>
-                  <Num value={lengthOf(of)} digits={2} />
-                </td>
-                <td>
-                  <Num value={of[dimension] ?? 0} />
-                </td>
-              </tr>
-            ) : null,
-          )}
-        </tbody>
-      </table>
+      <VectorTable rows={rows} dimension={dimension} />
       <NumberField
         name="Dimension"
         value={dimension}
         count={before.length}
-        onChoose={(at) => setExtra({ dim: String(at + 1) }, { replace: true })}
+        onChoose={pickDimension}
       />
       <ol class="sublayer-cards sublayer-beside">
         {!pre && added && <Add {...{ before, added, dimension }} recorded={null} />}
         {norm && found ? (
-          <Normalize
-            found={found}
-            norm={norm}
-            dimension={dimension}
-            recorded={pre && !end ? null : recorded}
-          />
+          <Normalize {...{ found, norm, dimension }} recorded={pre && !end ? null : recorded} />
         ) : (
           <li class="saved-missing">The weights of this norm are not in this file.</li>
         )}
         {pre && added && <Add {...{ before, added, dimension, recorded }} />}
       </ol>
     </Figure>
+  );
+}
+
+function pickDimension(at: number): void {
+  setExtra({ dim: String(at + 1) }, { replace: true });
+}
+
+function VectorTable({ rows, dimension }: { rows: NamedVector[]; dimension: number }) {
+  return (
+    <Scrolled label="The vectors around the sublayer">
+      <table class="sublayer-vectors">
+        <thead>
+          <tr>
+            <td>{rows[0]?.of.length} numbers each</td>
+            <td />
+            <th scope="col">length</th>
+            <th scope="col">in dimension {dimension + 1}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ name, of }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>
+                <Strip
+                  vector={of}
+                  reach={Math.max(...Array.from(of, Math.abs))}
+                  name={name}
+                  dimension={dimension}
+                  onPick={pickDimension}
+                />
+              </td>
+              <td>
+                <Num value={lengthOf(of)} digits={2} />
+              </td>
+              <td>
+                <Num value={of[dimension] ?? 0} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolled>
   );
 }
 
