@@ -75,7 +75,7 @@ def test_search_settings_reach_the_search(explorer: Explorer, page: Page) -> Non
 
 def test_changes_are_told_and_undone(explorer: Explorer, page: Page, server: Server) -> None:
     rouge = server.trace("rouge")["steps"][0]["token"]["id"]
-    explorer.open("map", "chat noir", prefix=rouge, without="cross.0.1")
+    explorer.open("map", "chat noir", prefix=rouge, without="cross.1.2")
     changed = server.trace(
         "chat noir", prefix=[rouge], without=[{"side": "cross", "layer": 0, "head": 1}]
     )

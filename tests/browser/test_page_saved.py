@@ -113,7 +113,7 @@ def test_every_panel_is_drawn_without_a_server(file: Opened, panel: str) -> None
 def test_numbers_are_those_of_the_trace(file: Opened, saved: Path) -> None:
     html = saved.read_text(encoding="utf-8")
     weights = saved_tensors(html)["decoder.1.cross_attention.weights"][2]
-    page = file.open("attention", side="cross", layer=1, head=2)
+    page = file.open("attention", side="cross", layer=2, head=3)
     page.wait_for_selector(".attention-facts")
     (found,) = [
         one
@@ -258,7 +258,7 @@ def test_the_button_saves_the_file_that_python_writes(
 def test_a_changed_translation_is_saved_with_its_change(
     explorer: Explorer, browser: Browser
 ) -> None:
-    page = explorer.open("lens", SENTENCE, without="cross.0.1")
+    page = explorer.open("lens", SENTENCE, without="cross.1.2")
     with page.expect_download() as download:
         page.get_by_role("button", name="Save as one file").click()
     copy = Path(download.value.path()).with_suffix(".html")

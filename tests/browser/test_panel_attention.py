@@ -161,7 +161,7 @@ def test_the_future_is_hatched_and_told(explorer: Explorer, server: Server) -> N
     assert np.isneginf(mask[1, -1])
     later = int(np.isneginf(mask[1]).sum())
     expect(page.locator("[data-reading=row]")).to_contain_text(f"{later} later tokens are hidden")
-    picture = saved(page, page.locator("[data-figure=decoder-layer-0-head-0]"), "SVG")
+    picture = saved(page, page.locator("[data-figure=decoder-layer-1-head-1]"), "SVG")
     assert picture.count("url(#hatch)") == np.isneginf(mask).sum()
 
 
@@ -242,7 +242,7 @@ def test_saved_files_hold_the_weights(explorer: Explorer, server: Server) -> Non
     page = show(explorer, side="cross", head=1)
     trace = server.trace()
     weights = weights_of(server, trace, "cross", 0)[1]
-    large = page.locator("[data-figure=cross-layer-0-head-1]")
+    large = page.locator("[data-figure=cross-layer-1-head-2]")
     table = list(csv.reader(io.StringIO(saved(page, large, "CSV"))))
     assert len(table[0]) == 1 + len(trace["source_tokens"])
     assert np.array_equal(np.array([row[1:] for row in table[1:]], float), weights)

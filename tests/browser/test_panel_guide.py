@@ -17,7 +17,7 @@ STEPS = (
     ("The source looks at itself", "attention"),
     ("Several heads at once", "attention"),
     ("One head in six steps", "steps"),
-    ("Add, norm, and think it over", "map"),
+    ("Add, norm, and think it over", "norm"),
     ("The decoder must not peek", "attention"),
     ("Looking back at the source", "attention"),
     ("From a vector to a word", "output"),
@@ -77,12 +77,12 @@ def test_a_step_shows_the_head_that_it_speaks_of_with_the_numbers_of_the_trace(
     to_step(page, CROSS)
     shown = explorer.values(".guide-words .num")
     here = fields(page)
-    layer, head, row = (int(here.get(key, 0)) for key in ("layer", "head", "query"))
+    layer, head, row = (int(here.get(key, 1)) - 1 for key in ("layer", "head", "query"))
     trace = server.trace()
     weights = server.tensor(trace, f"decoder.{layer}.cross_attention.weights")[head]
     assert [layer, head] in trace["alignment_heads"]
     assert shown[-1] == pytest.approx(float(weights[row, :-1].max()), rel=1e-6)
-    assert here.get("step", "0") == str(row)
+    assert here.get("step", "1") == str(row + 1)
 
 
 def test_a_link_leads_to_the_same_step_and_words(explorer: Explorer, page: Page) -> None:

@@ -150,7 +150,7 @@ def test_one_head_that_is_off_changes_the_probability_as_the_api_says(
     explorer: Explorer, page: Page, server: Server
 ) -> None:
     head = {"side": "cross", "layer": 0, "head": 1}
-    explorer.open("lens", without="cross.0.1")
+    explorer.open("lens", without="cross.1.2")
     changed = server.trace(without=[head])
     assert changed["log_prob"] != server.trace()["log_prob"]
     assert number_in(page.locator("[data-row=after]")) == pytest.approx(changed["log_prob"])

@@ -15,6 +15,7 @@ from translucid.interpret.state_space import (
     principal_coordinates,
     stack_states,
     state_distances,
+    text_mask,
 )
 from translucid.interpret.trace import Trace
 from translucid.translator import Translator, load
@@ -33,13 +34,18 @@ def trace(translator: Translator) -> Trace:
 def test_components_are_those_of_the_covariance(trace: Trace) -> None:
     states = stack_states(trace, "encoder")
     assert states.shape[0] == 4  # what enters, and three layers
-    points = principal_coordinates(states).flatten(0, 1).double().numpy()
-    flat = states.flatten(0, 1).double().numpy()
-    values, axes = np.linalg.eigh(np.cov(flat.T, bias=True))
-    expected = (flat - flat.mean(axis=0)) @ axes[:, ::-1][:, :2]
-    np.testing.assert_allclose(np.abs(points), np.abs(expected), atol=1e-4)
-    shares = explained_variance(states).numpy()
-    np.testing.assert_allclose(shares, values[::-1][:2] / values.sum(), atol=1e-5)
+    text = text_mask(trace, "encoder")
+    assert text.tolist()[-1] is False  # the end symbol
+    points = principal_coordinates(states, text).double().numpy()
+    shares = explained_variance(states, text).numpy()
+    for layer, found in enumerate(points):
+        words = states[layer][text].double().numpy()
+        values, axes = np.linalg.eigh(np.cov(words.T, bias=True))
+        every = states.double().numpy() - words.mean(axis=0)
+        expected = every @ axes[:, ::-1][:, :2]
+        np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-4)
+        expected_shares = values[::-1][:2] / values.sum()
+        np.testing.assert_allclose(shares[layer], expected_shares, atol=1e-5)
 
 
 def test_distances_are_those_in_all_dimensions(trace: Trace) -> None:

@@ -1,9 +1,9 @@
 """The states of the tokens as points: how they move from layer to layer, and what is near them.
 
 Each stack has a state of D numbers per token as it enters, and after every layer. To draw them,
-they are projected on the two directions in which this sentence's own states differ most (principal
-components, over all layers together, so that a token's way can be followed). Two of D dimensions
-tell little about distances, so the distances are given too, in all D.
+they are projected on the two directions in which the words of the sentence differ most after that
+layer (principal components). Two of D dimensions tell little about distances, so the distances are
+given too, in all D.
 
 The nearest vocabulary entries of a state are the rows of the embedding table with the largest
 cosine to it; what is near an early state is the token itself, as in any residual network.
@@ -20,11 +20,13 @@ from torch import Tensor
 
 from translucid.interpret.trace import Trace
 from translucid.model import Transformer
+from translucid.text.tokenizer import FIRST_PIECE, UNK
 
 Stack = Literal["encoder", "decoder"]
 
 NEIGHBOURS = 5
 _BATCH_STATES = 64  # compared with the vocabulary at a time
+_LEAST_TEXT = 3  # tokens
 
 
 def stack_states(trace: Trace, stack: Stack) -> Tensor:
@@ -34,27 +36,46 @@ def stack_states(trace: Trace, stack: Stack) -> Tensor:
     return torch.stack([enters, *(trace.tensor(f"{stack}.{n}.output") for n in range(layers))])
 
 
-def principal_coordinates(states_NLD: Tensor) -> Tensor:
-    """Return the first two principal components of states: a point for each, (N, L, 2)."""
-    centred, axes, _ = _components(states_NLD)
-    return (centred @ axes[:2].T).reshape(*states_NLD.shape[:2], -1).float()
+def text_mask(trace: Trace, stack: Stack) -> Tensor:
+    """Return which tokens of a stack are text, (L,): those that the components are found for.
+
+    Symbols lie far from all words and would take both directions; where hardly anything else is
+    there, they count too.
+    """
+    tokens = trace.source_tokens if stack == "encoder" else trace.target_tokens
+    text_L = torch.tensor([token.id >= FIRST_PIECE or token.id == UNK for token in tokens])
+    return text_L if text_L.sum() >= _LEAST_TEXT else torch.ones_like(text_L)
 
 
-def explained_variance(states_NLD: Tensor) -> Tensor:
-    """Return the share of the states' variance that lies along each of the two components, (2,)."""
-    _, _, values = _components(states_NLD)
-    variances = values.square()
-    return (variances[:2] / variances.sum().clamp(min=1e-12)).float()
+def principal_coordinates(states_NLD: Tensor, text_L: Tensor) -> Tensor:
+    """Return all states on the two principal components of each layer's words, (N, N, L, 2).
+
+    Entry [n, m] has the states of layer m as seen from layer n, so a token's way to layer n can be
+    drawn in one picture.
+    """
+    found = []
+    for states_LD in states_NLD.double():
+        mean_D, axes, _ = _components(states_LD[text_L])
+        found.append((states_NLD.double() - mean_D) @ axes[:2].T)
+    return torch.stack(found).float()
 
 
-def _components(states_NLD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the centred states of all layers, their principal axes and singular values."""
-    flat = states_NLD.double().flatten(0, 1)
-    centred = flat - flat.mean(dim=0)
-    _, values, axes = torch.linalg.svd(centred, full_matrices=False)
+def explained_variance(states_NLD: Tensor, text_L: Tensor) -> Tensor:
+    """Return the share of the variance of each layer's words along the two components, (N, 2)."""
+    shares = []
+    for states_LD in states_NLD.double():
+        variances = _components(states_LD[text_L])[2].square()
+        shares.append(variances[:2] / variances.sum().clamp(min=1e-12))
+    return torch.stack(shares).float()
+
+
+def _components(states_LD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the mean of some states, their principal axes, and their singular values."""
+    mean_D = states_LD.mean(dim=0)
+    _, values, axes = torch.linalg.svd(states_LD - mean_D, full_matrices=False)
     # Two signs are as good; the one with the larger coordinate positive is always taken.
     signs = torch.take_along_dim(axes, axes.abs().argmax(dim=1, keepdim=True), dim=1).sign()
-    return centred, axes * signs, values
+    return mean_D, axes * signs, values
 
 
 def state_distances(states_NLD: Tensor) -> Tensor:

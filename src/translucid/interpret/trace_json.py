@@ -54,6 +54,7 @@ from translucid.interpret.state_space import (
     principal_coordinates,
     stack_states,
     state_distances,
+    text_mask,
 )
 from translucid.interpret.trace import Trace
 from translucid.interpret.word_attention import word_groups
@@ -151,12 +152,12 @@ def network_tensor(model: Transformer, trace: Trace, name: str) -> Tensor | None
         return None
     if what == "nearest":
         return nearest_entries(model, trace, stack)
-    drawn = {
-        "coordinates": principal_coordinates,
-        "explained": explained_variance,
-        "distances": state_distances,
-    }.get(what)
-    return None if drawn is None else drawn(stack_states(trace, stack))
+    if what == "distances":
+        return state_distances(stack_states(trace, stack))
+    drawn = {"coordinates": principal_coordinates, "explained": explained_variance}.get(what)
+    if drawn is None:
+        return None
+    return drawn(stack_states(trace, stack), text_mask(trace, stack))
 
 
 MIN_SOURCE_SHARE = 0.25  # of attention on source words, averaged over steps

@@ -102,7 +102,7 @@ function PartsTable({ parts, heads }: { parts: LogitParts; heads: number }) {
               cross-attention, heads
             </th>
             <th scope="col">feed-</th>
-            <th scope="col" />
+            <td />
           </tr>
           <tr>
             <td />

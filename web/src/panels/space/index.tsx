@@ -50,11 +50,13 @@ function Space({ trace }: { trace: Trace }) {
   const row = clampIndex(query ?? (stack === "encoder" ? 1 : step.value), tokens.length);
   const points = useTensor(trace, `space.${stack}.coordinates`);
   const explained = useTensor(trace, `space.${stack}.explained`);
-  if (!points || !explained || points.shape[1] !== tokens.length) {
+  if (!points || !explained || points.shape[2] !== tokens.length) {
     return <p class="muted">Looking for the two main directions …</p>;
   }
-  const drawn = places(points, after, WIDTH, HEIGHT);
-  const [one = 0, two = 0] = explained.data;
+  const seen = part(points, after);
+  const isText = (at: number): boolean => !isSymbol(tokens[at]?.piece ?? "<s>");
+  const drawn = places(seen, after, isText, WIDTH, HEIGHT);
+  const [one = 0, two = 0] = part(explained, after).data;
   const stream = stack === "encoder" ? "source" : "target";
   return (
     <Figure
@@ -89,18 +91,18 @@ function Space({ trace }: { trace: Trace }) {
       }
       caption={
         <>
-          The two directions in which the states of this sentence differ most, over all layers
-          (principal components): {(100 * (one + two)).toFixed(0)} % of the differences lie in this
-          plane. So points that look near may be far apart: the distances beside are the real ones,
-          in all {trace.model.d_model} dimensions. The line is the way of the chosen token from its
-          embedding on.
+          The two directions in which the words of this sentence differ most here (principal
+          components): {(100 * (one + two)).toFixed(0)} % of the differences lie in this plane;
+          symbols may lie outside the picture. So points that look near may be far apart: the
+          distances beside are the real ones, in all {trace.model.d_model} dimensions. The line is
+          the way of the chosen token from its embedding on.
         </>
       }
       picture={() => spacePicture(drawn, tokens, after, row)}
       table={() => ({
         columns: ["token", "layer", "first component", "second component"],
         rows: tokens.flatMap(({ piece }, at) =>
-          drawn.map((_, level) => [piece, level, ...part(points, level, at).data]),
+          drawn.map((_, level) => [piece, level, ...part(seen, level, at).data]),
         ),
       })}
     >
@@ -122,7 +124,7 @@ function Space({ trace }: { trace: Trace }) {
                 key={at}
                 class="space-point"
                 role="button"
-                tabIndex={at === row ? 0 : -1}
+                tabindex={at === row ? 0 : -1}
                 aria-pressed={at === row}
                 aria-label={plain(piece)}
                 data-symbol={isSymbol(piece)}

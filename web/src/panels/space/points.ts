@@ -10,11 +10,12 @@ const EDGE = { left: 20, right: 90, top: 18, bottom: 18 };
 
 /**
  * Coordinates (levels × tokens × 2) as places in a picture, on one scale for both axes: that on which
- * the points of level `shown` fill it. Those of other levels may lie outside.
+ * the words of level `shown` fill it. Symbols, and points of other levels, may lie outside.
  */
 export function places(
   coordinates: Tensor,
   shown: number,
+  isText: (token: number) => boolean,
   width: number,
   height: number,
 ): Point[][] {
@@ -22,8 +23,9 @@ export function places(
   const at = (level: number, token: number, axis: number): number =>
     coordinates.data[(level * tokens + token) * 2 + axis] ?? 0;
   const ends = [0, 1].map((axis) => {
-    let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    let [low, high] = [Number.MAX_VALUE, -Number.MAX_VALUE];
     for (let token = 0; token < tokens; token++) {
+      if (!isText(token)) continue;
       low = Math.min(low, at(shown, token, axis));
       high = Math.max(high, at(shown, token, axis));
     }

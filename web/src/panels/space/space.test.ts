@@ -6,7 +6,7 @@ test("places keep the proportions of the coordinates, and lie inside the picture
     shape: [2, 3, 2],
     data: Float32Array.of(99, 0, 0, 99, 7, 7, 0, 0, 10, 0, 0, 5),
   };
-  const drawn = places(coordinates, 1, 400, 300)[1] ?? [];
+  const drawn = places(coordinates, 1, () => true, 400, 300)[1] ?? [];
   const [origin, right, up] = drawn;
   if (!origin || !right || !up) throw new Error("no points");
   expect((right.x - origin.x) / (origin.y - up.y)).toBeCloseTo(2, 9);
@@ -16,7 +16,13 @@ test("places keep the proportions of the coordinates, and lie inside the picture
 });
 
 test("states that are all one point are drawn all the same", () => {
-  const drawn = places({ shape: [1, 2, 2], data: new Float32Array(4) }, 0, 400, 300).flat();
+  const drawn = places(
+    { shape: [1, 2, 2], data: new Float32Array(4) },
+    0,
+    () => true,
+    400,
+    300,
+  ).flat();
   expect(drawn.every(({ x, y }) => Number.isFinite(x) && Number.isFinite(y))).toBe(true);
 });
 
