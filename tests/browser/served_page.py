@@ -55,7 +55,7 @@ FOLLOW = """async (address) => {
   await click(address === "" ? "#" : address);
 }"""
 KEY = "a-key-that-is-long-enough"
-PATIENCE = 9_000  # milliseconds: long enough for a machine that does much else
+PATIENCE = 30_000  # milliseconds: long enough for a machine that does much else
 
 
 def chromium() -> str:

@@ -173,14 +173,14 @@ def test_switches_are_reached_by_keyboard(explorer: Explorer, page: Page) -> Non
     explorer.open("lens")
     page.locator("[data-head='cross 1.1']").press("ArrowDown")
     page.keyboard.press("ArrowRight")
-    switch = page.locator("[data-head='cross 1.1']")
+    switch = page.locator("[data-head='cross 2.2']")
     expect(switch).to_be_focused()
     page.keyboard.press("Space")
     expect(switch).to_have_attribute("aria-pressed", "false")
     expect(switch).to_be_focused()
-    expect(page).to_have_url(re.compile("without=cross.1.1"))
+    expect(page).to_have_url(re.compile("without=cross.2.2"))
     page.keyboard.press("End")
-    expect(page.get_by_role("button", name="all of cross layer 1")).to_be_focused()
+    expect(page.get_by_role("button", name="all of cross layer 2")).to_be_focused()
 
 
 def test_every_head_is_tried_on_the_decision_of_a_step(
