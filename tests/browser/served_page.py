@@ -33,10 +33,15 @@ from translucid.events import Sample, Trained, Validated
 from translucid.training.config import TrainingConfig
 
 SENTENCE = "petit chat noir dort"  # the taught model says it in reverse: sleeps black cat small
-PANELS = (
-    "map", "tokens", "attention", "steps", "output",
-    "search", "cache", "lens", "training", "guide", "pair",
-)  # fmt: skip
+TITLES = {
+    "guide": "Guide", "map": "Map", "tokens": "Tokens, embeddings, positions",
+    "attention": "Attention", "steps": "One head, six steps", "feed": "Feed-forward",
+    "norm": "Add & norm", "output": "Output: linear, softmax, token", "search": "Search",
+    "cache": "Memory and cache", "pair": "Who decides?", "lens": "Lens and heads",
+    "space": "Space", "training": "Training",
+}  # fmt: skip
+PANELS = tuple(TITLES)
+FROM_ONE = ("layer", "head", "query", "step", "tour")  # in addresses; tests count from 0
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -200,7 +205,11 @@ class Explorer:
         return self.page
 
     def open(self, panel: str, text: str = SENTENCE, **fields: str | int | float) -> Page:
-        """Open a panel on a sentence, and wait for its trace and for the panel."""
+        """Open a panel on a sentence, and wait for its trace and for the panel.
+
+        Layers, heads and steps count from 0 here, as in the trace.
+        """
+        fields |= {name: int(fields[name]) + 1 for name in FROM_ONE if name in fields}
         page = self.goto(f"#/explore/{panel}?{urlencode({'text': text, **fields})}")
         self.wait_for_trace()
         page.wait_for_selector("#panel-title")

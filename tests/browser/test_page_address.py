@@ -10,7 +10,7 @@ ADDRESSES = (
     "#/translate?text=chat+noir&method=greedy",
     "#/explore/attention?text=petit+chat+noir+dort&side=encoder&head=1&step=2&shape=arcs",
     "#/explore/output?text=chat+noir&step=1&temperature=0.5&k=3&p=0.9",
-    "#/explore/lens?text=chat+noir&without=cross.0.1_encoder.0.0",
+    "#/explore/lens?text=chat+noir&without=cross.1.2_encoder.1.1",
     "#/explore/search?text=chat+noir&beam=2&alpha=0",
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from playwright.sync_api import Page, expect
-from served_page import PANELS, SENTENCE, Explorer, Server
+from served_page import PANELS, SENTENCE, TITLES, Explorer, Server
 
 from small_translators import reversed_translation
 
@@ -11,7 +11,7 @@ from small_translators import reversed_translation
 def test_panels_are_opened_by_click_and_by_key(explorer: Explorer, page: Page) -> None:
     explorer.open("map")
     page.locator(".panels").get_by_role("link", name="Output").click()
-    expect(page.locator("#panel-title")).to_have_text("Output")
+    expect(page.locator("#panel-title")).to_have_text(TITLES["output"])
     for number, panel in enumerate(PANELS[:10]):  # the others have no digit
         page.keyboard.press(str((number + 1) % 10))
         page.wait_for_function("panel => location.hash.startsWith(`#/explore/${panel}`)", arg=panel)
@@ -34,7 +34,7 @@ def test_decoding_is_stepped_through(explorer: Explorer, page: Page) -> None:
     expect(current).to_have_text(words[-1])
     page.locator(".timeline .token").nth(1).click()
     expect(current).to_have_text(words[1])
-    page.wait_for_function("() => location.hash.includes('step=1')")
+    page.wait_for_function("() => location.hash.includes('step=2')")
 
 
 def test_decoding_plays_by_itself_to_its_end(explorer: Explorer, page: Page) -> None:
@@ -75,13 +75,13 @@ def test_search_settings_reach_the_search(explorer: Explorer, page: Page) -> Non
 
 def test_changes_are_told_and_undone(explorer: Explorer, page: Page, server: Server) -> None:
     rouge = server.trace("rouge")["steps"][0]["token"]["id"]
-    explorer.open("map", "chat noir", prefix=rouge, without="cross.0.1")
+    explorer.open("map", "chat noir", prefix=rouge, without="cross.1.2")
     changed = server.trace(
         "chat noir", prefix=[rouge], without=[{"side": "cross", "layer": 0, "head": 1}]
     )
     expect(page.locator(".sentence-target")).to_have_text(changed["translation"])
     expect(page.locator(".changes")).to_contain_text("Forced beginning: red")
-    expect(page.locator(".changes")).to_contain_text("Heads off: cross 0.1")
+    expect(page.locator(".changes")).to_contain_text("Heads off: cross 1.2")
     expect(page.locator(".changes")).to_contain_text("Without this: black cat")
     page.get_by_role("button", name="Undo").click()
     page.get_by_role("button", name="All on").click()
@@ -95,7 +95,7 @@ def test_a_trace_that_the_server_has_forgotten_is_made_again(
     explorer.open("map", "chien mange")
     for _ in range(70):  # more than the server keeps
         server.trace("chat", level="light")
-    page.locator("body").press("8")
+    page.locator(".panels").get_by_role("link", name="Lens").click()
     page.wait_for_selector(".lens-cell")
     expect(page.locator(".notice, .panel-problem")).to_have_count(0)
     assert any("404" in fault for fault in explorer.faults)
@@ -132,6 +132,6 @@ def test_a_server_that_refuses_is_quoted(explorer: Explorer, page: Page) -> None
 def test_a_panel_that_closes_leaves_nothing_lit(explorer: Explorer) -> None:
     page = explorer.open("steps", side="cross")
     page.locator(".steps-sheet tbody tr").nth(2).hover()
-    page.keyboard.press("2")
+    page.keyboard.press("3")
     page.mouse.move(0, 0)
     expect(page.locator(".tokens-chosen").first).to_have_attribute("data-token", "0")

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
-from served_page import PANELS, PATIENCE, SENTENCE, Explorer, Server, write_run
+from served_page import PANELS, PATIENCE, SENTENCE, TITLES, Explorer, Server, write_run
 
 from saved_pages import saved_content, saved_tensors
 from translucid.checkpoint.run_directory import RunDirectory
@@ -113,7 +113,7 @@ def test_every_panel_is_drawn_without_a_server(file: Opened, panel: str) -> None
 def test_numbers_are_those_of_the_trace(file: Opened, saved: Path) -> None:
     html = saved.read_text(encoding="utf-8")
     weights = saved_tensors(html)["decoder.1.cross_attention.weights"][2]
-    page = file.open("attention", side="cross", layer=1, head=2)
+    page = file.open("attention", side="cross", layer=2, head=3)
     page.wait_for_selector(".attention-facts")
     (found,) = [
         one
@@ -135,12 +135,12 @@ def test_steps_are_played_and_panels_are_changed_by_keys(file: Opened) -> None:
     page.get_by_role("button", name="Forward").click()
     expect(page.locator(".timeline-count")).to_have_text("step 2 of 5")
     expect(page.locator(".output-table")).to_be_visible()
-    page.locator("body").press("7")
-    expect(page.locator("#panel-title")).to_have_text("Cache")
+    page.locator("body").press("0")
+    expect(page.locator("#panel-title")).to_have_text(TITLES["cache"])
     page.go_back()
-    expect(page.locator("#panel-title")).to_have_text("Output")
+    expect(page.locator("#panel-title")).to_have_text(TITLES["output"])
     page.locator("body").press("t")  # there is no other view
-    expect(page.locator("#panel-title")).to_have_text("Output")
+    expect(page.locator("#panel-title")).to_have_text(TITLES["output"])
 
 
 def test_what_needs_the_network_is_hidden_or_says_so(file: Opened) -> None:
@@ -157,7 +157,7 @@ def test_what_needs_the_network_is_hidden_or_says_so(file: Opened) -> None:
     file.open("search")
     expect(page.locator("#search-beam")).to_have_count(0)
     expect(page.get_by_role("button", name="Greedy")).to_be_visible()
-    page.evaluate("location.hash = '#/explore/map?text=autre&prefix=30&without=cross.0.0&beam=9'")
+    page.evaluate("location.hash = '#/explore/map?text=autre&prefix=30&without=cross.1.1&beam=9'")
     expect(page.locator("#sentence")).to_have_value(SENTENCE)
     expect(page.locator(".changes")).to_have_count(0)
 
@@ -258,13 +258,13 @@ def test_the_button_saves_the_file_that_python_writes(
 def test_a_changed_translation_is_saved_with_its_change(
     explorer: Explorer, browser: Browser
 ) -> None:
-    page = explorer.open("lens", SENTENCE, without="cross.0.1")
+    page = explorer.open("lens", SENTENCE, without="cross.1.2")
     with page.expect_download() as download:
         page.get_by_role("button", name="Save as one file").click()
     copy = Path(download.value.path()).with_suffix(".html")
     Path(download.value.path()).rename(copy)
     with opened(browser, copy.as_uri()) as found:
-        expect(found.page.locator(".changes")).to_contain_text("Heads off: cross 0.1")
+        expect(found.page.locator(".changes")).to_contain_text("Heads off: cross 1.2")
         expect(found.page.get_by_role("button", name="All on")).to_have_count(0)
 
 

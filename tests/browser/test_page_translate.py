@@ -65,7 +65,7 @@ def test_words_show_where_they_come_from_by_keyboard(
     page.locator("#translation").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    expect(page.locator("[role=status]")).to_have_text(f"black, from {origin}")
+    expect(page.locator("[role=status]")).to_have_text(f"black, aligned with {origin}")
     assert marked(page, ".mirror") == [origin]
     page.locator("#sentence").focus()
     page.keyboard.press("Home")

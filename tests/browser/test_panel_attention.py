@@ -94,19 +94,19 @@ def test_facts_follow_the_librarys_definitions(
 def test_a_small_head_is_enlarged_by_click_and_by_keys(explorer: Explorer) -> None:
     page = show(explorer, side="encoder")
     page.locator(".attention-small[data-layer='0'][data-head='1']").click()
-    expect(page.get_by_role("heading", name="layer 0, head 1")).to_be_visible()
-    assert "head=1" in page.url
+    expect(page.get_by_role("heading", name="layer 1, head 2")).to_be_visible()
+    assert "head=2" in page.url
     page.locator(".attention-small[aria-pressed=true]").focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="layer 0, head 0")).to_be_visible()
+    expect(page.get_by_role("heading", name="layer 1, head 1")).to_be_visible()
     assert "head=" not in page.url
 
 
 def test_a_link_opens_the_same_head_row_and_shape(explorer: Explorer, server: Server) -> None:
     page = show(explorer, side="decoder", layer=0, head=1, query=1, shape="arcs")
     expect(page.get_by_role("button", name="Arcs")).to_have_attribute("aria-pressed", "true")
-    expect(page.get_by_role("heading", name="layer 0, head 1")).to_be_visible()
+    expect(page.get_by_role("heading", name="layer 1, head 2")).to_be_visible()
     expect(page.locator(".attention-tokens button")).to_have_count(
         len(server.trace()["target_tokens"])
     )
@@ -131,7 +131,7 @@ def test_pointing_or_focusing_a_word_reads_it(explorer: Explorer, server: Server
     assert reading(page, "column")[1] == best_first(weights[:, 2])
     expect(page.locator("[data-reading=column][data-place='2']")).to_be_visible()
     translation.nth(2).click()
-    expect(page).to_have_url(re.compile("query=2"))
+    expect(page).to_have_url(re.compile("query=3"))
 
 
 def test_the_cursor_of_the_matrix_tells_weights_and_picks_rows(
@@ -145,7 +145,7 @@ def test_the_cursor_of_the_matrix_tells_weights_and_picks_rows(
     row, column = reading(page, "row")[0], reading(page, "column")[0]
     expect(page.locator(".matrix-words")).to_contain_text(f"{weights[row, column]:.4f}")
     page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile(f"query={row}"))
+    expect(page).to_have_url(re.compile(f"query={row + 1}"))
     assert "step=" not in page.url  # the arrow keys were the matrix's own
 
 
@@ -161,7 +161,7 @@ def test_the_future_is_hatched_and_told(explorer: Explorer, server: Server) -> N
     assert np.isneginf(mask[1, -1])
     later = int(np.isneginf(mask[1]).sum())
     expect(page.locator("[data-reading=row]")).to_contain_text(f"{later} later tokens are hidden")
-    picture = saved(page, page.locator("[data-figure=decoder-layer-0-head-0]"), "SVG")
+    picture = saved(page, page.locator("[data-figure=decoder-layer-1-head-1]"), "SVG")
     assert picture.count("url(#hatch)") == np.isneginf(mask).sum()
 
 
@@ -224,7 +224,7 @@ def test_rows_not_yet_written_are_covered(explorer: Explorer, server: Server) ->
 
 
 def test_a_head_that_is_off_says_so(explorer: Explorer) -> None:
-    page = show(explorer, side="cross", without="cross.0.1", head=1)
+    page = show(explorer, side="cross", without="cross.1.2", head=1)
     small = page.locator(".attention-small[data-layer='0'][data-head='1']")
     expect(small).to_have_attribute("aria-label", re.compile("switched off"))
     expect(page.locator(".attention-facts")).to_contain_text("zeros are passed on")
@@ -242,7 +242,7 @@ def test_saved_files_hold_the_weights(explorer: Explorer, server: Server) -> Non
     page = show(explorer, side="cross", head=1)
     trace = server.trace()
     weights = weights_of(server, trace, "cross", 0)[1]
-    large = page.locator("[data-figure=cross-layer-0-head-1]")
+    large = page.locator("[data-figure=cross-layer-1-head-2]")
     table = list(csv.reader(io.StringIO(saved(page, large, "CSV"))))
     assert len(table[0]) == 1 + len(trace["source_tokens"])
     assert np.array_equal(np.array([row[1:] for row in table[1:]], float), weights)

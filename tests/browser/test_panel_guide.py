@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 
 import pytest
 from playwright.sync_api import Page, expect
-from served_page import Explorer, Server
+from served_page import TITLES, Explorer, Server
 
 STEPS = (
     ("Why attention", "map"),
@@ -17,7 +17,7 @@ STEPS = (
     ("The source looks at itself", "attention"),
     ("Several heads at once", "attention"),
     ("One head in six steps", "steps"),
-    ("Add, norm, and think it over", "map"),
+    ("Add, norm, and think it over", "norm"),
     ("The decoder must not peek", "attention"),
     ("Looking back at the source", "attention"),
     ("From a vector to a word", "output"),
@@ -39,7 +39,7 @@ def to_step(page: Page, place: int) -> None:
     page.locator(".guide-contents button").nth(place).click()
     expect(page.locator(".guide-words")).to_be_visible()
     expect(page.get_by_role("button", name="Show what this is about")).to_have_count(0)
-    expect(page).to_have_url(re.compile(rf"tour={place}\b"))
+    expect(page).to_have_url(re.compile(rf"tour={place + 1}\b"))
 
 
 def test_the_tour_steps_through_all_panels(explorer: Explorer, page: Page) -> None:
@@ -51,7 +51,7 @@ def test_the_tour_steps_through_all_panels(explorer: Explorer, page: Page) -> No
         expect(card.locator("h2")).to_have_text(title)
         expect(card.locator("h2")).to_be_focused()
         expect(card.locator(".guide-words p")).not_to_have_count(0)
-        expect(page).to_have_url(re.compile(rf"#/explore/{panel}\?.*tour={place}\b"))
+        expect(page).to_have_url(re.compile(rf"#/explore/{panel}\?.*tour={place + 1}\b"))
         assert not re.search("undefined|NaN|null", card.inner_text())
         expect(page.get_by_role("button", name="Show what this is about")).to_have_count(0)
         expect(page.locator("#panel-title")).to_be_visible()
@@ -77,12 +77,12 @@ def test_a_step_shows_the_head_that_it_speaks_of_with_the_numbers_of_the_trace(
     to_step(page, CROSS)
     shown = explorer.values(".guide-words .num")
     here = fields(page)
-    layer, head, row = (int(here.get(key, 0)) for key in ("layer", "head", "query"))
+    layer, head, row = (int(here.get(key, 1)) - 1 for key in ("layer", "head", "query"))
     trace = server.trace()
     weights = server.tensor(trace, f"decoder.{layer}.cross_attention.weights")[head]
     assert [layer, head] in trace["alignment_heads"]
     assert shown[-1] == pytest.approx(float(weights[row, :-1].max()), rel=1e-6)
-    assert here.get("step", "0") == str(row)
+    assert here.get("step", "1") == str(row + 1)
 
 
 def test_a_link_leads_to_the_same_step_and_words(explorer: Explorer, page: Page) -> None:
@@ -112,8 +112,8 @@ def test_who_looks_elsewhere_is_led_back(explorer: Explorer, page: Page) -> None
     explorer.open("guide")
     to_step(page, CROSS)
     address = page.url
-    page.locator("#content").press("7")
-    expect(page.locator("#panel-title")).to_have_text("Cache")
+    page.locator("#content").press("0")
+    expect(page.locator("#panel-title")).to_have_text(TITLES["cache"])
     page.get_by_role("button", name="Show what this is about").click()
     expect(page.locator("#panel-title")).to_have_text("Attention")
     expect(page).to_have_url(address)

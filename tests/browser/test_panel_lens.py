@@ -34,7 +34,7 @@ def heads_of(trace: dict[str, Any]) -> list[Head]:
 
 
 def name_of(head: Head) -> str:
-    return f"{head['side']} {head['layer']}.{head['head']}"
+    return f"{head['side']} {head['layer'] + 1}.{head['head'] + 1}"
 
 
 def deciding(server: Server) -> tuple[list[Head], dict[str, Any]]:
@@ -95,24 +95,24 @@ def test_the_decoder_reads_every_layer_of_the_encoder(
 def test_arrow_keys_move_from_cell_to_cell_and_a_link_keeps_the_place(
     explorer: Explorer, page: Page, server: Server
 ) -> None:
-    explorer.open("lens", **{"x-lens-row": 0})
+    explorer.open("lens", **{"x-lens-row": 1})
     page.locator("[data-figure=logit-lens] [aria-pressed=true]").press("ArrowRight")
     page.keyboard.press("ArrowDown")
     chosen = page.locator("[data-figure=logit-lens] .lens-cell button:focus")
     expect(chosen).to_have_attribute("aria-pressed", "true")
     cell = server.json(f"v1/trace/{server.trace()['id']}/lens")["logit"][1][1]
     detail = page.locator("[data-figure=logit-lens] .lens-detail")
-    expect(detail).to_contain_text("Step 2, decoder layer 1")
+    expect(detail).to_contain_text("Step 2, decoder layer 2")
     assert number_in(detail) == pytest.approx(cell["log_prob"], rel=1e-6)
-    expect(page).to_have_url(re.compile("step=1.*x-lens-row=1"))
+    expect(page).to_have_url(re.compile("step=2.*x-lens-row=2"))
     page.reload()
-    expect(detail).to_contain_text("Step 2, decoder layer 1")
+    expect(detail).to_contain_text("Step 2, decoder layer 2")
 
 
 def test_switches_do_not_move_when_one_is_pressed(explorer: Explorer, page: Page) -> None:
     """A finger that switches off several heads, one after another, must hit them all."""
     explorer.open("lens")
-    switch = page.locator("[data-head='encoder 0.0']")
+    switch = page.locator("[data-head='encoder 1.1']")
     table = page.locator(".lens-switches")
     before = table.bounding_box()
     switch.click()
@@ -150,7 +150,7 @@ def test_one_head_that_is_off_changes_the_probability_as_the_api_says(
     explorer: Explorer, page: Page, server: Server
 ) -> None:
     head = {"side": "cross", "layer": 0, "head": 1}
-    explorer.open("lens", without="cross.0.1")
+    explorer.open("lens", without="cross.1.2")
     changed = server.trace(without=[head])
     assert changed["log_prob"] != server.trace()["log_prob"]
     assert number_in(page.locator("[data-row=after]")) == pytest.approx(changed["log_prob"])
@@ -161,9 +161,9 @@ def test_a_layer_is_switched_as_a_whole_and_everything_back_on(
 ) -> None:
     explorer.open("lens")
     off = page.locator(".lens-switch[aria-pressed=false]")
-    page.get_by_role("button", name="all of cross layer 0").click()
+    page.get_by_role("button", name="all of cross layer 1").click()
     expect(off).to_have_count(server.trace()["model"]["heads"])
-    expect(page).to_have_url(re.compile("without=cross.0.0_cross.0.1"))
+    expect(page).to_have_url(re.compile("without=cross.1.1_cross.1.2"))
     page.locator("[data-figure=head-switches]").get_by_role("button", name="All on").click()
     expect(off).to_have_count(0)
     expect(page).not_to_have_url(re.compile("without"))
@@ -171,16 +171,16 @@ def test_a_layer_is_switched_as_a_whole_and_everything_back_on(
 
 def test_switches_are_reached_by_keyboard(explorer: Explorer, page: Page) -> None:
     explorer.open("lens")
-    page.locator("[data-head='cross 0.0']").press("ArrowDown")
+    page.locator("[data-head='cross 1.1']").press("ArrowDown")
     page.keyboard.press("ArrowRight")
-    switch = page.locator("[data-head='cross 1.1']")
+    switch = page.locator("[data-head='cross 2.2']")
     expect(switch).to_be_focused()
     page.keyboard.press("Space")
     expect(switch).to_have_attribute("aria-pressed", "false")
     expect(switch).to_be_focused()
-    expect(page).to_have_url(re.compile("without=cross.1.1"))
+    expect(page).to_have_url(re.compile("without=cross.2.2"))
     page.keyboard.press("End")
-    expect(page.get_by_role("button", name="all of cross layer 1")).to_be_focused()
+    expect(page.get_by_role("button", name="all of cross layer 2")).to_be_focused()
 
 
 def test_every_head_is_tried_on_the_decision_of_a_step(
@@ -232,4 +232,4 @@ def test_the_lens_is_saved_as_table_and_picture(
     )
     words = "".join(ElementTree.fromstring(files["SVG"]).itertext())
     assert "Logit lens" in words
-    assert "decoder layer 0" in words
+    assert "decoder layer 1" in words

@@ -75,11 +75,11 @@ def test_shapes_are_those_of_the_trace(explorer: Explorer, page: Page, server: S
         ("encoder.tokens", r"/explore/tokens\?.*x-stream=source"),
         ("decoder.embedding", r"/explore/tokens\?.*x-stream=target"),
         ("encoder.0.self_attention", r"/explore/attention\?.*side=encoder"),
-        ("decoder.1.self_attention", r"/explore/attention\?.*side=decoder&layer=1"),
-        ("decoder.1.feed_forward", r"/explore/lens\?.*side=decoder&layer=1"),
+        ("decoder.1.self_attention", r"/explore/attention\?.*side=decoder&layer=2"),
+        ("decoder.1.feed_forward", r"/explore/feed\?.*side=decoder&layer=2"),
         ("encoder.memory", r"/explore/cache"),
         ("decoder.softmax", r"/explore/output"),
-        ("decoder.output", r"/explore/search"),
+        ("decoder.output", r"/explore/output"),
     ],
 )
 def test_a_box_leads_to_its_panel(explorer: Explorer, page: Page, box: str, address: str) -> None:
@@ -91,13 +91,27 @@ def test_a_box_leads_to_its_panel(explorer: Explorer, page: Page, box: str, addr
     expect(page.locator(f"[data-box='{box}']")).to_be_visible()
 
 
+def test_every_box_leads_to_a_panel_whose_heading_names_it(explorer: Explorer, page: Page) -> None:
+    explorer.open("map", layer=1)
+    boxes = page.locator(".map-drawing button:not(.map-layer)")
+    for number in range(boxes.count()):
+        told = (boxes.nth(number).get_attribute("aria-label") or "").split(",")[0]
+        boxes.nth(number).click()
+        heading = page.locator("#panel-title").inner_text().lower()
+        # "Masked self-attention" is named by "Attention", "Source tokens" by "Tokens, …".
+        words = [word.rstrip("s") for word in re.findall("[a-z]{3,}", told.lower())]
+        assert any(word in heading for word in words), (told, heading)
+        page.go_back()
+        expect(page.locator("#panel-title")).to_have_text("Map")
+
+
 def test_a_closed_layer_opens_and_leads_on(explorer: Explorer, page: Page) -> None:
     explorer.open("map")
     assert page.locator("[data-box='decoder.1.cross_attention']").count() == 0
-    page.get_by_role("button", name="Layer 1, decoder").click()
-    page.wait_for_url(re.compile("layer=1"))
+    page.get_by_role("button", name="Layer 2, decoder").click()
+    page.wait_for_url(re.compile("layer=2"))
     page.locator("[data-box='decoder.1.cross_attention']").click()
-    page.wait_for_url(re.compile(r"/explore/attention\?.*layer=1"))
+    page.wait_for_url(re.compile(r"/explore/attention\?.*layer=2"))
     assert "side=" not in page.url, "cross-attention is the usual side"
 
 
@@ -106,7 +120,7 @@ def test_every_box_is_a_button_with_a_name(explorer: Explorer, page: Page) -> No
     boxes = page.locator(".map-drawing button")
     names = boxes.evaluate_all("all => all.map(one => one.getAttribute('aria-label'))")
     assert len(set(names)) == len(names), "each name is of one box"
-    assert "Cross-attention, decoder layer 0" in " ".join(names)
+    assert "Cross-attention, decoder layer 1" in " ".join(names)
     assert all("go to" in name or "open it" in name for name in names)
 
 
@@ -193,4 +207,4 @@ def test_the_map_is_saved_as_picture_and_table(
     rows = list(csv.DictReader(io.StringIO((tmp_path / "map.CSV").read_text("utf-8-sig"))))
     assert {row["state"] for row in rows if row["stack"] == "encoder"} == {"kept"}
     drawn = page.locator(".map-drawing button").count()
-    assert len([row for row in rows if not row["box"].endswith(".sum")]) == drawn
+    assert len(rows) == drawn

@@ -79,7 +79,7 @@ def test_every_step_shows_how_probable_its_token_was(explorer: Explorer, server:
         assert value_of(bars.nth(place)) == pytest.approx(np.exp(step["log_prob"]), rel=1e-6)
     bars.nth(2).click()
     expect(page.locator("[data-figure=softmax] h3")).to_contain_text("Step 3")
-    assert "step=2" in page.url
+    assert "step=3" in page.url
 
 
 @pytest.mark.parametrize("temperature", [0.5, 2.0])

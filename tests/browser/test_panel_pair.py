@@ -29,7 +29,7 @@ def measured() -> Patching:
 
 
 def key_of(cell: Cell) -> str:
-    return f"{cell.part}.{cell.layer}.{cell.index}"
+    return str(cell).replace(" ", ".")
 
 
 def cell_of(page: Page, cell: Cell) -> Any:

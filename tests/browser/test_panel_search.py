@@ -121,7 +121,7 @@ def test_arrow_keys_go_from_box_to_box(explorer: Explorer, server: Server) -> No
     page.locator(f"[data-node='{won[0]}']").focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator(f"[data-node='{won[1]}']")).to_be_focused()
-    assert "step=1" in page.url
+    assert "step=2" in page.url
     page.keyboard.press("ArrowDown")
     below = focused(page, trace)
     assert below["step"] == 2

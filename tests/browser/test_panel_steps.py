@@ -71,7 +71,7 @@ def test_the_sheet_is_the_traces(explorer: Explorer, server: Server, side: str) 
 
 
 def test_minus_infinity_is_written_and_hatched(explorer: Explorer, server: Server) -> None:
-    page = show(explorer, side="decoder", query=1, **{"x-key": 3})
+    page = show(explorer, side="decoder", query=1, **{"x-key": 4})
     mask = Head(server, server.trace(), "decoder", 0).mask[1]
     hidden = page.locator("tr[data-masked=true]")
     assert hidden.count() == np.isneginf(mask).sum() > 0
@@ -83,7 +83,7 @@ def test_minus_infinity_is_written_and_hatched(explorer: Explorer, server: Serve
 
 @pytest.mark.parametrize("side", STEMS)
 def test_a_pocket_calculator_agrees(explorer: Explorer, side: str) -> None:
-    page = show(explorer, side=side, head=1, query=2, **{"x-key": 1, "x-dim": 3})
+    page = show(explorer, side=side, head=1, query=2, **{"x-key": 2, "x-dim": 4})
     page.get_by_text(re.compile("All .* products")).click()
     table = page.locator(".steps-products tbody tr").evaluate_all(
         "all => all.map(tr => [...tr.querySelectorAll('.num')].map(n => n.innerText))"
@@ -119,10 +119,10 @@ def test_the_sum_is_the_heads_output_in_any_dimension(explorer: Explorer, server
     head = Head(server, server.trace(), "cross", 0)
     output, weights, values = head.heads[1], head.weights[1], head.v
     field = page.locator("[data-card='6']").get_by_role("spinbutton")
-    assert int(field.input_value()) == int(np.abs(output).argmax())
+    assert int(field.input_value()) == int(np.abs(output).argmax()) + 1
     for dimension in (0, len(output) - 1):
-        field.fill(str(dimension))
-        expect(page).to_have_url(re.compile(f"x-dim={dimension}"))
+        field.fill(str(dimension + 1))
+        expect(page).to_have_url(re.compile(f"x-dim={dimension + 1}"))
         shown = explorer.values("[data-card='6'] .steps-line .num")
         assert shown[-1] == float(output[dimension])
         assert output[dimension] == pytest.approx(weights @ values[:, dimension], abs=1e-5)
@@ -132,12 +132,12 @@ def test_query_and_key_are_picked_by_click_and_keys(explorer: Explorer, server: 
     page = show(explorer, side="encoder", query=0)
     head = Head(server, server.trace(), "encoder", 0)
     page.get_by_label("The word that looks").get_by_role("button").nth(2).click()
-    expect(page).to_have_url(re.compile("query=2"))
+    expect(page).to_have_url(re.compile("query=3"))
     assert [row[0] for row in rows(page)] == list(map(float, head.raw_scores[2]))
     strongest = int(head.weights[2].argmax())
     expect(page.locator(f"tr[data-key='{strongest}'][data-chosen=true]")).to_be_visible()
     page.locator("tr[data-key='1'] button").click()
-    expect(page).to_have_url(re.compile("x-key=1"))
+    expect(page).to_have_url(re.compile("x-key=2"))
     page.keyboard.press("ArrowDown")
     expect(page.locator("tr[data-key='2'][data-chosen=true]")).to_be_visible()
     assert explorer.values("[data-card='2'] .num")[0] == float(head.raw_scores[2, 2])
@@ -176,7 +176,7 @@ def test_what_follows_shows_all_heads(explorer: Explorer, server: Server) -> Non
 
 
 def test_a_head_that_is_off_hands_on_zeros(explorer: Explorer) -> None:
-    page = show(explorer, side="cross", without="cross.0.0")
+    page = show(explorer, side="cross", without="cross.1.1")
     expect(page.get_by_text("zeros are passed on")).to_be_visible()
     assert explorer.values("[data-card='6'] .steps-line .num")[-1] == 0
 

@@ -37,7 +37,7 @@ def test_symbols_and_the_language_tag_are_explained(explorer: Explorer, page: Pa
     source = page.locator("[data-figure=tokens-source]")
     source.locator(".token").first.hover()
     expect(source.locator(".tokens-chosen")).to_contain_text("Language tag")
-    expect(source.locator(".tokens-chosen")).to_contain_text("into fr")
+    expect(source.locator(".tokens-chosen")).to_contain_text("into French")
     source.locator(".token").last.hover()
     expect(source.locator(".tokens-chosen")).to_contain_text("End symbol")
     source.locator("summary").click()

@@ -141,7 +141,7 @@ def test_a_head_and_a_step_are_chosen(taught: Path, tmp_path: Path) -> None:
         "--side",
         "decoder",
         "--step",
-        "1",
+        "2",
     ).decode()
     assert "what “sleeps” looks at" in text
     page = tmp_path / "head.html"
@@ -349,7 +349,7 @@ def test_the_panels_are_listed() -> None:
         ),
         (
             [SENTENCE, "-m", "MODEL", "-o", "OUT/a.svg", "--panel", "cross", "--layer", "7"],
-            "layer 7: this decoder has 2",
+            "no layer number 7: this decoder has 2",
         ),
     ],
 )  # fmt: skip

@@ -164,7 +164,7 @@ def test_a_given_translation_is_not_what_the_network_would_have_written(taught: 
 
 def test_heads_that_do_not_exist_are_named(taught: Translator) -> None:
     wrong = [AttentionHead("cross", 2, 0), AttentionHead("encoder", 0, -1)]
-    with pytest.raises(InputError, match=r"no such head: cross 2\.0, encoder 0\.-1\. .* 2 decoder"):
+    with pytest.raises(InputError, match=r"no such head: cross 3\.1, encoder 1\.0\. .* 2 decoder"):
         disable_heads(taught, [AttentionHead("cross", 1, 3), *wrong])
 
 

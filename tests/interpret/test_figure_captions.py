@@ -36,10 +36,10 @@ def words_of(drawing: Drawing) -> str:
 
 def test_an_alignment_claims_no_more_of_its_heads_than_is_known() -> None:
     usual = words_of(draw("alignment", Material(short_trace()), Choice()))
-    assert "(layer.head: 0.0, 0.1, 0.2, 0.3): the usual choice where it was not measured" in usual
+    assert "(layer.head: 1.1, 1.2, 1.3, 1.4): the usual choice where it was not measured" in usual
     found = replace(short_trace(), alignment_heads=((1, 2), (0, 3)))
     said = words_of(check(draw("alignment", Material(found), Choice())))
-    assert "heads found to align best (layer.head: 1.2, 0.3)." in said
+    assert "heads found to align best (layer.head: 2.3, 1.4)." in said
 
 
 def test_a_translation_of_nothing_is_drawn() -> None:

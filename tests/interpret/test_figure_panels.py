@@ -224,7 +224,7 @@ def test_other_kinds_of_positions_are_drawn(positions: str) -> None:
 def test_relative_positions_show_their_bias_and_none_says_so() -> None:
     relative, none = long_trace("relative"), long_trace("none")
     picture = check(position_curves(relative))
-    assert {"head 0", "head 3"} <= {word.content for word in picture.words}
+    assert {"head 1", "head 4"} <= {word.content for word in picture.words}
     with pytest.raises(InputError, match=r"relative positions.*position-curves"):
         position_heat(relative)
     with pytest.raises(InputError, match="none positions"):
@@ -257,12 +257,12 @@ def test_the_course_of_a_run() -> None:
         ),
         ("curve", Choice(), "needs the folder of a run.*--run"),
         ("lens", Choice(), "the panel lens is drawn by the page: write .html"),
-        ("cross", Choice(layer=2, head=0), "layer 2: this decoder has 2, counted from 0: 0 to 1"),
-        ("encoder", Choice(layer=1), "layer 1: this encoder has 1, counted from 0: only 0"),
-        ("cross", Choice(head=4), "head 4: this network has 4, counted from 0: 0 to 3"),
-        ("attention-steps", Choice(step=4), "step 4: this sentence has 4"),
-        ("arcs", Choice(step=4), "step 4: this sentence has 4"),
-        ("arcs", Choice(step=-1), "step -1"),
+        ("cross", Choice(layer=2, head=0), "no layer number 3: this decoder has 2"),
+        ("encoder", Choice(layer=1), "no layer number 2: this encoder has 1 .in Python, only 0"),
+        ("cross", Choice(head=4), "no head number 5: this network has 4 .in Python, 0 to 3"),
+        ("attention-steps", Choice(step=4), "no step number 5: this sentence has 4"),
+        ("arcs", Choice(step=4), "no step number 5: this sentence has 4"),
+        ("arcs", Choice(step=-1), "no step number 0"),
     ],
 )
 def test_what_cannot_be_drawn_says_what_can(name: str, choice: Choice, message: str) -> None:
@@ -282,14 +282,14 @@ def test_a_light_trace_says_what_is_needed() -> None:
     ("name", "choice", "address"),
     [
         (None, Choice(), "#/explore/map"),
-        (None, Choice(layer=1, head=2), "#/explore/map?layer=1&head=2"),
+        (None, Choice(layer=1, head=2), "#/explore/map?layer=2&head=3"),
         ("cross", Choice(), "#/explore/attention?side=cross"),
-        ("cross", Choice(layer=1, head=2), "#/explore/attention?side=cross&layer=1&head=2"),
-        ("decoder", Choice(head=3), "#/explore/attention?side=decoder&layer=0&head=3"),
+        ("cross", Choice(layer=1, head=2), "#/explore/attention?side=cross&layer=2&head=3"),
+        ("decoder", Choice(head=3), "#/explore/attention?side=decoder&layer=1&head=4"),
         ("arcs", Choice(side="encoder"), "#/explore/attention?shape=arcs&side=encoder"),
         ("rollout", Choice(), "#/explore/attention?x-draw=rollout"),
-        ("attention-steps", Choice(step=1), "#/explore/steps?side=encoder&query=1"),
-        ("softmax", Choice(step=2), "#/explore/output?step=2"),
+        ("attention-steps", Choice(step=1), "#/explore/steps?side=encoder&query=2"),
+        ("softmax", Choice(step=2), "#/explore/output?step=3"),
         ("beam", Choice(), "#/explore/search"),
         ("lens", Choice(), "#/explore/lens"),
         ("film", Choice(), "#/explore/training"),
@@ -301,9 +301,9 @@ def test_the_page_opens_where_a_panel_is(name: str | None, choice: Choice, addre
 
 def test_the_page_opens_at_no_part_that_the_network_lacks() -> None:
     for choice, message in (
-        (Choice(layer=2), "layer 2: this decoder has 2, counted from 0: 0 to 1"),
-        (Choice(head=4), "head 4: this network has 4"),
-        (Choice(step=4), "step 4: this sentence has 4"),
+        (Choice(layer=2), "no layer number 3: this decoder has 2"),
+        (Choice(head=4), "no head number 5: this network has 4"),
+        (Choice(step=4), "no step number 5: this sentence has 4"),
     ):
         with pytest.raises(InputError, match=message):
             page_address(None, short_trace(), choice)

@@ -260,7 +260,7 @@ def test_the_first_rule_that_holds_names_the_role(
 
 
 def test_heads_have_names() -> None:
-    assert str(AttentionHead("cross", 2, 1)) == "cross 2.1"
+    assert str(AttentionHead("cross", 2, 1)) == "cross 3.2"
     config = single_network(built_translator()).config
     assert len(set(all_heads(config))) == 21
     assert [head.side for head in all_heads(config)][::7] == list(SIDES)

@@ -351,7 +351,7 @@ def test_the_language_and_the_model_are_chosen(client: TestClient) -> None:
         search=SearchConfig(method="greedy", max_length=6, extra_length=50),
     )
     assert (body["target"], body["translation"]) == ("de", trace.translation)
-    assert body["source_tokens"][0]["piece"] == "<tag1>"
+    assert body["source_tokens"][0]["piece"] == "→ de"
     answer = client.post("/v1/trace", json={"text": "Le chat", "model": "tagged"})
     assert "translates into en, de: say which" in problem(answer, 422, "unusable-input")
     answer = client.post("/v1/trace", json={"text": "Le chat", "model": "taugt"})

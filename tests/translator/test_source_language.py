@@ -83,7 +83,7 @@ def test_stream_score_and_explain_know_it_too(both: Translator) -> None:
     assert last.translation.text == both.translate(ENGLISH, target="fr", search=QUICK).text
     assert both.score([ENGLISH], ["été"]) == both.score([ENGLISH], ["été"], target="fr")
     trace = translucid.explain(both, ENGLISH, search=QUICK)
-    assert trace.source_tokens[0].piece == "<tag1>"
+    assert trace.source_tokens[0].piece == "→ fr"
 
 
 def test_every_pair_is_scored_in_its_own_direction(both: Translator) -> None:

@@ -1,5 +1,5 @@
 /** The page: header, the chosen view, and what lies over them. */
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { Help, KeyPrompt } from "./frame/Dialogs.tsx";
 import { Explore } from "./frame/Explore.tsx";
 import { Header } from "./frame/Header.tsx";
@@ -15,6 +15,7 @@ import { Translate } from "./translate/Translate.tsx";
 export function App() {
   const { view, tour } = address.value;
   useTitle();
+  useFocus();
   useNews();
   return (
     <div class={`page page-${view}`}>
@@ -36,6 +37,19 @@ export function App() {
 /** No link: the hash of the address is the page's state. */
 function skip(): void {
   document.getElementById("content")?.focus();
+}
+
+/** A panel that the reader goes to takes the focus to its heading; on a tour, the card has it. */
+function useFocus(): void {
+  const { view, panel, tour } = address.value;
+  const before = useRef(`${view} ${panel}`);
+  useEffect(() => {
+    if (before.current === `${view} ${panel}`) return;
+    before.current = `${view} ${panel}`;
+    if (view === "explore" && tour === null) {
+      document.getElementById("panel-title")?.focus({ preventScroll: true });
+    }
+  }, [view, panel, tour]);
 }
 
 function useTitle(): void {

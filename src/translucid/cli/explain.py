@@ -60,11 +60,13 @@ SideName = Annotated[
         "--side", metavar="encoder|decoder|cross", help="Which attention, where a panel has three."
     ),
 ]
-Layer = Annotated[int | None, typer.Option(metavar="L", help="Layer, from 0.")]
-Head = Annotated[int | None, typer.Option(metavar="H", help="Head, from 0.")]
+Layer = Annotated[int | None, typer.Option(min=1, metavar="L", help="Layer, from 1.")]
+Head = Annotated[int | None, typer.Option(min=1, metavar="H", help="Head, from 1.")]
 StepNumber = Annotated[
     int | None,
-    typer.Option("--step", metavar="T", help="Step of the translation, or token that looks."),
+    typer.Option(
+        "--step", min=1, metavar="T", help="Step of the translation, or token that looks, from 1."
+    ),
 ]
 GivenTranslation = Annotated[
     str | None,
@@ -153,7 +155,7 @@ def explain(
 
     FILE ends in .html (the explorer page with the trace inside: one file that opens without a
     server), .svg, .png or .pdf (a picture: --panel), .json (all but the tensors) or .safetensors
-    (the whole trace, for --trace or Python). Layers, heads and steps are counted from 0.
+    (the whole trace, for --trace or Python). Layers, heads and steps are counted from 1.
 
     With --against, a second sentence, it prints which states and heads decide where the two
     translations part: each is patched from one run into the other. FILE is then optional, and a
@@ -164,7 +166,7 @@ def explain(
       translucid explain "Le chat dort." -o inside.html
       translucid explain "Le chat dort." -o tree.svg --panel beam
       translucid explain "Le chat dort." -m model -o head.png --panel cross --layer 2 --head 1
-      translucid explain "Le chat dort." -m model -o six.svg --panel attention-steps --step 1
+      translucid explain "Le chat dort." -m model -o six.svg --panel attention-steps --step 2
       translucid explain "Le chat dort." -m model -o cat.safetensors
       translucid explain --trace cat.safetensors -o alignment.pdf
       translucid explain "Le chat dort." --run run -o film.html --panel film
@@ -558,7 +560,7 @@ def parse_choice(
     names = dict(zip(SIDES, SIDES, strict=True))
     if side is not None and side not in names:
         raise InputError(f"--side {side}: must be {', '.join(SIDES)}")
-    choice = Choice(None if side is None else names[side], layer, head, step)
+    choice = Choice(None if side is None else names[side], *map(_from_zero, (layer, head, step)))
     if not form.suffix and choice.given():
         raise InputError(
             f"--{choice.given()[0]} chooses what a picture shows: write one with -o FILE"
@@ -573,6 +575,11 @@ def parse_choice(
     elif choice.side is not None:
         raise InputError("--side chooses one attention, and the page shows all three: add --panel")
     return choice
+
+
+def _from_zero(number: int | None) -> int | None:
+    """Return a number of the command line, counted from 1, as Python counts."""
+    return None if number is None else number - 1
 
 
 def list_panels() -> None:

@@ -194,7 +194,7 @@ _SHARES = {
 }
 _LEGEND = (
     "Shares of attention, 0 to 1, where a head could look there; aligned: share of words whose "
-    "source word gets most.\nEntropy in nats, distance in tokens; layer.head from 0."
+    "source word gets most.\nEntropy in nats, distance in tokens; layer.head from 1."
 )
 
 

@@ -13,6 +13,8 @@
     head_roles.py       what a head attends to: previous token, alignment, …
     head_statistics.py  all heads measured over a corpus
     word_attention.py   heads that attend from one word to another; which tokens make up a word
+    contributions.py    what each head and feed-forward layer adds to a logit
+    state_space.py      states of tokens as points, and the vocabulary entries near them
     lens.py             logit lens and decoder lens: the prediction of every layer
     ablation.py         heads turned off
     patching.py         where one decision is made: activations of one run put into another

@@ -320,7 +320,7 @@ def _build_trace(
     log_prob = math.fsum(one.log_prob for one in recording.predictions)
     ending = "end" if hypothesis is None else hypothesis.ending
     source, steps = (
-        _source_tokens(sentence, tokenizer),
+        _source_tokens(sentence, translator),
         tuple(_steps(written, recording, tokenizer)),
     )
     return Trace(
@@ -383,17 +383,23 @@ def _pieces(
     ids.update(token.id for step in steps for token in step.top)
     if tree is not None:
         ids.update(node.token for node in tree.nodes)
-    return {token: tokenizer.piece(token) for token in sorted(ids)}
+    read = {token.id: token.piece for token in source}
+    return {token: read.get(token) or tokenizer.piece(token) for token in sorted(ids)}
 
 
-def _source_tokens(sentence: _Input, tokenizer: Tokenizer) -> tuple[TraceToken, ...]:
-    """Return the tokens that the encoder read, with their characters in the sentence."""
+def _source_tokens(sentence: _Input, translator: Translator) -> tuple[TraceToken, ...]:
+    """Return the tokens that the encoder read, with their characters in the sentence.
+
+    A tag is spelled by the language that it stands for: "→ en", not "<tag0>".
+    """
+    tokenizer = translator.tokenizer
+    languages = {tag: f"→ {language}" for language, tag in translator.generation.tags.items()}
     places = [sentence.part.start + place for place in sentence.part.protected.places]
     offsets = tokenizer.encode_with_offsets(sentence.part.text).offsets
     within = ((places[start], places[end]) for start, end in offsets)
     spans = [*((0, 0) for _ in sentence.tag), *within, (places[-1], places[-1])]
     return tuple(
-        TraceToken(token, tokenizer.piece(token), *span)
+        TraceToken(token, languages.get(token) or tokenizer.piece(token), *span)
         for token, span in zip(sentence.source, spans, strict=True)
     )
 

@@ -2,9 +2,9 @@
 
 ::
 
-    encoder 2.1     self-attention of the encoder, layer 2, head 1, both counted from 0
-    decoder 0.3     masked self-attention of the decoder
-    cross 3.0       attention of the decoder to the encoder's output
+    encoder 2.1     self-attention of the encoder, layer 2, head 1, in names both counted from 1
+    decoder 1.4     masked self-attention of the decoder
+    cross 4.1       attention of the decoder to the encoder's output
 
 A changed copy shares every weight with the original (`share_weights`); `rescore` and
 `retranslate` let it read the sentence of a trace once more.
@@ -40,14 +40,14 @@ NewKernel = Callable[[Side, int, Kernel], Kernel]
 
 
 class AttentionHead(NamedTuple):
-    """One head of one of the three attentions, layer and head counted from 0."""
+    """One head of one of the three attentions; layer and head from 0, in its name from 1."""
 
     side: Side
     layer: int
     head: int
 
     def __str__(self) -> str:
-        return f"{self.side} {self.layer}.{self.head}"
+        return f"{self.side} {self.layer + 1}.{self.head + 1}"
 
 
 def count_layers(config: ModelConfig, side: Side) -> int:
@@ -73,7 +73,7 @@ def check_heads(heads: Iterable[AttentionHead], config: ModelConfig) -> tuple[At
         raise InputError(
             f"no such head: {', '.join(map(str, unknown))}. The network has "
             f"{config.encoder_layers} encoder and {config.decoder_layers} decoder layers of "
-            f"{config.heads} heads, counted from 0; attentions are {', '.join(SIDES)}"
+            f"{config.heads} heads, counted from 1 here; attentions are {', '.join(SIDES)}"
         )
     return unique
 

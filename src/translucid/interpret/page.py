@@ -41,9 +41,15 @@ from translucid.files import new_file
 from translucid.interpret.explain import explain
 from translucid.interpret.film import Frame, choose_evenly
 from translucid.interpret.lens import decoder_lens, logit_lens
-from translucid.interpret.network import SIDES, AttentionHead
+from translucid.interpret.network import SIDES, AttentionHead, single_network
 from translucid.interpret.trace import FLOAT_BYTES, Trace
-from translucid.interpret.trace_json import summary_names, summary_tensor, trace_json
+from translucid.interpret.trace_json import (
+    network_names,
+    network_tensor,
+    summary_names,
+    summary_tensor,
+    trace_json,
+)
 from translucid.translator import Translator
 
 STATIC = Path(__file__).parents[1] / "serving" / "static"
@@ -55,9 +61,13 @@ _GROUPS: tuple[tuple[str, str], ...] = (
     ("embeddings", r"(source|target)\.(embedding|positions|sum)|decoder\.states"),
     ("queries, keys, values and scores", r".*\.(q|k|v|raw_scores|scaled_scores|mask|heads)"),
     ("logits", "logits"),
+    ("what each part adds to a logit", "contributions"),
+    ("states as points", r"space\..*"),
+    ("weights of the norms", r"weights\..*\bnorm\.(weight|bias)"),
     ("the residual stream", r".*\.(residual_before|residual_after|output)|memory"),
     ("feed-forward activations", r".*\.feed_forward\.inner"),
     ("log-probabilities of the whole vocabulary", "log_probs"),
+    ("feed-forward weights", r"weights\..*\.feed_forward\..*"),
 )
 
 
@@ -117,7 +127,7 @@ def saved_page(
     `target` is the language of the translation. `address` is the part of the page's address after
     `#`, where it opens. `on_event` gets every step of the lenses and the other search.
     """
-    tensors, left_out = _choose_tensors(trace, () if run is None else run.frames)
+    tensors, left_out = _choose_tensors(trace, () if run is None else run.frames, translator)
     body = trace_json(trace, key=None, target=target, without=without)
     known = {name: list(tensor.shape) for name, tensor in tensors.items()}
     content: dict[str, Any] = {
@@ -206,6 +216,7 @@ def _model_json(trace: Trace, translator: Translator | None, target: str) -> dic
         "default": True,
         "directions": directions,
         "targets": list(dict.fromkeys(target for _, target in directions)),
+        "detects": False,
         "vocabulary": trace.model.target_vocab_size,
         "hash": trace.model_hash,
         "config": trace.model.model_dump(),
@@ -234,7 +245,7 @@ def _run_json(run: SavedRun) -> dict[str, Any]:
 
 
 def _choose_tensors(
-    trace: Trace, frames: Sequence[Frame]
+    trace: Trace, frames: Sequence[Frame], translator: Translator | None
 ) -> tuple[dict[str, Tensor], tuple[str, ...]]:
     """Return the tensors of the page in the order of its file, and the groups left out."""
     chosen = {name: trace.tensors[name] for name in trace.tensors if name.endswith(".weights")}
@@ -244,7 +255,9 @@ def _choose_tensors(
         chosen[name] = tensor
     chosen.update(_film_tensors(frames, trace.model))
     size = sum(map(_bytes, chosen.values()))
-    shapes, left_out = trace.tensors.shapes, []
+    computed = {} if translator is None else dict(_network_tensors(trace, translator))
+    shapes = {**trace.tensors.shapes, **{name: one.shape for name, one in computed.items()}}
+    left_out = []
     for title, pattern in _GROUPS:
         names = [name for name in shapes if name not in chosen and re.fullmatch(pattern, name)]
         more = FLOAT_BYTES * sum(math.prod(shapes[name]) for name in names)
@@ -252,8 +265,21 @@ def _choose_tensors(
             left_out.append(title)
             continue
         size += more
-        chosen.update((name, trace.tensors[name]) for name in names)
+        chosen.update(
+            (name, computed[name] if name in computed else trace.tensors[name]) for name in names
+        )
     return chosen, tuple(left_out)
+
+
+def _network_tensors(trace: Trace, translator: Translator) -> Iterator[tuple[str, Tensor]]:
+    """Yield what a full trace and its network give together, by name."""
+    if trace.level == "light":
+        return
+    model = single_network(translator)
+    for name in network_names(model):
+        tensor = network_tensor(model, trace, name)
+        assert tensor is not None
+        yield name, tensor
 
 
 def _film_tensors(frames: Sequence[Frame], config: ModelConfig) -> Iterator[tuple[str, Tensor]]:

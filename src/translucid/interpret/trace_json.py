@@ -10,7 +10,11 @@ them. Two kinds of them travel with a trace::
                 {attention}.mean_weights (L, M): the mean of the heads of a layer
 
 Both are computed from the attention weights, which every trace has, so they are there for trace
-files of any version.
+files of any version. With the network, a full trace also has (see `network_tensor`)::
+
+    contributions (T, K, P)             what each part of the decoder adds to a token's logit
+    space.{stack}.coordinates, …        the states of the tokens as points (see `state_space`)
+    weights.{parameter}                 a parameter of the network, by its name
 
 The confidence has signs of hallucination: fluent text that has little to do with its source.
 
@@ -33,20 +37,32 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
 
 from translucid.interpret.attribution import attention_rollout
+from translucid.interpret.contributions import logit_contributions
 from translucid.interpret.head_roles import KINDS, HeadStatistics
 from translucid.interpret.head_statistics import trace_head_statistics
 from translucid.interpret.network import SIDES, AttentionHead
+from translucid.interpret.state_space import (
+    Stack,
+    explained_variance,
+    nearest_entries,
+    principal_coordinates,
+    stack_states,
+    state_distances,
+    text_mask,
+)
 from translucid.interpret.trace import Trace
 from translucid.interpret.word_attention import word_groups
+from translucid.model import Transformer
 from translucid.text.tokenizer import FIRST_PIECE, UNK
 
 _MEAN = ".mean_weights"
+_WEIGHTS = "weights."
 
 
 def trace_json(
@@ -107,6 +123,41 @@ def summary_tensor(trace: Trace, name: str) -> Tensor | None:
         return trace.tensor(f"{name.removesuffix(_MEAN)}.weights").mean(dim=0)
     side = next(side for side in SIDES if name == f"rollout.{side}")
     return attention_rollout(trace, side).float()
+
+
+_STACKS: tuple[Stack, ...] = get_args(Stack)
+
+
+def network_names(model: Transformer) -> list[str]:
+    """Return the names of all tensors of `network_tensor`, the network's parameters at the end."""
+    shown = ("coordinates", "explained", "distances", "nearest")
+    return [
+        "contributions",
+        *(f"space.{stack}.{what}" for stack in _STACKS for what in shown),
+        *(f"{_WEIGHTS}{name}" for name, _ in model.named_parameters()),
+    ]
+
+
+def network_tensor(model: Transformer, trace: Trace, name: str) -> Tensor | None:
+    """Return what only the network and a full trace of it together give; None: no such name."""
+    if name.startswith(_WEIGHTS):
+        parameters = dict(model.named_parameters(remove_duplicate=False))
+        found = parameters.get(name.removeprefix(_WEIGHTS))
+        return None if found is None else found.detach().cpu().float()
+    if name == "contributions":
+        return logit_contributions(model, trace).float()
+    first, _, what = name.rpartition(".")
+    stack = next((stack for stack in _STACKS if first == f"space.{stack}"), None)
+    if stack is None:
+        return None
+    if what == "nearest":
+        return nearest_entries(model, trace, stack)
+    if what == "distances":
+        return state_distances(stack_states(trace, stack))
+    drawn = {"coordinates": principal_coordinates, "explained": explained_variance}.get(what)
+    if drawn is None:
+        return None
+    return drawn(stack_states(trace, stack), text_mask(trace, stack))
 
 
 MIN_SOURCE_SHARE = 0.25  # of attention on source words, averaged over steps

@@ -378,6 +378,7 @@ class ModelFields(Answer):
     default: bool = Field(description="whether it is taken when a request names none")
     directions: list[tuple[str, str]] = Field(description="[source, target] languages")
     targets: list[str] = Field(description="languages that it translates into")
+    detects: bool = Field(description="whether it can tell what language a text is in")
     vocabulary: int = Field(description="number of pieces")
     parameters: int = Field(description="number of trained numbers")
     hash: str = Field(description="changes whenever anything that decides translations does")

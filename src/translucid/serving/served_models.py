@@ -107,6 +107,7 @@ class ServedModel:
             "name": self.name,
             "directions": [list(pair) for pair in self.translator.directions],
             "targets": list(self.targets),
+            "detects": self.translator.source_languages is not None,
             "vocabulary": self.translator.tokenizer.vocab_size,
             "parameters": count_parameters(engines.configs[0]),
             "hash": self.hash,

@@ -48,6 +48,15 @@ class Sentence(ModelChoice):
     text: Text = Field(description="one sentence, without line breaks", examples=["Le chat dort."])
 
 
+class ChosenDecision(Body):
+    """One decision between the translations of two sentences: a step, and two tokens there."""
+
+    step: Index = Field(description="from 0", examples=[0])
+    tokens: Annotated[list[Token], Field(min_length=2, max_length=2)] = Field(
+        description="the two token ids that compete", examples=[[20, 21]]
+    )
+
+
 class TraceBody(Sentence):
     """A sentence whose translation is to be looked into, and how."""
 
@@ -68,6 +77,11 @@ class TraceBody(Sentence):
     against: Text | None = Field(
         None,
         description="say where the difference from this sentence's translation is decided",
+        examples=[None],
+    )
+    decision: ChosenDecision | None = Field(
+        None,
+        description="with against: the decision that is meant; left out: where translations part",
         examples=[None],
     )
     keep: bool = Field(
@@ -266,7 +280,7 @@ class PatchedAnswer(Answer):
     backward: PatchedRun = Field(description="the second sentence with cells of the first")
 
 
-class RepeatBody(PairBody):
+class RepeatBody(DecisionBody):
     """Two sentences whose difference is to be tried in other sentences."""
 
     count: Annotated[Count, AtMost("max_patch_pairs")] = Field(

@@ -17,9 +17,9 @@ from typing import Generic, TypeVar
 
 from translucid.errors import InputError
 from translucid.interpret.explain import TraceTooLargeError
-from translucid.interpret.network import AttentionHead
+from translucid.interpret.network import AttentionHead, single_network
 from translucid.interpret.trace import FrozenTensors, Trace
-from translucid.interpret.trace_json import summary_tensor
+from translucid.interpret.trace_json import network_tensor, summary_tensor
 from translucid.serving.config import ServingConfig
 from translucid.serving.problems import Fault, Problem, invalid_fields
 
@@ -226,16 +226,22 @@ class TensorBytes:
     data: memoryview
 
 
-def encode_tensor(trace: Trace, name: str, at: str | None) -> TensorBytes:
+def encode_tensor(stored: StoredTrace, name: str, at: str | None) -> TensorBytes:
     """Return a tensor by name; `at` picks leading indices: `1,0` of (H, L, M) is a row of M."""
+    trace = stored.trace
     tensors = trace.tensors
-    if (summary := summary_tensor(trace, name)) is not None:
-        tensors = FrozenTensors({name: summary})
-    elif name not in tensors:
+    if name not in tensors:
         try:
-            trace.tensor(name[:_MAX_SHOWN])
+            computed = summary_tensor(trace, name)
+            if computed is None:
+                model = single_network(stored.served.translator)
+                computed = network_tensor(model, trace, name)
+            if computed is None:
+                trace.tensor(name[:_MAX_SHOWN])
         except InputError as error:
             raise Problem("unknown-tensor", str(error)) from error
+        assert computed is not None  # `Trace.tensor` knows no other name
+        tensors = FrozenTensors({name: computed})
     shape = tensors.shapes[name]
     indices = parse_indices(at, shape)
     return TensorBytes(shape[len(indices) :], tensors.data(name, indices))

@@ -6,6 +6,12 @@ import type { Trace } from "./types.ts";
 
 export { attentionName, part, readFloats, type Tensor, value } from "./tensor.ts";
 
+/** Whether a tensor can be asked for: a saved page has only what was saved. */
+export function hasTensor(trace: Trace, name: string): boolean {
+  if (saved) return name in saved.tensors;
+  return name in trace.tensors || trace.level === "full";
+}
+
 interface Slot {
   promise: Promise<Tensor>;
   ready?: Tensor;

@@ -64,6 +64,8 @@ export interface StreamDone {
 
 /** What `POST /v1/trace` takes. */
 export type TraceRequest = Searched<Body<Schemas["TraceBody"], "text">>;
+/** A step, from 0, and the ids of two tokens that compete there. */
+export type Decision = Schemas["ChosenDecision"];
 /** Everything one translation did, but for the tensors, of which `tensors` gives the shapes. */
 export type Trace = Omit<Schemas["TraceAnswer"], "heads" | "id" | "model" | "search"> & {
   heads: HeadStatistics[];

@@ -24,6 +24,8 @@ interface BarsProps {
   digits?: number;
   /** Names are subword pieces. */
   pieces?: boolean;
+  /** The word beside the chosen bar. */
+  mark?: string;
   /** What picking a bar does, for the button's name: "force". */
   action?: string;
   onPick?: (index: number) => void;
@@ -54,7 +56,7 @@ function BarName(props: BarsProps & { bar: Bar; index: number }) {
   const { bar, index } = props;
   const shown = props.pieces ? plain(bar.name) : bar.name;
   const spokenName = props.pieces ? spoken(bar.name) : bar.name;
-  const mark = bar.chosen ? <span class="bar-mark">taken</span> : null;
+  const mark = bar.chosen ? <span class="bar-mark">{props.mark ?? "taken"}</span> : null;
   if (!props.onPick) {
     return (
       <span class="bar-name">

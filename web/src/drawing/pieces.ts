@@ -1,4 +1,5 @@
 /** Subword pieces in a form for people. Pure. */
+import { languageName } from "./languages.ts";
 
 /** What marks the beginning of a word in a piece. */
 export const GAP = "▁";
@@ -8,19 +9,31 @@ export function beginsWord(piece: string): boolean {
   return piece.startsWith(GAP) || piece.startsWith(" ");
 }
 
-/** Whether a piece is a symbol such as `</s>` or `<2en>`: it stands for no text. */
+/** A tag: "→ en" asks the network to translate into English. */
+const TAG = /^→ (\S+)$/;
+
+/** Whether a piece is a symbol such as `</s>` or `→ en`: it stands for no text. */
 export function isSymbol(piece: string): boolean {
-  return /^<[^<>\s]+>$/.test(piece);
+  return /^<[^<>\s]+>$/.test(piece) || TAG.test(piece);
 }
 
-/** A piece without its mark; a lone mark stays visible. */
+/** The code of the language that a tag asks for; null: it is no tag. */
+export function tagLanguage(piece: string): string | null {
+  return TAG.exec(piece)?.[1] ?? null;
+}
+
+/** A piece without its mark; a lone mark stays visible, and a tag names its language. */
 export function plain(piece: string): string {
+  const language = tagLanguage(piece);
+  if (language !== null) return `→ ${languageName(language)}`;
   const rest = piece.replaceAll(GAP, " ").trimStart();
   return rest === "" ? "␣" : rest;
 }
 
 /** A piece in words, for a screen reader. */
 export function spoken(piece: string): string {
+  const language = tagLanguage(piece);
+  if (language !== null) return `symbol into ${languageName(language)}`;
   if (isSymbol(piece)) return `symbol ${SYMBOLS[piece] ?? piece.slice(1, -1)}`;
   return beginsWord(piece) ? plain(piece) : `${plain(piece)}, joined to what is before`;
 }

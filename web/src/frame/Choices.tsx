@@ -2,42 +2,58 @@
 
 import { saved } from "../api/saved.ts";
 import type { Method, Model, Trace } from "../api/types.ts";
-import { findTarget, hasBeam, listSources } from "../state/requests.ts";
+import { languageName } from "../drawing/languages.ts";
+import { detectsLanguage, findTarget, hasBeam, listSources } from "../state/requests.ts";
 import { address, go, model, models } from "../state/store.ts";
 import { Menu } from "./Menu.tsx";
 
-/** A choice where there is one, else the direction in words. */
-export function DirectionChoice() {
+/**
+ * A choice where there is one, else the direction in words. `detected` is the language that the text
+ * was translated into where nothing was chosen.
+ */
+export function DirectionChoice({ detected }: { detected: string | undefined }) {
   const list = models.value.value?.models ?? [];
   const chosen = model.value;
   if (!chosen) return null;
   const target = findTarget(chosen, address.value) ?? "";
+  const isDetected = address.value.target === "" && detectsLanguage(chosen);
   const count = list.reduce((sum, one) => sum + one.targets.length, 0);
   if (count <= 1) return <span class="direction muted">{named(chosen, target)}</span>;
   return (
     <label class="direction">
       <span class="visually-hidden">Direction</span>
       <select
-        value={key(chosen.name, target)}
+        value={key(chosen.name, isDetected ? "" : target)}
         onChange={(event) => {
           const [name = "", into = ""] = JSON.parse(event.currentTarget.value);
           // Token ids and heads mean something else in another model.
           go({ model: name, target: into, prefix: [], without: [], step: 0, query: null });
         }}
       >
-        {list.flatMap((one) => options(one, list.length > 1))}
+        {list.flatMap((one) =>
+          options(one, list.length > 1, one === chosen ? detected : undefined),
+        )}
       </select>
     </label>
   );
 }
 
-function options(one: Model, several: boolean) {
-  return one.targets.map((into) => (
-    <option key={key(one.name, into)} value={key(one.name, into)}>
-      {named(one, into)}
-      {several && ` · ${one.name}`}
-    </option>
-  ));
+function options(one: Model, several: boolean, detected: string | undefined) {
+  const whose = several ? ` · ${one.name}` : "";
+  return [
+    detectsLanguage(one) && (
+      <option key={key(one.name, "")} value={key(one.name, "")}>
+        {detected ? `${named(one, detected)}, detected` : "Detect the language"}
+        {whose}
+      </option>
+    ),
+    ...one.targets.map((into) => (
+      <option key={key(one.name, into)} value={key(one.name, into)}>
+        {named(one, into)}
+        {whose}
+      </option>
+    )),
+  ];
 }
 
 function key(name: string, target: string): string {
@@ -176,18 +192,6 @@ function Slider({ name, value, least, most, step, onChange }: SliderProps) {
 }
 
 /* Languages by name. */
-
-const names = new Intl.DisplayNames(["en"], { type: "language", fallback: "code" });
-
-/** The English name of a language code; the code itself where there is none. */
-export function languageName(code: string): string {
-  try {
-    return names.of(code) ?? code;
-  } catch (error) {
-    if (error instanceof RangeError) return code;
-    throw error;
-  }
-}
 
 /** The code for `lang`, where it is that of a known language: models may call theirs anything. */
 export function getLangTag(code: string | undefined): string | undefined {

@@ -9,7 +9,7 @@ import { chosenTheme, theme } from "../state/theme.ts";
 import { DirectionChoice, SearchChoice } from "./Choices.tsx";
 import { Menu } from "./Menu.tsx";
 import { SaveButton } from "./Saved.tsx";
-import { helpOpen } from "./shortcuts.ts";
+import { helpOpen, leaveField } from "./shortcuts.ts";
 
 /** The header; in the Explore view, with the sentence and its translation. */
 export function Header() {
@@ -31,6 +31,12 @@ export function Header() {
               Explore
             </a>
           </nav>
+        )}
+        {view === "explore" && (
+          <div class="choices">
+            <DirectionChoice detected={address.value.text.trim() && trace.value.value?.target} />
+            <SearchChoice />
+          </div>
         )}
         <div class="header-tools">
           {view === "explore" && <SaveButton />}
@@ -94,13 +100,10 @@ function SentenceBox() {
           onInput={(event) => write(event.currentTarget.value.replace(/\s*[\r\n]+\s*/g, " "))}
           onKeyDown={(event) => {
             if (event.key === "Enter" && !event.isComposing) event.preventDefault();
+            if (event.key === "Escape") leaveField(event.currentTarget);
           }}
         />
       </label>
-      <div class="choices">
-        <DirectionChoice />
-        <SearchChoice />
-      </div>
       <Translated empty={oneSentence(text) === ""} />
     </div>
   );
@@ -110,16 +113,20 @@ function Translated({ empty }: { empty: boolean }) {
   const { state, value } = trace.value;
   // After a fault, the value is that of another sentence.
   const words = empty || state === "failed" ? "" : (value?.translation ?? "");
+  const warnings = words ? (value?.confidence.warnings ?? []) : [];
   return (
-    <output
-      class={state === "loading" ? "sentence-target sentence-waiting" : "sentence-target"}
-      aria-label="Translation"
-      for="sentence"
-      data-state={state}
-      dir="auto"
-    >
-      {words || (empty ? "" : state === "failed" ? "–" : "…")}
-    </output>
+    <div>
+      <output
+        class={state === "loading" ? "sentence-target sentence-waiting" : "sentence-target"}
+        aria-label="Translation"
+        for="sentence"
+        data-state={state}
+        dir="auto"
+      >
+        {words || (empty ? "" : state === "failed" ? "–" : "…")}
+      </output>
+      {warnings.length > 0 && <p class="sentence-warning">Doubtful: {warnings.join("; ")}.</p>}
+    </div>
   );
 }
 

@@ -23,8 +23,7 @@ export function PanelFrame({ title, lead, above, children }: PanelFrameProps) {
   const stale = now.state !== "ready" && now.value !== undefined;
   return (
     <section class="panel" aria-labelledby="panel-title" aria-busy={now.state === "loading"}>
-      <h2 id="panel-title">{title}</h2>
-      <p class="panel-lead">{lead}</p>
+      <PanelHead title={title} lead={lead} />
       {above}
       <TraceProblem />
       {now.value ? (
@@ -33,6 +32,18 @@ export function PanelFrame({ title, lead, above, children }: PanelFrameProps) {
         <Waiting loading={now.state === "loading"} failed={now.state === "failed"} />
       )}
     </section>
+  );
+}
+
+/** The heading and its sentence. A panel that the reader goes to takes the focus to its heading. */
+export function PanelHead({ title, lead }: Pick<PanelFrameProps, "title" | "lead">) {
+  return (
+    <div class="panel-head">
+      <h2 id="panel-title" tabIndex={-1}>
+        {title}
+      </h2>
+      <p class="panel-lead">{lead}</p>
+    </div>
   );
 }
 

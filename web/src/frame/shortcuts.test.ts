@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { Step } from "../api/types.ts";
+import { languageName } from "../drawing/languages.ts";
 import { PANEL_KEYS } from "../state/address.ts";
-import { directionName, getLangTag, languageName } from "./Choices.tsx";
+import { directionName, getLangTag } from "./Choices.tsx";
 import { forcedPieces } from "./Explore.tsx";
 import { shift } from "./Menu.tsx";
 import { findAction, PANEL_DIGITS, type Place } from "./shortcuts.ts";
@@ -37,7 +38,7 @@ test("Space presses a button that has the focus, and plays elsewhere", () => {
   expect(action(" ", "own")).toBeNull();
   expect(action("ArrowRight", "button")).toEqual({ do: "forward" });
   expect(action("ArrowRight", "own")).toBeNull();
-  expect(action("2", "own")).toEqual({ do: "panel", panel: "tokens" });
+  expect(action("2", "own")).toEqual({ do: "panel", panel: "map" });
 });
 
 test("the Translate view has no steps", () => {

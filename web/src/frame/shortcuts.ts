@@ -69,6 +69,14 @@ export function switchKeys(on: boolean): void {
 /** Whether the help is open. */
 export const helpOpen = signal(false);
 
+/** Leave a field for the panel, or for the page where none is open, so that single keys work. */
+export function leaveField(field: HTMLElement): void {
+  field.blur();
+  (document.getElementById("panel-title") ?? document.getElementById("content"))?.focus({
+    preventScroll: true,
+  });
+}
+
 const MOVES = { toggle, back, forward, first, last };
 
 function perform(action: Action): void {

@@ -9,7 +9,10 @@ import NetworkMap from "./map/index.tsx";
 import Output from "./output/index.tsx";
 import Pair from "./pair/index.tsx";
 import Search from "./search/index.tsx";
+import Space from "./space/index.tsx";
 import Steps from "./steps/index.tsx";
+import Feed from "./sublayer/Feed.tsx";
+import AddAndNorm from "./sublayer/Norm.tsx";
 import Tokens from "./tokens/index.tsx";
 import Training from "./training/index.tsx";
 
@@ -24,15 +27,18 @@ interface PanelEntry {
 
 /** All of them. */
 export const PANELS: readonly PanelEntry[] = [
-  { key: "map", title: "Map", short: "the whole network", Panel: NetworkMap },
-  { key: "tokens", title: "Tokens", short: "pieces, embeddings, positions", Panel: Tokens },
-  { key: "attention", title: "Attention", short: "all heads, one head", Panel: Attention },
-  { key: "steps", title: "One head", short: "six steps with real numbers", Panel: Steps },
-  { key: "output", title: "Output", short: "softmax, temperature, force a token", Panel: Output },
-  { key: "search", title: "Search", short: "greedy and beam as a tree", Panel: Search },
-  { key: "cache", title: "Cache", short: "computed and reused", Panel: Cache },
-  { key: "lens", title: "Lens", short: "layer by layer; heads off", Panel: Lens },
-  { key: "training", title: "Training", short: "loss, samples, film strip", Panel: Training },
   { key: "guide", title: "Guide", short: "a tour in the paper's order", Panel: Guide },
+  { key: "map", title: "Map", short: "the whole network", Panel: NetworkMap },
+  { key: "tokens", title: "Tokens", short: "embeddings, positions", Panel: Tokens },
+  { key: "attention", title: "Attention", short: "all heads, one head", Panel: Attention },
+  { key: "steps", title: "One head", short: "six steps in numbers", Panel: Steps },
+  { key: "feed", title: "Feed-forward", short: "units, one by one", Panel: Feed },
+  { key: "norm", title: "Add & norm", short: "sums and LayerNorm", Panel: AddAndNorm },
+  { key: "output", title: "Output", short: "logits, softmax, parts", Panel: Output },
+  { key: "search", title: "Search", short: "greedy and beam", Panel: Search },
+  { key: "cache", title: "Cache", short: "computed and reused", Panel: Cache },
   { key: "pair", title: "Who decides?", short: "two sentences, patched", Panel: Pair },
+  { key: "lens", title: "Lens", short: "layers early, heads off", Panel: Lens },
+  { key: "space", title: "Space", short: "states, layer by layer", Panel: Space },
+  { key: "training", title: "Training", short: "loss, samples, film", Panel: Training },
 ];

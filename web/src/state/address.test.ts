@@ -63,6 +63,14 @@ describe("the address", () => {
     }
   });
 
+  test("counts from 1, as the page does", () => {
+    const { layer, head, step, query, tour } = parse(
+      "#/explore?layer=1&head=2&step=3&query=4&tour=5",
+    );
+    expect([layer, head, step, query, tour]).toEqual([0, 1, 2, 3, 4]);
+    expect(parse("#/explore?layer=0&step=0&tour=0")).toEqual({ ...HOME, view: "explore" });
+  });
+
   test("is short: usual values are left out", () => {
     expect(format(HOME)).toBe("#/translate");
     expect(format({ ...HOME, view: "explore", panel: "attention", text: "Le chat." })).toBe(
@@ -89,9 +97,9 @@ describe("the address", () => {
   });
 
   test("refuses heads and ids that are none, and keeps those that are", () => {
-    expect(parse("#/explore?without=cross.1.2_encoder.0.3").without).toEqual([
-      { side: "cross", layer: 1, head: 2 },
-      { side: "encoder", layer: 0, head: 3 },
+    expect(parse("#/explore?without=cross.1.2_encoder.3.4_cross.0.1").without).toEqual([
+      { side: "cross", layer: 0, head: 1 },
+      { side: "encoder", layer: 2, head: 3 },
     ]);
     expect(parse("#/explore?prefix=5.17.0").prefix).toEqual([5, 17, 0]);
   });

@@ -3,24 +3,27 @@
  *
  *     #/explore/attention?text=Le+chat+dort.&side=cross&layer=2&head=1
  *
- * It lives behind the `#`, so that a sentence never reaches a server's log and a link reproduces
+ * Layers, heads, steps and the tour's stops count from 1 there, and from 0 in the value. It lives behind the `#`, so that a sentence never reaches a server's log and a link reproduces
  * the view. Whatever has its usual value is left out.
  */
 import type { HeadId, Method, Side } from "../api/types.ts";
 
 /** The panels, in the order of the side navigation. */
 export const PANEL_KEYS = [
+  "guide",
   "map",
   "tokens",
   "attention",
   "steps",
+  "feed",
+  "norm",
   "output",
   "search",
   "cache",
-  "lens",
-  "training",
-  "guide",
   "pair",
+  "lens",
+  "space",
+  "training",
 ] as const;
 
 /** One of the panels. */
@@ -117,21 +120,33 @@ const WRITERS: Record<string, (address: Address) => string> = {
   beam: (a) => optional(a.beam),
   alpha: (a) => optional(a.alpha),
   side: (a) => a.side,
-  layer: (a) => String(a.layer),
-  head: (a) => String(a.head),
-  query: (a) => optional(a.query),
-  step: (a) => String(a.step),
+  layer: (a) => ordinal(a.layer),
+  head: (a) => ordinal(a.head),
+  query: (a) => ordinal(a.query),
+  step: (a) => ordinal(a.step),
   temperature: (a) => String(a.temperature),
   k: (a) => String(a.topK),
   p: (a) => String(a.topP),
   prefix: (a) => a.prefix.join("."),
-  without: (a) => a.without.map((h) => `${h.side}.${h.layer}.${h.head}`).join("_"),
-  tour: (a) => optional(a.tour),
+  without: (a) =>
+    a.without.map((h) => `${h.side}.${ordinal(h.layer)}.${ordinal(h.head)}`).join("_"),
+  tour: (a) => ordinal(a.tour),
   shape: (a) => a.shape,
 };
 
 function optional(value: number | null): string {
   return value === null ? "" : String(value);
+}
+
+/** A place as people count, from 1. */
+function ordinal(place: number | null): string {
+  return place === null ? "" : String(place + 1);
+}
+
+/** The place that a number of an address stands for: written from 1, kept from 0. */
+function place<E>(word: string, otherwise: E): number | E {
+  const counted = natural(word, 1, null);
+  return counted === null ? otherwise : counted - 1;
 }
 
 /** The address that a hash stands for; what is missing or makes no sense has its usual value. */
@@ -152,16 +167,16 @@ export function parse(hash: string): Address {
     beam: natural(get("beam"), 1, null),
     alpha: real(get("alpha"), 0, Number.MAX_VALUE, null),
     side: one(SIDES, get("side"), HOME.side),
-    layer: natural(get("layer"), 0, HOME.layer),
-    head: natural(get("head"), 0, HOME.head),
-    query: natural(get("query"), 0, null),
-    step: natural(get("step"), 0, HOME.step),
+    layer: place(get("layer"), HOME.layer),
+    head: place(get("head"), HOME.head),
+    query: place(get("query"), null),
+    step: place(get("step"), HOME.step),
     temperature: real(get("temperature"), 0, Number.MAX_VALUE, HOME.temperature),
     topK: natural(get("k"), 0, HOME.topK),
     topP: real(get("p"), 0, 1, HOME.topP),
     prefix: wholes(get("prefix")),
     without: heads(get("without")),
-    tour: natural(get("tour"), 0, null),
+    tour: place(get("tour"), null),
     shape: one(["matrix", "arcs"] as const, get("shape"), HOME.shape),
     extra: extras(fields),
   };
@@ -190,7 +205,7 @@ function heads(word: string): HeadId[] {
   return word.split("_").flatMap((piece) => {
     const [side = "", layer = "", head = ""] = piece.split(".");
     const found = one(SIDES, side, null);
-    const numbers = [natural(layer, 0, null), natural(head, 0, null)] as const;
+    const numbers = [place(layer, null), place(head, null)] as const;
     if (found === null || numbers[0] === null || numbers[1] === null) return [];
     return [{ side: found, layer: numbers[0], head: numbers[1] }];
   });
@@ -222,6 +237,16 @@ export function parseWhole<Otherwise extends number | null>(
   otherwise: Otherwise,
 ): number | Otherwise {
   return word !== undefined && /^\d{1,9}$/u.test(word) ? Math.min(Number(word), most) : otherwise;
+}
+
+/** Return a place that the address holds, counted from 1 there and from 0 here, or `otherwise`. */
+export function parsePlace<Otherwise extends number | null>(
+  word: string | undefined,
+  count: number,
+  otherwise: Otherwise,
+): number | Otherwise {
+  const counted = parseWhole(word, count, null);
+  return counted === null || counted === 0 ? otherwise : counted - 1;
 }
 
 /** Return the nearest of 0 … count − 1. */

@@ -1,5 +1,6 @@
 /** What is asked of the server for an address. Pure. */
 import type {
+  Decision,
   Method,
   Model,
   ModelList,
@@ -7,7 +8,7 @@ import type {
   StreamRequest,
   TraceRequest,
 } from "../api/types.ts";
-import type { Address } from "./address.ts";
+import { type Address, parsePlace, parseWhole } from "./address.ts";
 
 /** The model that an address means. */
 export function findModel(list: ModelList | undefined, address: Address): Model | undefined {
@@ -17,9 +18,24 @@ export function findModel(list: ModelList | undefined, address: Address): Model 
 }
 
 /** The target language that an address means: its own if the model has it, else the first. */
-export function findTarget(model: Model | undefined, address: Address): string | undefined {
+export function findTarget(
+  model: Model | undefined,
+  address: Pick<Address, "target">,
+): string | undefined {
   if (!model) return address.target || undefined;
   return model.targets.includes(address.target) ? address.target : model.targets[0];
+}
+
+/** The target to ask for: none where the language of the text is to decide. */
+function askedTarget(model: Model, address: Address): { target?: string } {
+  const target = findTarget(model, address);
+  const chosen = address.target !== "" && model.targets.includes(address.target);
+  return target && (chosen || !detectsLanguage(model)) ? { target } : {};
+}
+
+/** Whether the language of a text may decide where it is translated to. */
+export function detectsLanguage(model: Model | undefined): boolean {
+  return model?.detects === true && model.targets.length > 1;
 }
 
 /** What an address asks for that is not served, in words; null: all of it is. */
@@ -67,25 +83,42 @@ export function traceRequest(address: Address, list: ModelList | undefined): Tra
   const text = oneSentence(address.text);
   const model = findModel(list, address);
   if (text === "" || !model) return null;
-  const target = findTarget(model, address);
   // Comparing takes a second or two, so that only the panel that shows it asks for it.
   const against = address.panel === "pair" ? oneSentence(address.extra.against ?? "") : "";
   return {
     text,
     model: model.name,
-    ...(target ? { target } : {}),
+    ...askedTarget(model, address),
     search: getSearchChanges(address, model),
     level: "full",
-    ...(against === "" ? {} : { against }),
+    ...(against === "" ? {} : { against, ...chosenDecision(address) }),
     ...(address.prefix.length > 0 ? { prefix: address.prefix } : {}),
     ...(address.without.length > 0 ? { without: address.without } : {}),
   };
 }
 
+/** The decision between two sentences that an address chooses: a step, from 1 there, and two ids. */
+export function chosenDecision({ extra }: Address): { decision?: Decision } {
+  const step = parsePlace(extra.at, MOST_STEPS, null);
+  const tokens = (extra.between ?? "").split(".").map((word) => parseWhole(word, MOST_ID, null));
+  const [first, second, ...more] = tokens;
+  if (step === null || first == null || second == null || more.length > 0) return {};
+  return { decision: { step, tokens: [first, second] } };
+}
+
+const MOST_STEPS = 100_000;
+const MOST_ID = 2 ** 31 - 1;
+
 /** The same trace with nothing forced and no head off. */
 export function baselineRequest(request: TraceRequest | null): TraceRequest | null {
   if (request === null) return null;
-  const { prefix: _prefix, without: _without, against: _against, ...plain } = request;
+  const {
+    prefix: _prefix,
+    without: _without,
+    against: _against,
+    decision: _decision,
+    ...plain
+  } = request;
   return plain;
 }
 
@@ -96,14 +129,13 @@ const ALTERNATIVES = 4;
 export function streamRequest(address: Address, list: ModelList | undefined): StreamRequest | null {
   const model = findModel(list, address);
   if (address.text.trim() === "" || !model) return null;
-  const target = findTarget(model, address);
   const method = address.method ?? model.search.method;
   const beam = address.beam ?? model.search.beam;
   const most = Math.min(ALTERNATIVES, list?.limits.max_n_best ?? ALTERNATIVES);
   return {
     text: address.text,
     model: model.name,
-    ...(target ? { target } : {}),
+    ...askedTarget(model, address),
     search: {
       ...getSearchChanges(address, model),
       n_best: hasBeam(method) ? Math.min(beam, most) : 1,

@@ -146,7 +146,7 @@ function describeWord(shown: Translation, between: Aligned, number: number): str
   const from = linkedTo(between, { side: "target", number }).map((word) =>
     cut(shown.source, between.source[word]),
   );
-  return `${cut(shown.text, between.target[number])}, from ${from.join(", ") || "nothing"}`;
+  return `${cut(shown.text, between.target[number])}, aligned with ${from.join(", ") || "nothing"}`;
 }
 
 function Warnings({ shown }: { shown: Translation }) {

@@ -2,8 +2,10 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { asProblem } from "../api/client.ts";
 import type { Translation } from "../api/types.ts";
+import { languageName } from "../drawing/languages.ts";
 import { counted, Num } from "../drawing/Number.tsx";
-import { DirectionChoice, getLangTag, languageName, SearchChoice } from "../frame/Choices.tsx";
+import { DirectionChoice, getLangTag, SearchChoice } from "../frame/Choices.tsx";
+import { leaveField } from "../frame/shortcuts.ts";
 import { say, tell } from "../state/notices.ts";
 import { findTarget, listSources } from "../state/requests.ts";
 import { address, go, model, newText, write } from "../state/store.ts";
@@ -18,6 +20,7 @@ import {
   picked,
   pointed,
 } from "./translation.ts";
+import { Welcome, WHAT_THIS_IS } from "./Welcome.tsx";
 import { type Aligned, aligned, differing, findMark, wordAt } from "./words.ts";
 
 /** The view. */
@@ -30,17 +33,23 @@ export function Translate() {
     () => (shown ? aligned(shown.source, shown.text, shown.alignment) : null),
     [shown],
   );
-  const target = findTarget(model.value, address.value) ?? "";
+  const detected = sameText(done?.translation ?? null) ? done?.target : undefined;
+  const target = (detected || findTarget(model.value, address.value)) ?? "";
   const sources = listSources(model.value, target);
   const current = finished.value.state === "ready";
+  const welcome = address.value.text.trim() === "";
   useEffect(() => {
     if (current && done) say(`Translation: ${done.translation.text}`);
   }, [current, done]);
   return (
-    <main id="content" class="translate" tabIndex={-1}>
-      <h1 class="visually-hidden">Translate</h1>
+    <main id="content" class="translate" tabIndex={-1} data-welcome={welcome}>
+      {welcome ? (
+        <h1 class="welcome-title">{WHAT_THIS_IS}</h1>
+      ) : (
+        <h1 class="visually-hidden">Translate</h1>
+      )}
       <div class="translate-direction choices">
-        <DirectionChoice />
+        <DirectionChoice detected={detected} />
         <Swap source={sources[0]} target={target} text={current ? shown?.text : undefined} />
         <SearchChoice />
       </div>
@@ -57,6 +66,7 @@ export function Translate() {
           lang={getLangTag(target)}
         />
       </div>
+      {welcome && <Welcome />}
       {current && done && <Alternatives done={done} lang={getLangTag(target)} />}
     </main>
   );
@@ -180,6 +190,9 @@ function SourceBox({ between, language, lang }: SourceBoxProps) {
           lang={lang}
           placeholder="Type or paste a text"
           onInput={(event) => write(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") leaveField(event.currentTarget);
+          }}
           onPointerMove={(event) => point(wordUnder(event))}
           onPointerLeave={(event) => {
             if (event.pointerType !== "touch") point(-1);

@@ -51,7 +51,7 @@ def arcs(
     looking = token_labels(query_tokens(trace, side))
     seen = token_labels(key_tokens(trace, side))
     width = 2 * MARGIN + 2 * LABEL + BETWEEN
-    every = f"{ATTENTIONS[side]}, layer {layer}, all heads"
+    every = f"{ATTENTIONS[side]}, layer {layer + 1}, all heads"
     title = every if head is None else head_name(side, layer, head)
     parts, top = heading(title, width, ["Left looks at right; the thicker a line, the more."])
     if head is None:
@@ -133,7 +133,7 @@ def _legend(heads: Sequence[int], width: float, top: float) -> tuple[list[str], 
     """Name the colours of heads, in as many lines as they need."""
     parts, x, y = [], float(MARGIN), top + 8
     for head in heads:
-        name = f"head {head}"
+        name = f"head {head + 1}"
         if x + 24 + text_width(name) > width - MARGIN:
             x, y = float(MARGIN), y + 18
         parts.append(rect(x, y - 6, 14, 4, f"f{head % len(LIGHT.series)}"))

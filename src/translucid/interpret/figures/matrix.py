@@ -146,12 +146,12 @@ def head_grid(trace: Trace, side: Side, layer: int | None = None) -> Drawing:
     layers = range(trace.layers(side)) if layer is None else [check_layer(trace, side, layer)]
     grid = _Grid.of(trace, side)
     width = max(NARROWEST, grid.left + grid.heads * grid.across - GAP + MARGIN)
-    title = f"{ATTENTIONS[side]}: all heads" + ("" if layer is None else f" of layer {layer}")
+    title = f"{ATTENTIONS[side]}: all heads" + ("" if layer is None else f" of layer {layer + 1}")
     parts, top = heading(title, width, [grid.note])
     y = top + 20
     for head in range(grid.heads):
         middle = grid.left + head * grid.across + grid.columns * grid.size / 2
-        parts.append(text(middle, y - 6, f"head {head}", "muted", anchor="middle"))
+        parts.append(text(middle, y - 6, f"head {head + 1}", "muted", anchor="middle"))
     for place, one in enumerate(layers):
         parts += grid.layer(one, y + place * grid.down)
     height = y + len(layers) * grid.down - GAP + MARGIN
@@ -212,7 +212,7 @@ class _Grid:
     def layer(self, layer: int, y: float) -> list[str]:
         """Draw the heads of a layer."""
         label_y = y + self.rows * self.size / 2 + 4
-        parts = [text(self.left - 8, label_y, f"layer {layer}", "muted", anchor="end")]
+        parts = [text(self.left - 8, label_y, f"layer {layer + 1}", "muted", anchor="end")]
         masked = future(self.rows) if self.side == "decoder" and self.together == 1 else ""
         pooled_HLM = max_pool2d(
             self.trace.attention(self.side, layer), self.together, ceil_mode=True
@@ -247,7 +247,7 @@ ATTENTIONS: dict[Side, str] = {
 
 def head_name(side: Side, layer: int, head: int) -> str:
     """Return what a head is called in a title."""
-    return f"{ATTENTIONS[side]}, layer {layer}, head {head}"
+    return f"{ATTENTIONS[side]}, layer {layer + 1}, head {head + 1}"
 
 
 def query_tokens(trace: Trace, side: Side) -> tuple[TraceToken, ...]:
@@ -264,7 +264,9 @@ def checked(name: str, value: int, count: int, what: str) -> int:
     """Return a number that counts from 0, or raise InputError that says which there are."""
     if not 0 <= value < count:
         allowed = "only 0" if count == 1 else f"0 to {count - 1}"
-        raise InputError(f"{name} {value}: this {what} has {count}, counted from 0: {allowed}")
+        raise InputError(
+            f"there is no {name} number {value + 1}: this {what} has {count} (in Python, {allowed})"
+        )
     return value
 
 
@@ -305,7 +307,7 @@ def alignment(trace: Trace) -> Drawing:
 
 def _whose(trace: Trace) -> str:
     """Say which heads the alignment comes from, as far as that is known."""
-    heads = ", ".join(f"{layer}.{head}" for layer, head in trace.alignment_heads)
+    heads = ", ".join(f"{layer + 1}.{head + 1}" for layer, head in trace.alignment_heads)
     if trace.alignment_found:
         return f"Mean of the cross-attention heads found to align best (layer.head: {heads})."
     return (

@@ -2,7 +2,7 @@
 
 Python draws what goes into a paper, as SVG, PNG or PDF. All other pictures are the page's, which a
 panel names too: `explain -o x.html --panel NAME` opens there. Layers, heads and steps are counted
-from 0.
+from 0 here, as everywhere in Python, and from 1 in pictures, in addresses and on the command line.
 """
 
 from __future__ import annotations
@@ -104,14 +104,15 @@ def page_address(name: str | None, trace: Trace, choice: Choice) -> str:
     side = choice.side or _side(asked.get("side", "cross"))
     if choice.layer is not None or choice.head is not None:
         layer, head = default_head(trace, side, choice)
-        asked |= {"layer": str(check_layer(trace, side, layer)), "head": str(head)}
-        check_head(trace, head)
+        layer, head = check_layer(trace, side, layer), check_head(trace, head)
+        asked |= {"layer": str(layer + 1), "head": str(head + 1)}
     if choice.side is not None:
         asked["side"] = side
     if choice.step is not None:
         looks = panel is not None and panel.page == "steps"
         count = len(query_tokens(trace, side) if looks else trace.steps)
-        asked["query" if looks else "step"] = str(checked("step", choice.step, count, "sentence"))
+        place = checked("step", choice.step, count, "sentence")
+        asked["query" if looks else "step"] = str(place + 1)
     where = f"#/explore/{'map' if panel is None else panel.page}"
     return f"{where}?{urlencode(asked)}" if asked else where
 
@@ -256,8 +257,8 @@ PANELS: dict[str, Panel] = {
         "pair",
         _whole(patching_map),
     ),
-    "residuals": Panel("vectors of the residual stream", (), "map"),
-    "feed-forward": Panel("inner activations of a feed-forward layer", ("side", "layer"), "map"),
+    "residuals": Panel("the residual sum and the norm around a sublayer", (), "norm"),
+    "feed-forward": Panel("inner activations of a feed-forward layer", ("side", "layer"), "feed"),
     "lens": Panel("what each decoder layer would say (logit lens)", (), "lens"),
     "decoder-lens": Panel("what the decoder would say reading each encoder layer", (), "lens"),
     "steps": Panel("every step: what was written, what else might be", (), "output"),

@@ -145,7 +145,7 @@ def _bias_curves(trace: Trace) -> Drawing:
         by_distance = [
             float(torch.diagonal(bias_SS, offset)[0]) for offset in range(1 - length, length)
         ]
-        lines.append((f"head {head}", by_distance))
+        lines.append((f"head {head + 1}", by_distance))
     note = "Added to the encoder's scores; the distance is that from query to key, in tokens."
     return _curves("Relative positions: bias by distance", note, "distance", lines, 1 - length)
 

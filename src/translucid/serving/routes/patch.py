@@ -207,7 +207,7 @@ def _repeat(pair: _Pair, body: RepeatBody) -> Repetition:
         translator, first, body.against, target=target, on_event=lambda _: check_cancelled()
     )
     check_tokens("against", second, pair.max_tokens)
-    decision = PatchablePair.of(translator, first, second).decision()
+    decision = PatchablePair.of(translator, first, second, contrast=_contrast(body)).decision()
     return repeat_patching(
         translator,
         first.source,

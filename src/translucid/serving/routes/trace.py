@@ -15,6 +15,7 @@ from pydantic_core import to_json
 
 from translucid.decoding.config import SearchConfig
 from translucid.interpret.ablation import disable_heads
+from translucid.interpret.attribution import Contrast
 from translucid.interpret.explain import encode_prefix, explain
 from translucid.interpret.minimal_pairs import measure_against
 from translucid.interpret.network import AttentionHead
@@ -125,7 +126,11 @@ def router(state: ServerState) -> APIRouter:
     )
     async def read_tensor(id: str, name: str, request: Request, at: At = None) -> Response:  # noqa: A002
         """Read one tensor of a trace, or a part of it."""
-        found = encode_tensor(state.traces.find(id).trace, name, at)
+        stored = state.traces.find(id)
+        if name in stored.trace.tensors:
+            found = encode_tensor(stored, name, at)
+        else:  # it has to be computed
+            found = await state.engine.run(encode_tensor, stored, name, at)
         tag = f"{id}.{name}" if at is None else f"{id}.{name}.{at}"
         shape = {"X-Shape": ",".join(map(str, found.shape))}
         return not_modified(request, tag) or Response(
@@ -226,20 +231,28 @@ def _make_trace(
         on_event=lambda _: check_cancelled(),
     )
     if body.against is not None:
-        trace = _compare(translator, trace, body.against, target, settings.max_patch_tokens)
+        trace = _compare(translator, trace, body, target, settings.max_patch_tokens)
+    elif body.decision is not None:
+        raise invalid_fields([Fault("decision", "is one between two sentences: give against too")])
     key = new_id()
     summary = trace_json(trace, key=key if body.keep else None, target=target, without=heads)
     return StoredTrace(key, trace, served.name, served.hash, heads, to_json(summary))
 
 
-def _compare(translator: Translator, trace: Trace, against: str, target: str, most: int) -> Trace:
+def _compare(
+    translator: Translator, trace: Trace, body: TraceBody, target: str, most: int
+) -> Trace:
     """Return the trace with what patching against another sentence shows."""
     check_tokens("text", trace, most)
+    assert body.against is not None
+    chosen = body.decision
+    contrast = None if chosen is None else Contrast(chosen.step, *chosen.tokens)
     patching = measure_against(
         translator,
         trace,
-        against,
+        body.against,
         target=target,
+        contrast=contrast,
         check=lambda second: check_tokens("against", second, most),
         on_event=lambda _: check_cancelled(),
     )

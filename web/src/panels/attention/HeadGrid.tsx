@@ -57,7 +57,10 @@ export function HeadGrid({ trace, sentences, layers, chosen }: HeadGridProps) {
       >
         {layers.map((weights, layer) => (
           <div class="attention-layer" key={layer}>
-            <span class="attention-layer-name">layer {layer}</span>
+            <span class="attention-layer-name">
+              <span class="attention-word">layer </span>
+              {layer + 1}
+            </span>
             {Array.from({ length: heads }, (_, head) => (
               <SmallHead
                 key={head}
@@ -100,7 +103,7 @@ function SmallHead({ trace, sentences, weights, id, chosen }: SmallHeadProps) {
     [own, sentences, most, colours],
   );
   const marks = listMarks(trace, id);
-  const said = [`layer ${id.layer}, head ${id.head}`, role, ...marks].join(", ");
+  const said = [`layer ${id.layer + 1}, head ${id.head + 1}`, role, ...marks].join(", ");
   return (
     <button
       type="button"
@@ -118,7 +121,8 @@ function SmallHead({ trace, sentences, weights, id, chosen }: SmallHeadProps) {
         <span class="attention-unwritten" />
       </span>
       <span class="attention-small-name">
-        head {id.head}
+        <span class="attention-word">head </span>
+        {id.head + 1}
         {marks.includes("aligns words") && <b> ★</b>}
       </span>
       <span class="attention-small-role">{marks.includes("switched off") ? "off" : role}</span>

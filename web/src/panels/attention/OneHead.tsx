@@ -43,21 +43,21 @@ export function OneHead({ trace, sentences, layers, chosen }: OneHeadProps) {
   const hidden = hiding.value ? symbols : NONE;
   return (
     <Figure
-      name={`${chosen.side}-layer-${chosen.layer}-head-${chosen.head}`}
+      name={`${chosen.side}-layer-${chosen.layer + 1}-head-${chosen.head + 1}`}
       title={title}
       picture={() => drawPicture(title, sentences, weights, hidden)}
       table={() => weightsTable(weights, labels(sentences.queries), labels(sentences.keys))}
       caption={<Caption sentences={sentences} weights={weights} />}
     >
+      <Switches sentences={sentences} weights={weights} symbols={symbols} />
+      <div class="attention-box">
+        <Large sentences={sentences} weights={weights} title={title} hidden={hidden} />
+      </div>
       {drawn.value === "head" ? (
         <Facts trace={trace} head={chosen} />
       ) : (
         <p class="attention-facts">{SUMMARIES[drawn.value]}</p>
       )}
-      <Switches sentences={sentences} weights={weights} symbols={symbols} />
-      <div class="attention-box">
-        <Large sentences={sentences} weights={weights} title={title} hidden={hidden} />
-      </div>
       <Links />
     </Figure>
   );

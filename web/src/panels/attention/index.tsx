@@ -18,6 +18,8 @@ import { describeRole, EXPLAINED, listMarks } from "./words.ts";
 import "./attention.css";
 
 /** Up to this many heads per layer stand beside the large one, where there is room. */
+const MOST_BESIDE = 8;
+/** With more than these they are small, and their roles are told by their titles alone. */
 const FEW = 4;
 
 /** The panel. */
@@ -50,13 +52,17 @@ function Attention({ trace }: { trace: Trace }) {
   return (
     <>
       <Which />
-      <p class="attention-explained">{EXPLAINED[side.value]}</p>
       {layers && layers[0]?.shape[1] === sentences.queries.length ? (
         <div class="attention-room">
-          <div class="attention-two" data-beside={trace.model.heads <= FEW}>
+          <div
+            class="attention-two"
+            data-beside={trace.model.heads <= MOST_BESIDE}
+            data-small={trace.model.heads > FEW}
+          >
             <AllHeads trace={trace} sentences={sentences} layers={layers} chosen={chosen} />
             <OneHead trace={trace} sentences={sentences} layers={layers} chosen={chosen} />
           </div>
+          <p class="attention-explained">{EXPLAINED[side.value]}</p>
         </div>
       ) : (
         <p class="muted">Fetching the weights …</p>
@@ -129,7 +135,11 @@ function captured(trace: Trace, of: Side) {
     const shown = document.querySelector<HTMLImageElement>(
       `.attention-small[data-layer="${at}"][data-head="${number}"] img`,
     );
-    const caption = [`head ${number}`, describeRole(found.role, of), ...listMarks(trace, found)];
+    const caption = [
+      `head ${number + 1}`,
+      describeRole(found.role, of),
+      ...listMarks(trace, found),
+    ];
     return { layer: at, head: number, image: shown?.src ?? "", caption: caption.join(", ") };
   });
 }

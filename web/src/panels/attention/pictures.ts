@@ -40,7 +40,7 @@ export function headsPicture(
     );
   });
   const names = Array.from({ length: layers }, (_, layer) =>
-    text(LEFT - 10, TOP + layer * (high + CAPTION + 10) + high / 2, `layer ${layer}`, {
+    text(LEFT - 10, TOP + layer * (high + CAPTION + 10) + high / 2, `layer ${layer + 1}`, {
       "text-anchor": "end",
     }),
   );

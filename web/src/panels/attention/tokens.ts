@@ -1,5 +1,5 @@
 import type { Side, Trace, TraceToken } from "../../api/types.ts";
-import { beginsWord, GAP, isSymbol } from "../../drawing/pieces.ts";
+import { beginsWord, GAP, isSymbol, plain } from "../../drawing/pieces.ts";
 
 /** Ids that mean the same in every vocabulary: unknown, first piece of text. */
 const UNKNOWN = 1;
@@ -68,7 +68,7 @@ export function labels(tokens: readonly Pick<TraceToken, "piece">[]): string[] {
 }
 
 function label(piece: string, spaced: boolean): string {
-  if (isSymbol(piece)) return piece;
+  if (isSymbol(piece)) return plain(piece);
   const shown = piece.replaceAll(GAP, " ");
   if (shown.trim() === "") return "␣";
   if (spaced && !shown.startsWith(" ")) return `·${shown}`;

@@ -16,7 +16,7 @@ export const EXPLAINED: Record<Side, string> = {
     "softmax and their weights are exactly 0.",
   cross:
     "The translation looks at the source: queries come from the decoder, keys and values from " +
-    "the encoder's last layer. Here one can watch which source words a new word is made from.",
+    "the encoder's last layer. The weights say where it looks, not why it writes what it writes.",
 };
 
 /** Why a cell is hatched. */
@@ -24,7 +24,7 @@ export const WHY_HIDDEN = "the future is hidden (section 3.2.3)";
 
 /** Return what a head is called. */
 export function headName({ side, layer, head }: HeadId): string {
-  return `${ATTENTIONS[side].name}, layer ${layer}, head ${head}`;
+  return `${ATTENTIONS[side].name}, layer ${layer + 1}, head ${head + 1}`;
 }
 
 /** Return the kind of token that a head looks at, as an object of "goes to". */
@@ -88,7 +88,7 @@ export function listMarks(trace: Trace, head: HeadId): string[] {
 
 /** Return what a row is: what it reads, and in the decoder what it writes. */
 export function describeRow(sentences: Sentences, labels: readonly string[], row: number): string {
-  const reads = `row ${row} reads “${labels[row]}”`;
+  const reads = `row ${row + 1} reads “${labels[row]}”`;
   const written = sentences.written[row];
   return written === undefined ? reads : `${reads} and writes “${plain(written.piece)}”`;
 }
@@ -97,7 +97,7 @@ export function describeRow(sentences: Sentences, labels: readonly string[], row
 export function largeTitle(drawn: Drawn, chosen: HeadId): string {
   const whose = ATTENTIONS[chosen.side].name;
   if (drawn === "head") return headName(chosen);
-  if (drawn === "mean") return `${whose}, layer ${chosen.layer}: mean of its heads`;
+  if (drawn === "mean") return `${whose}, layer ${chosen.layer + 1}: mean of its heads`;
   return `${whose}: attention rollout over all layers`;
 }
 

@@ -83,7 +83,7 @@ function RowView({ trace, row, order }: { trace: Trace; row: Row; order: number 
 function says(entry: Entry, position: number): string {
   const done = entry.computed ? "computed now" : "from the cache";
   const shared = entry.readers > 1 ? `, read by ${entry.readers} rows` : "";
-  return `position ${position}, ${done}${shared}`;
+  return `position ${position + 1}, ${done}${shared}`;
 }
 
 /** The piece of a token of the search. */

@@ -112,7 +112,7 @@ function body(trace: Trace, place: Triangle, at: number, colours: Palette): stri
   );
   const positions = account.steps.map((_, position) =>
     position % often === 0
-      ? text(place.left + (position + 0.5) * place.cell - 1, 13, `${position}`, small(colours))
+      ? text(place.left + (position + 0.5) * place.cell - 1, 13, `${position + 1}`, small(colours))
       : "",
   );
   const cells = runs(account, place).map((run) => cell(run, at, account.source_positions, colours));
@@ -122,7 +122,7 @@ function body(trace: Trace, place: Triangle, at: number, colours: Palette): stri
     rx: 4,
   });
   return [
-    text(64 + 38, 13, `source 0–${account.source_positions - 1}`, small(colours)),
+    text(64 + 38, 13, `source 1–${account.source_positions}`, small(colours)),
     ...positions,
     ...names,
     ...cells,
@@ -150,7 +150,7 @@ function cell(run: Run, at: number, source: number, colours: Palette): string {
 function describeRun({ kind, row, step }: Run, source: number, isNew: boolean): string {
   const done = isNew ? "computed" : "reused";
   if (kind === "source") return `${source} source positions, ${done}`;
-  const which = kind === "computed" ? `position ${step}` : `positions 0 to ${step - 1}`;
+  const which = kind === "computed" ? `position ${step + 1}` : `positions 1 to ${step}`;
   return `step ${step + 1}, row ${row + 1}: ${which} ${done}`;
 }
 

@@ -1,10 +1,12 @@
 /** Cache: what each step of decoding computed, what it reused, and what that saved. */
 
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import type { Trace } from "../../api/types.ts";
 import { Num, Whole } from "../../drawing/Number.tsx";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { step } from "../../state/player.ts";
+import { address, go } from "../../state/store.ts";
 import { accountStep, factor, formatBytes, running } from "./account.ts";
 import { RowsFigure } from "./RowsFigure.tsx";
 import { TriangleFigure } from "./TriangleFigure.tsx";
@@ -15,8 +17,8 @@ import "./cache.css";
 export default function CachePanel() {
   return (
     <PanelFrame
-      title="Cache"
-      lead="The decoder is auto-regressive (section 3.1): what it computed for earlier positions never changes. So their keys and values are kept, and each step computes the newest position only."
+      title="Memory and cache"
+      lead="What was computed for earlier positions never changes, so keys and values are kept: the source’s (the memory) and those of the words written."
     >
       {(trace) => <CacheBody trace={trace} step={step.value} />}
     </PanelFrame>
@@ -24,10 +26,14 @@ export default function CachePanel() {
 }
 
 function CacheBody({ trace, step }: { trace: Trace; step: number }) {
+  useEffect(() => {
+    // Unless a step was chosen, it opens on the last one, where the most was reused.
+    if (address.peek().step === 0) go({ step: trace.steps.length - 1 }, { replace: true });
+  }, []);
   return (
     <>
-      <Summary trace={trace} step={step} />
       <TriangleFigure trace={trace} step={step} />
+      <Summary trace={trace} step={step} />
       <RowsFigure trace={trace} step={step} />
       <WorkFigure trace={trace} step={step} />
     </>

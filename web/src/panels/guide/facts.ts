@@ -59,13 +59,12 @@ function pieces(tokens: { piece: string }[]): string[] {
   return tokens.map(({ piece }) => piece);
 }
 
-/** The strongest link between long words; between any words, where there is none. */
+/** The strongest link between two words. */
 function bond(layers: Tensor[], names: string[], spans: number[][]): Link | null {
-  const words = wordNumbers(names, spans);
-  return strongestLink(layers, longOnes(names, words)) ?? strongestLink(layers, words);
+  return strongestLink(layers, wordNumbers(names, spans));
 }
 
-/** The sharpest of the heads that align words, and where it tells the most. */
+/** A head that aligns words and points sharply at one after the other, and where it tells the most. */
 function aligned(trace: Trace, layers: Tensor[]): Facts["cross"] {
   const heads = trace.alignment_heads.length > 0 ? trace.alignment_heads : everyHead(layers);
   const named = { queries: rowPieces(trace), keys: pieces(trace.source_tokens) };
@@ -148,13 +147,6 @@ export function wordNumbers(pieces: string[], spans: number[][]): number[] {
   return found;
 }
 
-const LONG = 3; // letters of a word that is likely to mean something by itself
-
-/** Return the words with short tokens left out. */
-export function longOnes(pieces: string[], words: number[]): number[] {
-  return words.map((word, place) => (letters(pieces[place]) < LONG ? -1 : word));
-}
-
 /** Return how many letters a piece has. */
 export function letters(piece: string | undefined): number {
   return piece?.match(/\p{L}/gu)?.length ?? 0;
@@ -188,18 +180,11 @@ function bestLink(layers: Tensor[], score: (link: Link) => number): Link | null 
   return best;
 }
 
-/**
- * Return where a token of one word looks at a token of another the most.
- *
- * Of equal weights the farther apart wins: w · d / (d + 1). A token next door is no news.
- */
+/** Return the largest weight between two tokens of different words with another token between them. */
 export function strongestLink(layers: Tensor[], words: number[]): Link | null {
   return bestLink(layers, ({ query, key, weight }) => {
     const [from = -1, to = -1] = [words[query], words[key]];
-    const distance = Math.abs(query - key);
-    return from < 0 || to < 0 || from === to || distance < 2
-      ? 0
-      : (weight * distance) / (distance + 1);
+    return from < 0 || to < 0 || from === to || Math.abs(query - key) < 2 ? 0 : weight;
   });
 }
 

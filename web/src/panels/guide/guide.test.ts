@@ -11,7 +11,6 @@ import {
   headsApart,
   leastSureStep,
   letters,
-  longOnes,
   multiplications,
   rowLength,
   sharpestCross,
@@ -128,7 +127,7 @@ test("facts come from the tensors of all layers of the three attentions", async 
   expect(asked).toContain("encoder.1.feed_forward.output");
 });
 
-test("where no long words are apart, short ones are looked at", async () => {
+test("words of few letters count too", async () => {
   const { fetch } = tensors({ "decoder.0.self_attention.weights": [0, 3, 1] });
   const short = {
     ...TRACE,
@@ -191,9 +190,7 @@ test("the strongest link is between different words that are apart", () => {
   expect(strongestLink([neighbours], [-1, -1, -1, -1])).toBe(null);
 });
 
-test("tokens of fewer than three letters are short", () => {
-  const pieces = ["▁il", "▁était", "▁trop", "."];
-  expect(longOnes(pieces, [0, 1, 2, -1])).toEqual([-1, 1, 2, -1]);
+test("letters are counted, not signs", () => {
   expect([letters("▁L'été!"), letters(undefined)]).toEqual([4, 0]);
 });
 
@@ -280,7 +277,18 @@ const BARE: Facts = {
 test("the tour visits every panel but itself", () => {
   const visited = new Set(TOUR.map(({ panel }) => panel));
   expect([...visited].sort()).toEqual(
-    ["attention", "cache", "lens", "map", "output", "search", "steps", "tokens", "training"].sort(),
+    [
+      "attention",
+      "cache",
+      "lens",
+      "map",
+      "norm",
+      "output",
+      "search",
+      "steps",
+      "tokens",
+      "training",
+    ].sort(),
   );
 });
 
@@ -322,7 +330,7 @@ test("what is said has the sentence's numbers and tokens", () => {
   expect(plain(whole)).toBe("In your sentence, every word is one piece.");
   expect(said("Looking back at the source")).toContain("For “sleeps”, it gives “dort”");
   expect(said("From a vector to a word")).toContain("Step 4");
-  expect(said("Greedy, or with a beam")).toContain("“sleeps” was only number 2");
+  expect(said("Greedy, or with a beam")).toContain("the winner has “sleeps”, only number 2");
   expect(said("Nothing is computed twice")).toContain("4.0 times fewer");
   expect(said("Tokens become vectors")).toContain("√64 = 8.00");
 });

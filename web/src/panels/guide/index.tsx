@@ -1,5 +1,5 @@
 /** The guide: a table of contents of the tour, and where it starts. */
-import { TraceProblem } from "../../frame/PanelFrame.tsx";
+import { PanelHead, TraceProblem } from "../../frame/PanelFrame.tsx";
 import { address } from "../../state/store.ts";
 import "./guide.css";
 import { startTour } from "./TourCard.tsx";
@@ -9,13 +9,17 @@ export default function GuidePanel() {
   const { text, tour } = address.value;
   return (
     <section class="panel" aria-labelledby="panel-title">
-      <h2 id="panel-title">Guide</h2>
-      <p class="panel-lead">
-        A walk through the network in {TOUR.length} short steps, from words to words. It opens the
-        real panels on {text.trim() === "" ? "a sentence" : "your sentence"}, and picks what is
-        worth a look from its real numbers. Sections are those of “Attention Is All You Need”
-        (Vaswani et al. 2017).
-      </p>
+      <PanelHead
+        title="Guide"
+        lead={
+          <>
+            A walk through the network in {TOUR.length} short steps, from words to words. It opens
+            the real panels on {text.trim() === "" ? "a sentence" : "your sentence"}, and picks what
+            is worth a look from its real numbers. Sections are those of “Attention Is All You Need”
+            (Vaswani et al. 2017).
+          </>
+        }
+      />
       <TraceProblem />
       <p>
         <button type="button" class="button guide-start" onClick={() => startTour()}>

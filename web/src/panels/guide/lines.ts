@@ -7,7 +7,7 @@ type Lines = (facts: Facts) => Inline[][];
 /** Why attention. */
 export const why: Lines = ({ trace }) => [
   say`Older networks read a sentence one word after another and carried all of it along in a single state. What was far back faded, and no step could begin before the last had ended.`,
-  say`Here every token may look at every other one, at once. That looking is attention. The drawing has it in three places. Your sentence, ${trace.source_tokens.length} tokens with the end symbol, enters the encoder; the translation leaves the decoder, one token per step.`,
+  say`Here every token may look at every other one, at once. That looking is attention. The drawing has three kinds of it. Your sentence, ${trace.source_tokens.length} tokens with the end symbol, enters the encoder; the translation leaves the decoder, one token per step.`,
 ];
 
 /** A word without the full stop or the like that stands at its end. */
@@ -38,7 +38,7 @@ export const tokens: Lines = ({ trace }) => {
 
 /** Embeddings. */
 export const embeddings: Lines = ({ trace: { model } }) => [
-  say`Each token is a row of a table: ${model.d_model} numbers, learned like all others. They are multiplied by √${model.d_model} = ${number(Math.sqrt(model.d_model))}, so that what is added next does not drown them.`,
+  say`Each token is a row of a table: ${model.d_model} numbers, learned like all others. They are multiplied by √${model.d_model} = ${number(Math.sqrt(model.d_model))} (section 3.4).`,
   {
     all: say`One and the same table serves the source, the translation and the last layer.`,
     decoder: say`The translation's table serves the last layer too; the source has its own.`,
@@ -68,15 +68,21 @@ export const positions: Lines = ({ trace: { model } }) => [
 export const encoder: Lines = ({ trace, encoder: link }) => [
   say`In the encoder, queries, keys and values all come from the source: each token gathers from the others what it needs. One row is one token looking, and its weights add up to 1.`,
   link
-    ? say`The strongest bond between two words of your sentence: in layer ${link.layer}, head ${link.head}, ${token(trace.source_tokens[link.query]?.piece)} gives ${token(trace.source_tokens[link.key]?.piece)} a weight of ${number(link.weight)}, across ${Math.abs(link.query - link.key) - 1} tokens. A chain of states would have had to carry it all that way.`
+    ? say`The largest weight from a token of your sentence to one of another word, not right beside it: in layer ${link.layer + 1}, head ${link.head + 1}, ${token(trace.source_tokens[link.query]?.piece)} gives ${token(trace.source_tokens[link.key]?.piece)} a weight of ${number(link.weight)}, across ${between(link)}. A chain of states would have had to carry it all that way.`
     : say`Your sentence is too short for bonds across other words. Write a longer one.`,
 ];
+
+/** The tokens between the two ends of a link, in words. */
+function between({ query, key }: { query: number; key: number }): string {
+  const count = Math.abs(query - key) - 1;
+  return `${count} ${count === 1 ? "token" : "tokens"}`;
+}
 
 /** Multi-head attention. */
 export const heads: Lines = ({ trace: { model }, apart }) => [
   say`One average over the sentence would blur what it gathers. So there are ${model.heads} heads per layer, each with its own projections to ${model.d_k} of the ${model.d_model} dimensions, and each free to look elsewhere. Their results are put side by side and projected once more.`,
   apart
-    ? say`On your sentence, heads ${apart.one} and ${apart.other} of layer ${apart.layer} differ the most: ${number(100 * apart.distance, 0)} % of their attention lies in different places.`
+    ? say`In the encoder, on your sentence, heads ${apart.one + 1} and ${apart.other + 1} of layer ${apart.layer + 1} differ the most: ${number(100 * apart.distance, 0)} % of their attention lies in different places.`
     : say`This network has a single head per layer.`,
 ];
 
@@ -93,7 +99,7 @@ export const sixSteps: Lines = ({ trace, encoder: link }) => [
 export const addAndNorm: Lines = ({ trace, stream }) => [
   say`A sublayer never replaces a token's vector: its result is added to it. Around every sum stands a layer norm, ${trace.model.norm === "pre" ? "in this network before each sublayer, in the paper after it" : "after each sublayer as in the paper"}. Then each token goes through a small network by itself, ${trace.model.d_model} → ${trace.model.d_ff} → ${trace.model.d_model} (equation 2).`,
   stream
-    ? say`In encoder layer ${stream.layer}, the vector of ${token(trace.source_tokens[stream.token]?.piece)} comes in with a length of ${number(stream.before)}; attention adds a vector of length ${number(stream.attention)}, the feed-forward network one of ${number(stream.feedForward)}.`
+    ? say`In encoder layer ${stream.layer + 1}, the vector of ${token(trace.source_tokens[stream.token]?.piece)} comes in with a length of ${number(stream.before)}; attention adds a vector of length ${number(stream.attention)}, the feed-forward network one of ${number(stream.feedForward)}.`
     : say`While training, a share of these results is dropped by chance (dropout, section 5.4).`,
 ];
 
@@ -101,15 +107,15 @@ export const addAndNorm: Lines = ({ trace, stream }) => [
 export const mask: Lines = ({ trace, decoder: link }) => [
   say`The decoder reads what it has written so far. In training it is given the whole translation at once, so everything to the right must be hidden: the hatched half, where scores are −∞ and weights exactly 0.`,
   link
-    ? say`Here, layer ${link.layer}, head ${link.head}: ${token(trace.target_tokens[link.query]?.piece)} looks back at ${token(trace.target_tokens[link.key]?.piece)} with a weight of ${number(link.weight)}.`
+    ? say`Here, layer ${link.layer + 1}, head ${link.head + 1}: ${token(trace.target_tokens[link.query]?.piece)} looks back at ${token(trace.target_tokens[link.key]?.piece)} with a weight of ${number(link.weight)}.`
     : say`That is why it can learn every position of a sentence in a single pass.`,
 ];
 
 /** Cross-attention. */
 export const cross: Lines = ({ trace, cross: link }) => [
-  say`The only place where the translation sees the source: queries come from the decoder, keys and values from the encoder's output. Nobody has told these heads which word means which.`,
+  say`The only place where the translation sees the source: queries come from the decoder, keys and values from the encoder's output. Nobody has told these heads which word means which. The weights say where it looks, not why it writes what it writes.`,
   link
-    ? say`Of those that align words, head ${link.head} of layer ${link.layer} is the sharpest on your sentence: it puts ${number(link.sharpness)} of its weight on a single word of the source, on average. For ${token(link.piece)}, it gives ${token(trace.source_tokens[link.key]?.piece)} a weight of ${number(link.weight)}.`
+    ? say`${trace.alignment_heads.length > 0 ? "One of the heads that align words" : "One of these heads"} is head ${link.head + 1} of layer ${link.layer + 1}: its largest weight on a word of the source is ${number(link.sharpness)}, on average over your sentence. For ${token(link.piece)}, it gives ${token(trace.source_tokens[link.key]?.piece)} a weight of ${number(link.weight)}.`
     : say`In your sentence there is no word to align.`,
 ];
 
@@ -131,10 +137,10 @@ export const search: Lines = ({ trace, candidates }) => {
   return [
     say`The likeliest token now need not begin the likeliest sentence. Greedy search takes it all the same; a beam keeps several beginnings side by side. Scores are divided by a length penalty (α = ${number(trace.search.length_penalty, 1)}), or short translations would always win.`,
     candidates
-      ? say`For your sentence ${candidates.seen} candidates were looked at, and ${candidates.dropped} of them dropped.`
+      ? say`The tree for your sentence has ${candidates.seen} candidates; ${candidates.dropped} of them were dropped.`
       : say`This translation was given, not searched for.`,
     later >= 0
-      ? say`At step ${later + 1} it was worth it: ${token(trace.steps[later]?.token.piece)} was only number ${trace.steps[later]?.rank ?? 0} by probability.`
+      ? say`At step ${later + 1} the winner has ${token(trace.steps[later]?.token.piece)}, only number ${trace.steps[later]?.rank ?? 0} by probability: greedy search would have taken another.`
       : say`At every step the winner took the likeliest token: greedy search would have found the same.`,
   ];
 };
@@ -149,13 +155,13 @@ export const cache: Lines = ({ multiplications: { made, without } }) => [
 export const missing: Lines = ({ cross: link }) => [
   say`The paper asks what each part is good for by building networks without it. With a trained one there are cheaper ways: read an early layer as if it were the last, or switch a head off and translate again.`,
   link
-    ? say`Try it with the head that aligned so sharply: cross ${link.layer}.${link.head}. Often the others make up for it.`
+    ? say`Try it with the head of a few stops ago: cross ${link.layer + 1}.${link.head + 1}. Often the others make up for it.`
     : say`Often the others make up for a missing head.`,
 ];
 
 /** Training. */
 export const learning: Lines = () => [
-  say`The network learned from pairs of sentences: at every place it was asked for the next token. The learning rate rises first and falls later (equation 3), so that early steps do not spoil what comes after.`,
+  say`The network learned from pairs of sentences: at every place it was asked for the next token. In the paper, the learning rate rises first and falls later (equation 3), so that early steps do not spoil what comes after.`,
   say`Label smoothing asks for a little doubt: most of the target is the right token, the rest is spread over all others. That makes perplexity worse and translations better. Here you see a run learn, if the server was given one.`,
 ];
 

@@ -59,12 +59,12 @@ export const TOUR: TourStep[] = [
   {
     title: "Where a word stands",
     section: "section 3.5",
-    about: "Positions are added, not counted",
+    about: "How the order of words gets in",
     panel: "tokens",
     figure: "embedding-source",
     view: () => ({ extra: {} }),
     words: lines.positions,
-    hint: "Look at the picture with positions and without.",
+    hint: "Go through the figures of this panel: they show how near positions are to each other.",
   },
   {
     title: "The source looks at itself",
@@ -104,10 +104,15 @@ export const TOUR: TourStep[] = [
     title: "Add, norm, and think it over",
     section: "sections 3.1, 3.3 and 5.4",
     about: "Residual sums and the feed-forward network",
-    panel: "map",
-    view: () => ({ step: 0 }),
+    panel: "norm",
+    view: ({ stream }) => ({
+      side: "encoder",
+      layer: stream?.layer ?? 0,
+      query: stream?.token ?? null,
+      extra: { sublayer: "feed_forward" },
+    }),
     words: lines.addAndNorm,
-    hint: "Find the norms and the sums in the drawing, in every layer.",
+    hint: "Go on to Feed-forward in the list: there, each unit is worked out by itself.",
   },
   {
     title: "The decoder must not peek",

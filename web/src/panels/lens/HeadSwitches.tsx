@@ -205,8 +205,7 @@ function SweepResult({ found, losses }: { found: HeadMargins; losses: HeadLoss[]
       <p class="lens-note">
         The numbers below are the losses of this margin; below zero, the head stands in the way.
         They say what the sentence needs, not what makes the difference from another one: see{" "}
-        <a href={link({ panel: "pair" })}>Who decides?</a>, which counts layers and heads from 1,
-        not from 0 as here.
+        <a href={link({ panel: "pair" })}>Who decides?</a>
       </p>
     </div>
   );
@@ -257,7 +256,7 @@ function SideSwitches(props: SwitchesProps & { side: Side; title: string }) {
             {headsOfLayer(config, side, 0).map(({ head }) => (
               <th key={head} scope="col">
                 <span class="visually-hidden">head </span>
-                {head}
+                {head + 1}
               </th>
             ))}
             <th scope="col">
@@ -268,7 +267,7 @@ function SideSwitches(props: SwitchesProps & { side: Side; title: string }) {
         <tbody>
           {Array.from({ length: layers }, (_, layer) => (
             <tr key={layer}>
-              <th scope="row">{layer}</th>
+              <th scope="row">{layer + 1}</th>
               {headsOfLayer(config, side, layer).map((head) => (
                 <td key={head.head}>
                   <Switch {...props} head={head} first={layer === 0 && head.head === 0} />
@@ -279,7 +278,7 @@ function SideSwitches(props: SwitchesProps & { side: Side; title: string }) {
                   type="button"
                   class="lens-layer"
                   tabIndex={-1}
-                  aria-label={`all of ${side} layer ${layer}`}
+                  aria-label={`all of ${side} layer ${layer + 1}`}
                   aria-pressed={headsOfLayer(config, side, layer).every(
                     (one) => !includes(off, one),
                   )}

@@ -144,7 +144,7 @@ export function decoderRows(readings: { cells: LensCell[] }[]): ReadingRow[] {
 
 function named(layers: LensCell[][], what: string): ReadingRow[] {
   return layers.map((cells, layer) => ({
-    name: `${what} ${layer}`,
+    name: `${what} ${layer + 1}`,
     cells,
     own: layer === layers.length - 1,
   }));
@@ -177,7 +177,7 @@ export function topProbability(cell: LensCell): number {
   return Math.exp(cell.top[0]?.log_prob ?? Number.NEGATIVE_INFINITY);
 }
 
-/** Columns of the CSV file of a lens; layers count from 0, steps from 1, as on the page. */
+/** Columns of the CSV file of a lens; layers and steps count from 1, as on the page. */
 export const COLUMNS = [
   "layer",
   "step",
@@ -193,7 +193,7 @@ export const COLUMNS = [
 export function readingTable(rows: ReadingRow[], written: string[]): (string | number)[][] {
   return rows.flatMap((row, layer) =>
     row.cells.map((cell, step) => [
-      layer,
+      layer + 1,
       step + 1,
       written[step] ?? "",
       cell.top[0]?.piece ?? "",

@@ -44,9 +44,9 @@ export function allHeads(config: ModelConfig): HeadId[] {
   );
 }
 
-/** Return the name of a head: "cross 2.1", layer and head counted from 0. */
+/** Return the name of a head: "cross 2.1", layer and head counted from 1. */
 export function headName(head: HeadId): string {
-  return `${head.side} ${head.layer}.${head.head}`;
+  return `${head.side} ${head.layer + 1}.${head.head + 1}`;
 }
 
 /** Return whether two names mean one head. */

@@ -11,7 +11,7 @@ import { Marked, Num } from "../../drawing/Number.tsx";
 import { plain } from "../../drawing/pieces.ts";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { NeedsServer } from "../../frame/Saved.tsx";
-import { clampIndex } from "../../state/address.ts";
+import { clampIndex, parsePlace } from "../../state/address.ts";
 import { jump, step } from "../../state/player.ts";
 import { address, setExtra } from "../../state/store.ts";
 import { useLens } from "../../state/useTensor.ts";
@@ -82,7 +82,7 @@ function LogitLens({ trace, lens }: { trace: Trace; lens: Lens }) {
           last. A cell shows its likeliest token, that token’s probability (also as shade), and the
           rank # of the token that was written. A frame marks the layer from which the written token
           stays first
-          {half >= 0 && `; for half of the tokens that is layer ${half} or earlier`}.
+          {half >= 0 && `; for half of the tokens that is layer ${half + 1} or earlier`}.
         </>
       }
     />
@@ -118,11 +118,11 @@ interface ReadingProps {
 
 function Reading({ name, title, trace, rows, mark, caption, children }: ReadingProps) {
   const written = trace.steps.map(({ token }) => token.piece);
-  const asked = address.value.extra[mark];
-  const row = clampIndex(asked === undefined ? rows.length - 2 : Number(asked) || 0, rows.length);
+  const usual = clampIndex(rows.length - 2, rows.length);
+  const row = parsePlace(address.value.extra[mark], rows.length, usual);
   const chosen = { row, column: clampIndex(step.value, written.length) };
   const choose = (place: Cell): void => {
-    setExtra({ [mark]: String(place.row) }, { replace: true });
+    setExtra({ [mark]: String(place.row + 1) }, { replace: true });
     jump(place.column);
   };
   return (
@@ -187,7 +187,7 @@ function OwnTranslations({ lens, trace }: { lens: Lens; trace: Trace }) {
           {lens.decoder.map((reading, place) => (
             <tr key={reading.layer}>
               <th scope="row">
-                {reading.layer}
+                {reading.layer + 1}
                 {place === lens.decoder.length - 1 && <span class="lens-own">as it does</span>}
               </th>
               <td>

@@ -20,8 +20,8 @@ test("a network has its heads once each, in the order of the three attentions", 
   const names = allHeads(config).map(headName);
   expect(names.length).toBe((3 + 2 + 2) * 4);
   expect(new Set(names).size).toBe(names.length);
-  expect(names[0]).toBe("encoder 0.0");
-  expect(names.at(-1)).toBe("cross 1.3");
+  expect(names[0]).toBe("encoder 1.1");
+  expect(names.at(-1)).toBe("cross 2.4");
 });
 
 test("turning a head twice leaves the list as it was", () => {
@@ -34,13 +34,13 @@ test("turning a head twice leaves the list as it was", () => {
 test("the list keeps the network's order, however it came to be", () => {
   const first = toggled([], { side: "cross", layer: 1, head: 2 }, config);
   const both = toggled(first, { side: "encoder", layer: 0, head: 3 }, config);
-  expect(both.map(headName)).toEqual(["encoder 0.3", "cross 1.2"]);
+  expect(both.map(headName)).toEqual(["encoder 1.4", "cross 2.3"]);
 });
 
 test("a layer goes off as a whole, and on again when all of it is off", () => {
   const partly = toggled([], { side: "decoder", layer: 1, head: 0 }, config);
   const off = layerToggled(partly, "decoder", 1, config);
-  expect(off.map(headName)).toEqual(["decoder 1.0", "decoder 1.1", "decoder 1.2", "decoder 1.3"]);
+  expect(off.map(headName)).toEqual(["decoder 2.1", "decoder 2.2", "decoder 2.3", "decoder 2.4"]);
   expect(layerToggled(off, "decoder", 1, config)).toEqual([]);
 });
 
@@ -81,7 +81,7 @@ test("the head that matters most comes first, one that stands in the way last", 
   expect(losses.map(({ loss }) => loss)).toEqual([1, 7, -0.5]);
   expect(ranked(losses).map(({ head }) => head.head)).toEqual([1, 0, 2]);
   expect(largest(losses)).toBe(7);
-  expect(byName(losses).get("cross 1.1")).toMatchObject({ margin: -5, flips: true });
+  expect(byName(losses).get("cross 2.2")).toMatchObject({ margin: -5, flips: true });
 });
 
 test("another decision is another sweep", () => {
@@ -125,7 +125,7 @@ test("the last row is the network's own, and only that", () => {
 test("the table has one line per cell, with the numbers unrounded", () => {
   const table = readingTable(rows, ["▁The", "▁cat", "</s>"]);
   expect(table.length).toBe(9);
-  expect(table[0]).toEqual([0, 1, "▁The", "▁cat", Math.log(0.5), -3, 3, 1]);
+  expect(table[0]).toEqual([1, 1, "▁The", "▁cat", Math.log(0.5), -3, 3, 1]);
   expect(table.every((line) => line.length === COLUMNS.length)).toBe(true);
 });
 

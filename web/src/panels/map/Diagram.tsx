@@ -23,6 +23,7 @@ import {
   roundedPath,
   type Wire,
 } from "./layout.ts";
+import type { Network } from "./parts.ts";
 import { Strip, useAttentionStrip, useInnerStrip } from "./Strip.tsx";
 import { getSizes, phasesNow, type Scene, stateNow, useNow } from "./scene.ts";
 
@@ -30,19 +31,56 @@ import { getSizes, phasesNow, type Scene, stateNow, useNow } from "./scene.ts";
 export function Diagram({ trace, step, layer }: { trace: Trace; step: number; layer: number }) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
+  const fit = useFit(frame);
   const plan = useMemo(
-    () => (width > 0 ? planNetwork(trace.model, width, layer) : null),
-    [trace.model, width, layer],
+    () => (width > 0 ? planToFit(trace.model, width, layer, fit) : null),
+    [trace.model, width, layer, fit],
   );
   const share = useShare(trace, step);
   return (
     <div class="map-room" ref={frame}>
-      {plan && <Drawing scene={{ trace, step, plan, sizes: getSizes(trace, step), share }} />}
+      {plan && (
+        <Drawing scene={{ trace, step, plan, sizes: getSizes(trace, step), share }} room={fit} />
+      )}
     </div>
   );
 }
 
-function Drawing({ scene }: { scene: Scene }) {
+/* The map fits the height of the window: its boxes move together first, then it gets smaller. */
+
+/** The smallest spread, and the smallest size at which words can still be read. */
+const CLOSEST = 0.6;
+const SMALLEST = 0.8;
+
+/** The height that is free for the map: from where it begins to the foot of the window. */
+function useFit(frame: { current: HTMLElement | null }): number {
+  const [room, setRoom] = useState(Number.POSITIVE_INFINITY);
+  useLayoutEffect(() => {
+    const measure = (): void => {
+      const top = (frame.current?.getBoundingClientRect().top ?? 0) + scrollY;
+      const foot = document.querySelector(".explore-foot")?.clientHeight ?? 0;
+      setRoom(innerHeight - top - foot - LEGEND);
+    };
+    measure();
+    addEventListener("resize", measure);
+    return () => removeEventListener("resize", measure);
+  }, [frame]);
+  return room;
+}
+
+const LEGEND = 30; // px for the key below the map
+
+function planToFit(network: Network, width: number, layer: number, room: number): Plan {
+  const plan = planNetwork(network, width, layer);
+  if (!plan.wide || plan.height <= room) return plan;
+  return planNetwork(network, width, layer, CLOSEST);
+}
+
+function zoomToFit(height: number, room: number): number {
+  return Math.max(SMALLEST, Math.min(1, room / height));
+}
+
+function Drawing({ scene, room }: { scene: Scene; room: number }) {
   const { plan } = scene;
   const [pointed, point] = useState<string | null>(null);
   const [focused, focus] = useState<string | null>(null);
@@ -51,21 +89,25 @@ function Drawing({ scene }: { scene: Scene }) {
   return (
     <>
       {!plan.inspector && <Inspector {...look} width={plan.width} height={250} />}
-      <div class="map-drawing" style={{ width: `${plan.width}px`, height: `${plan.height}px` }}>
+      <div
+        class="map-drawing"
+        style={{
+          width: `${plan.width}px`,
+          height: `${plan.height}px`,
+          zoom: String(plan.wide ? zoomToFit(plan.height, room) : 1),
+        }}
+      >
         <Wires scene={scene} />
         <FrameNames scene={scene} />
-        {plan.boxes.map(
-          (box) =>
-            box.kind !== "sum" && (
-              <BoxView
-                key={box.id}
-                box={box}
-                scene={scene}
-                onPoint={(at) => point(at?.id ?? null)}
-                onFocus={(at) => focus(at?.id ?? null)}
-              />
-            ),
-        )}
+        {plan.boxes.map((box) => (
+          <BoxView
+            key={box.id}
+            box={box}
+            scene={scene}
+            onPoint={(at) => point(at?.id ?? null)}
+            onFocus={(at) => focus(at?.id ?? null)}
+          />
+        ))}
         <Pulse scene={scene} />
         {plan.inspector && (
           <div class="map-inspector-place" style={placeStyle(plan.inspector)}>
@@ -90,8 +132,8 @@ function FrameNames({ scene }: { scene: Scene }) {
     const top = plan.wide ? frame.y + frame.height - 20 : frame.y + 4;
     return (
       <p key={frame.stack} class="map-frame-name" style={{ left: `${left}px`, top: `${top}px` }}>
-        {encoder ? "Encoder" : "Decoder"} layer {frame.layer} of 0 to{" "}
-        {countLayers(trace.model, frame.stack) - 1}
+        {encoder ? "Encoder" : "Decoder"} layer {frame.layer + 1} of{" "}
+        {countLayers(trace.model, frame.stack)}
       </p>
     );
   });
@@ -150,6 +192,7 @@ interface ContentProps {
 
 function Content(props: ContentProps) {
   const { kind } = props.box;
+  if (kind === "sum") return null; // its circle stands among the lines
   if (kind === "tokens") return <TokensContent {...props} />;
   if (kind === "output") return <OutputContent {...props} />;
   if (kind === "layer") return <ClosedContent {...props} />;

@@ -49,7 +49,22 @@ test("boxes lead to the matching panel, side and layer", () => {
   expect(told("decoder.tokens").leads).toEqual({ panel: "tokens", extra: { stream: "target" } });
   expect(told("encoder.memory").leads.panel).toBe("cache");
   expect(told("decoder.softmax").leads.panel).toBe("output");
-  expect(told("decoder.output").leads.panel).toBe("search");
+  expect(told("decoder.output").leads.panel).toBe("output");
+  const feed = { panel: "feed", side: "decoder", layer: 1 };
+  expect(told("decoder.1.feed_forward").leads).toEqual(feed);
+  expect(told("encoder.1.feed_forward.norm").leads).toMatchObject({
+    panel: "norm",
+    side: "encoder",
+    layer: 1,
+    extra: { sublayer: "feed_forward" },
+  });
+});
+
+test("a sum and the norm beside it lead to the same numbers", () => {
+  const pre = { ...NETWORK, norm: "pre" as const };
+  const sum = told("decoder.1.cross_attention.sum", { norm: "pre" }, pre);
+  expect(sum.leads).toEqual(told("decoder.1.cross_attention.norm", { norm: "pre" }, pre).leads);
+  expect(told("encoder.norm", { norm: "pre" }, pre).leads.extra).toEqual({ sublayer: "end" });
 });
 
 test("a closed layer opens here: it leads to no panel", () => {
@@ -84,15 +99,14 @@ test("title and place tell all boxes of a drawing apart", () => {
   for (const norm of ["pre", "post"] as const) {
     const { boxes } = planNetwork({ ...NETWORK, norm }, 900, 1);
     const names = boxes
-      .filter((box) => box.kind !== "sum")
       .map((box) => about(box, { ...SIZES, norm }))
       .map(({ title, place }) => `${title}, ${place}`);
     expect(new Set(names).size).toBe(names.length);
-    expect(names).toContain("Cross-attention, decoder layer 1");
+    expect(names).toContain("Cross-attention, decoder layer 2");
     expect(names).toContain(
       norm === "pre"
-        ? "Norm, before feed-forward, encoder layer 1"
-        : "Add & norm, after feed-forward, encoder layer 1",
+        ? "Norm, before feed-forward, encoder layer 2"
+        : "Add & norm, after feed-forward, encoder layer 2",
     );
   }
 });

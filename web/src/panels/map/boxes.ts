@@ -50,10 +50,10 @@ const SIDE = { encoder: "source", decoder: "target" } as const;
 const TO: Record<string, string> = {
   tokens: "Tokens",
   attention: "Attention",
-  lens: "Lens and heads",
+  feed: "Feed-forward",
+  norm: "Add & norm",
   output: "Output",
-  search: "Search",
-  cache: "Cache",
+  cache: "Memory and cache",
 };
 
 type Told = Omit<About, "to" | "place">;
@@ -73,9 +73,10 @@ const SUBLAYERS: Record<string, string> = {
 /** Where a box is, in words; of a norm also which sublayer it belongs to. */
 function describePlace(box: Box, sizes: Sizes): string {
   if (box.layer === null) return box.kind === "norm" ? `end of ${box.stack}` : box.stack;
-  const layer = box.kind === "layer" ? box.stack : `${box.stack} layer ${box.layer}`;
-  if (box.kind !== "norm") return layer;
+  const layer = box.kind === "layer" ? box.stack : `${box.stack} layer ${box.layer + 1}`;
   const sublayer = SUBLAYERS[box.id.split(".")[2] ?? ""] ?? "";
+  if (box.kind === "sum") return `after ${sublayer}, ${layer}`;
+  if (box.kind !== "norm") return layer;
   return `${sizes.norm === "pre" ? "before" : "after"} ${sublayer}, ${layer}`;
 }
 
@@ -111,7 +112,7 @@ function tellTokens(box: Box, sizes: Sizes): Told {
   const encoder = box.stack === "encoder";
   const count = encoder ? sizes.source : sizes.step + 1;
   return {
-    title: encoder ? "Source tokens" : "Target so far",
+    title: encoder ? "Source tokens" : "Target tokens",
     shape: `${count} ${count === 1 ? "token" : "tokens"}`,
     says: encoder
       ? "The sentence in pieces of the vocabulary, with the end symbol."
@@ -163,7 +164,7 @@ function tellSum(box: Box, sizes: Sizes): Told {
     says: bottom
       ? "What enters the stack."
       : "The sublayer's output is added to what went round it (section 3.1).",
-    leads: bottom ? linkToTokens(box.stack) : lensAt(box),
+    leads: bottom ? linkToTokens(box.stack) : toNorm(box),
     miniature: {
       tensor: bottom ? `${SIDE[box.stack]}.sum` : `${sublayer}.residual_after`,
       form: "table",
@@ -171,13 +172,15 @@ function tellSum(box: Box, sizes: Sizes): Told {
   };
 }
 
-function lensAt(box: Box): Partial<Address> {
+/** The panel of the sum and the norm around a sublayer, or of the norm at the end of a stack. */
+function toNorm(box: Box): Partial<Address> {
+  const sublayer = box.layer === null ? "end" : (box.id.split(".")[2] ?? "");
   const layer = box.layer === null ? {} : { layer: box.layer };
-  return { panel: "lens", side: box.stack, ...layer };
+  return { panel: "norm", side: box.stack, ...layer, extra: { sublayer } };
 }
 
 function tellLayer(box: Box, sizes: Sizes): Told {
-  const number = box.layer ?? 0;
+  const number = (box.layer ?? 0) + 1;
   return {
     title: `Layer ${number}`,
     shape: stream(box.stack, sizes),
@@ -224,13 +227,13 @@ function tellFeed(box: Box, sizes: Sizes): Told {
     title: "Feed-forward",
     shape: shape(rows(box.stack, sizes), sizes.dFF),
     says: "Two linear maps with a bend between them, each token by itself (section 3.3).",
-    leads: lensAt(box),
+    leads: { panel: "feed", side: box.stack, layer: box.layer ?? 0 },
     miniature: { tensor: `${box.id}.inner`, form: "table" },
   };
 }
 
 function tellNorm(box: Box, sizes: Sizes): Told {
-  const common = { shape: stream(box.stack, sizes), leads: lensAt(box) };
+  const common = { shape: stream(box.stack, sizes), leads: toNorm(box) };
   const sublayer = box.id.replace(/\.norm$/, "");
   if (box.layer === null) {
     const tensor = box.stack === "encoder" ? "memory" : "decoder.states";
@@ -292,7 +295,7 @@ function tellOutput(_box: Box, sizes: Sizes): Told {
     title: "Output",
     shape: `step ${sizes.step + 1} of ${sizes.target}`,
     says: "The token written at this step; it is fed back as the next one to be read.",
-    leads: { panel: "search" },
+    leads: { panel: "output" },
     miniature: null,
   };
 }

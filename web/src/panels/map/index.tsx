@@ -142,7 +142,7 @@ function mapTable(trace: Trace, step: number, layer: number): Table {
     columns: ["box", "name", "stack", "layer", "shape", "state"],
     rows: boxes.map((box) => {
       const told = about(box, sizes);
-      const number = box.layer ?? "";
+      const number = box.layer === null ? "" : box.layer + 1;
       return [box.id, told.title, box.stack, number, told.shape, finalState(box, step)];
     }),
   };
@@ -168,11 +168,11 @@ function mapPicture(trace: Trace, step: number, layer: number, colours: Palette)
 
 function framePart(frame: Frame, trace: Trace, colours: Palette): string {
   const { x, y, width, height, stack, layer } = frame;
-  const last = countLayers(trace.model, stack) - 1;
+  const count = countLayers(trace.model, stack);
   const left = stack === "encoder" ? x + width / 2 + 12 : x + 12;
   return (
     rect(x, y, width, height, { rx: 8, fill: colours.panel, stroke: colours.line }) +
-    text(left, y + height - 9, `${stack} layer ${layer} of 0 to ${last}`, {
+    text(left, y + height - 9, `${stack} layer ${layer + 1} of ${count}`, {
       "font-size": 11,
       fill: colours.muted,
     })

@@ -91,12 +91,16 @@ interface Placed {
   end: number;
 }
 
-/** Returns the plan of a network's map, given the room and the layer to be open. */
-export function planNetwork(network: Network, available: number, layer: number): Plan {
+/**
+ * Returns the plan of a network's map, given the width and the layer to be open. A `spread` below 1
+ * moves the boxes together.
+ */
+export function planNetwork(network: Network, available: number, layer: number, spread = 1): Plan {
   const wide = available >= WIDE;
   const [left, right] = wide ? twoColumns(available) : oneColumn(available);
-  const encoder = place(network, left, layer);
-  const decoder = place(network, wide ? right : { ...right, start: encoder.end + 40 }, layer);
+  const encoder = place(network, left, layer, spread);
+  const below = { ...right, start: encoder.end + 40 };
+  const decoder = place(network, wide ? right : below, layer, spread);
   const tallest = wide ? Math.max(encoder.end, decoder.end) : decoder.end;
   const room = wide ? inspectorRoom(encoder, decoder) : null;
   const height = Math.max(tallest, room ? room.above + INSPECTOR : 0) + 2;
@@ -147,11 +151,11 @@ function oneColumn(available: number): [Column, Column] {
   ];
 }
 
-function place(network: Network, column: Column, layer: number): Placed {
+function place(network: Network, column: Column, layer: number, spread: number): Placed {
   let offset = column.start;
   const parts = stackParts(network, column.stack, openLayer(network, column.stack, layer)).map(
     (part) => {
-      const from = offset + part.gap;
+      const from = offset + part.gap * spread;
       offset = from + part.size;
       return { part, from, to: offset };
     },

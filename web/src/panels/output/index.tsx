@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { saved } from "../../api/saved.ts";
+import { hasTensor, part } from "../../api/tensors.ts";
 import type { Trace } from "../../api/types.ts";
 import { compareTexts } from "../../drawing/differences.ts";
 import { Figure } from "../../drawing/Figure.tsx";
@@ -19,18 +20,22 @@ import {
   setExtra,
 } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
+import { SumOfProducts } from "../sublayer/Where.tsx";
+import "../sublayer/sublayer.css";
 import { drawToken, Lot } from "./Lot.tsx";
+import { Parts } from "./Parts.tsx";
 import { logitPicture } from "./pictures.ts";
 import { getCuts, Settings } from "./Settings.tsx";
 import { Softmax } from "./Softmax.tsx";
 import { StepStrip } from "./StepStrip.tsx";
 import {
   barsPath,
+  embeddedRow,
   isTied,
   type PieceOf,
   type Product,
   prefixWith,
-  productAt,
+  productOf,
   type StepView,
   usePieces,
   useSpread,
@@ -46,7 +51,7 @@ const MOST = 600;
 export default function Output() {
   return (
     <PanelFrame
-      title="Output"
+      title="Output: linear, softmax, token"
       lead={
         <>
           The decoder's state at this step, times the output matrix, gives one logit per token; the
@@ -73,7 +78,6 @@ function OutputBody({ trace }: { trace: Trace }) {
   };
   return (
     <>
-      <StepStrip trace={trace} at={at} forced={trace.prefix_length} />
       {prefix.length > 0 && (
         <Forced
           trace={trace}
@@ -86,6 +90,7 @@ function OutputBody({ trace }: { trace: Trace }) {
       <Needs trace={trace} tensor="logits">
         {view && <OneStep view={view} pieceOf={pieceOf} force={force} />}
       </Needs>
+      <StepStrip trace={trace} at={at} forced={trace.prefix_length} />
     </>
   );
 }
@@ -106,11 +111,12 @@ function OneStep(props: StepProps) {
   const all = { ...props, cuts, now };
   return (
     <>
-      <Settings cuts={cuts} now={now} />
       <Softmax {...all} count={count} more={more} drawn={draw?.place ?? null} />
+      <Settings cuts={cuts} now={now} />
       <WrittenOut {...all} />
       <HowSure {...all} />
       <Lot {...all} draw={draw} />
+      <Parts trace={view.trace} at={view.at} step={view.step} />
       <LogitSum view={view} />
     </>
   );
@@ -214,17 +220,16 @@ function describeEffect(free: Trace, after: Trace, same: boolean): string {
 /** The figure; nothing where the trace does not hold the token's row. */
 function LogitSum({ view }: { view: StepView }) {
   const { trace, at, step } = view;
-  const tied = isTied(trace.model);
-  const states = useTensor(trace, tied ? "decoder.states" : null);
-  const embedding = useTensor(trace, tied ? "target.embedding" : null);
-  const found = states && embedding && productAt(states, embedding, at);
+  const states = useTensor(trace, "decoder.states" in trace.tensors ? "decoder.states" : null);
+  const row = useOutputRow(trace, at);
+  const found = states && row && productOf(part(states, at).data, row);
   if (!found) return null;
   const piece = plain(step.token.piece);
   return (
     <Figure
       name="logit"
       title={`Where the logit of “${piece}” comes from`}
-      caption={<Caption found={found} piece={piece} />}
+      caption={<Caption found={found} piece={piece} tied={isTied(trace.model)} />}
       picture={() => logitPicture(found, piece)}
       table={() => ({
         columns: ["dimension", "h", "w", "h * w"],
@@ -241,18 +246,28 @@ function LogitSum({ view }: { view: StepView }) {
           <BarRow key={row.name} {...row} />
         ))}
       </div>
+      <SumOfProducts x={found.state} w={found.row} bias={0} total={found.logit} />
     </Figure>
   );
 }
 
-function Caption({ found, piece }: { found: Product; piece: string }) {
-  const size = found.state.length;
+/** The token's row of the output matrix; a saved page has it only as an embedding that was read. */
+function useOutputRow(trace: Trace, at: number): ArrayLike<number> | undefined {
+  const name = "weights.output_projection.weight";
+  const known = hasTensor(trace, name);
+  const row = useTensor(trace, known ? name : null, known ? [trace.steps[at]?.token.id ?? 0] : []);
+  const tied = !known && isTied(trace.model) && "target.embedding" in trace.tensors;
+  const embedding = useTensor(trace, tied ? "target.embedding" : null);
+  return row?.data ?? (embedding && embeddedRow(embedding, at));
+}
+
+function Caption({ found, piece, tied }: { found: Product; piece: string; tied: boolean }) {
   return (
     <>
-      The decoder's state h times the row w of this token in the output matrix, {size} products.
-      They add up to the logit <Num value={found.logit} digits={2} />. This model uses one matrix
-      for embedding and output (section 3.4), so w is the embedding of “{piece}” without its factor
-      √{size}.
+      The decoder's state h times the row w of this token in the output matrix, {found.state.length}{" "}
+      products. They add up to the logit <Num value={found.logit} digits={2} />.{" "}
+      {tied &&
+        `This model uses one matrix for embedding and output (section 3.4), so w is the embedding of “${piece}” without its factor √${found.state.length}.`}
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Trace } from "../../api/types.ts";
 import { parseWhole, withExtra } from "../../state/address.ts";
+import { comparedTokens, logitParts } from "./parts.ts";
 import {
   AS_IT_IS,
   buildRows,
@@ -17,7 +18,14 @@ import {
   sureness,
   uniform,
 } from "./rows.ts";
-import { barsPath, getPieceNames, prefixWith, productAt, type StepView } from "./view.ts";
+import {
+  barsPath,
+  embeddedRow,
+  getPieceNames,
+  prefixWith,
+  productOf,
+  type StepView,
+} from "./view.ts";
 
 const trace = { model_hash: "a1", pieces: { 4: "▁cat" } };
 
@@ -61,18 +69,17 @@ it("reads whole numbers only, and bounds them", () => {
   }
 });
 
-const states = { shape: [2, 4], data: Float32Array.of(1, 2, -1, 0.5, 9, 9, 9, 9) };
 const embedding = { shape: [2, 4], data: Float32Array.of(7, 7, 7, 7, 2, -4, 6, 8) };
 
-describe("productAt", () => {
+describe("productOf", () => {
   it("multiplies a state with the row of the token read next, √d_model taken out", () => {
-    const found = productAt(states, embedding, 0);
+    const found = productOf([1, 2, -1, 0.5], embeddedRow(embedding, 0) ?? []);
     expect([...(found?.row ?? [])]).toEqual([1, -2, 3, 4]);
     expect([...(found?.products ?? [])]).toEqual([1, -4, -3, 2]);
     expect(found?.logit).toBe(-4);
   });
   it("knows no row for the last token, which nothing reads", () => {
-    expect(productAt(states, embedding, 1)).toBeUndefined();
+    expect(embeddedRow(embedding, 1)).toBeUndefined();
   });
 });
 
@@ -308,5 +315,35 @@ describe("a draw", () => {
       expect(from).toBeLessThanOrEqual(number);
       expect(to).toBeGreaterThan(number);
     }
+  });
+});
+
+describe("the parts of a logit", () => {
+  const model = { decoder_layers: 2, heads: 2 };
+  // embedding, then per layer two heads of each attention and the feed-forward network, constants
+  const own = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+  const other = own.map((value) => value / 2);
+  const shares = { shape: [2, 12], data: Float32Array.from([...own, ...other]) };
+  it("stand in the order of the library, and sum to the logit", () => {
+    const found = logitParts(shares, model, 0, null);
+    expect(found.embedding).toBe(1);
+    expect(found.constants).toBe(12);
+    expect(found.layers[1]?.map(({ value }) => value)).toEqual([7, 8, 9, 10, 11]);
+    expect(found.layers[1]?.[2]?.head).toEqual({ side: "cross", layer: 1, head: 0 });
+    expect(found.layers[0]?.[4]?.head).toBeNull();
+    expect(found.total).toBe(78);
+  });
+  it("are subtracted one by one from those of another token", () => {
+    expect(logitParts(shares, model, 0, 1).total).toBe(39);
+    expect(logitParts(shares, model, 0, 1).layers[0]?.[0]?.value).toBe(1);
+  });
+  it("are those of the written token and its rivals, each once", () => {
+    const token = { id: 7, piece: "a", start: 0, end: 1 };
+    const top = [9, 7].map((id) => ({ id, piece: `#${id}`, log_prob: -1 }));
+    const found = comparedTokens({ token, log_prob: -2, rank: 2, entropy: 1, top });
+    expect(found.map(({ row, token: { id } }) => [row, id])).toEqual([
+      [0, 7],
+      [1, 9],
+    ]);
   });
 });

@@ -125,14 +125,19 @@ export function isTied(config: ModelConfig): boolean {
 }
 
 /**
- * Multiply the state of step `at` with the row of the token that it wrote, which the decoder reads
- * at the next step; undefined at the last step, whose token nothing reads.
+ * The row of the token that step `at` wrote, from its embedding, which the decoder reads at the next
+ * step; undefined at the last step, whose token nothing reads.
  */
-export function productAt(states: Tensor, embedding: Tensor, at: number): Product | undefined {
-  if (at + 1 >= (embedding.shape[0] ?? 0)) return undefined;
-  const state = Float64Array.from(part(states, at).data);
-  const scale = Math.sqrt(state.length);
-  const row = Float64Array.from(part(embedding, at + 1).data, (value) => value / scale);
+export function embeddedRow(embedding: Tensor, at: number): Float64Array | undefined {
+  const [rows = 0, size = 0] = embedding.shape;
+  if (at + 1 >= rows) return undefined;
+  const scale = Math.sqrt(size);
+  return Float64Array.from(part(embedding, at + 1).data, (value) => value / scale);
+}
+
+/** Multiply a state with a row of the output matrix. */
+export function productOf(h: ArrayLike<number>, w: ArrayLike<number>): Product {
+  const [state, row] = [Float64Array.from(h), Float64Array.from(w)];
   const products = state.map((value, index) => value * (row[index] as number));
   return { state, row, products, logit: products.reduce((total, value) => total + value, 0) };
 }

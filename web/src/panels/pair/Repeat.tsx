@@ -30,8 +30,8 @@ export function Repeat({ trace, patching }: { trace: Trace; patching: Patching }
     underWay.current = abort;
     setBusy(true);
     const { against } = request;
-    const { level: _level, prefix: _prefix, ...rest } = request;
-    const pair = { ...rest, against };
+    const { level: _level, prefix: _prefix, decision, ...rest } = request;
+    const pair = { ...rest, ...decision, against };
     try {
       const limit = models.peek().value?.limits.max_patch_pairs ?? PAIRS;
       const answer = await repeatPatch({ ...pair, count: Math.min(PAIRS, limit) }, abort.signal);

@@ -5,9 +5,9 @@ import { joins, plain } from "../../drawing/pieces.ts";
 /** Which run is changed: the first with activations of the second, or the other way round. */
 export type Into = "1" | "2";
 
-/** A cell as the address holds it: part, layer and index from 0. */
-export function keyOf({ part, layer, index }: Cell): string {
-  return `${part}.${layer}.${index}`;
+/** What tells a cell from all others, in an address too: its name, such as cross.4.2. */
+export function keyOf(cell: Cell): string {
+  return nameOf(cell).replace(" ", ".");
 }
 
 /** The cells of an address that the two runs have, each once. */

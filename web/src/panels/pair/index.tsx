@@ -7,6 +7,7 @@ import type { Cell, CellShare, PatchedRun, Patching, Trace } from "../../api/typ
 import { compareTexts } from "../../drawing/differences.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Marked, Num, printed } from "../../drawing/Number.tsx";
+import { plain } from "../../drawing/pieces.ts";
 import { Segmented } from "../../drawing/Segmented.tsx";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { NeedsServer } from "../../frame/Saved.tsx";
@@ -70,7 +71,8 @@ function OtherSentence() {
   useEffect(() => setText(against), [against]);
   const compare = (): void => {
     const sentence = oneSentence(text);
-    if (sentence !== against) setExtra({ against: sentence || null, cells: null });
+    if (sentence !== against)
+      setExtra({ against: sentence || null, cells: null, at: null, between: null });
   };
   return (
     <form
@@ -122,6 +124,7 @@ function Pair({ trace, patching }: { trace: Trace; patching: Patching }) {
   return (
     <div class="pair">
       <div class="pair-side">
+        <DecisionChoice trace={trace} patching={patching} />
         <MarginBar patching={patching} into={into} run={value} />
         <Sentences patching={patching} into={into} run={value} />
         {run.problem && (
@@ -204,14 +207,21 @@ function usePatched(
   const share = lastOf(patching, cells);
   const measured = cells.length === 1 && share ? patched(patching, share, into) : null;
   const unknown = cells.length > 0 && !measured?.translation;
-  const key = `${patching.first}\n${patching.second}\n${cells.map(keyOf).join(" ")}`;
+  const { step, first, second } = patching.decision;
+  const key = JSON.stringify([patching.first, patching.second, step, first, second, cells]);
   useEffect(() => {
     setProblem(null);
     const request = traceRequest(address.peek(), models.peek().value);
     if (!unknown || saved || !request?.against) return;
     const abort = new AbortController();
-    const { text, model, target, search, without, against } = request;
-    const asked = { text, against, cells, ...optional({ model, target, search, without }) };
+    const { text, model, target, search, without, against, decision } = request;
+    const asked = {
+      text,
+      against,
+      cells,
+      ...decision,
+      ...optional({ model, target, search, without }),
+    };
     patchCells(asked, abort.signal)
       .then(({ forward, backward }) => setAnswer({ key, runs: [forward, backward] }))
       .catch((error) => {
@@ -228,6 +238,92 @@ function optional<T extends object>(values: T): Partial<T> {
   return Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== undefined),
   ) as Partial<T>;
+}
+
+/* Which decision is meant: where the translations part, or one that the reader chooses. */
+
+/** A step and two tokens; on a saved page, what was recorded stays. */
+function DecisionChoice({ trace, patching }: { trace: Trace; patching: Patching }) {
+  const { step, first, second, pieces } = patching.decision;
+  const known = new Map([
+    [first, pieces[0]],
+    [second, pieces[1]],
+    ...(trace.steps[step]?.top ?? []).map(({ id, piece }) => [id, piece] as const),
+  ]);
+  if (saved) return null;
+  const choose = (at: number, one: number, other: number): void =>
+    setExtra({ at: String(at + 1), between: `${one}.${other}`, cells: null });
+  const chooseStep = (at: number): void => {
+    const here = trace.steps[at];
+    const rival = here?.top.find(({ id }) => id !== here.token.id);
+    if (here && rival) choose(at, here.token.id, rival.id);
+  };
+  const chosen = address.value.extra.at !== undefined;
+  return (
+    <p class="pair-decision">
+      <label>
+        Step{" "}
+        <select value={step} onChange={(event) => chooseStep(Number(event.currentTarget.value))}>
+          {trace.steps.map(({ token }, at) => (
+            <option key={at} value={at}>
+              {at + 1} {plain(token.piece)}
+            </option>
+          ))}
+        </select>
+      </label>{" "}
+      <TokenChoice
+        name="First token"
+        known={known}
+        value={first}
+        not={second}
+        onChoose={(id) => choose(step, id, second)}
+      />{" "}
+      or{" "}
+      <TokenChoice
+        name="Second token"
+        known={known}
+        value={second}
+        not={first}
+        onChoose={(id) => choose(step, first, id)}
+      />{" "}
+      {chosen && (
+        <button
+          type="button"
+          class="quiet-button"
+          onClick={() => setExtra({ at: null, between: null, cells: null })}
+        >
+          Where they part
+        </button>
+      )}
+    </p>
+  );
+}
+
+interface TokenChoiceProps {
+  name: string;
+  known: Map<number, string>;
+  value: number;
+  /** The other token, which cannot be chosen here. */
+  not: number;
+  onChoose: (id: number) => void;
+}
+
+function TokenChoice({ name, known, value, not, onChoose }: TokenChoiceProps) {
+  return (
+    <select
+      aria-label={name}
+      value={value}
+      onChange={(event) => onChoose(Number(event.currentTarget.value))}
+    >
+      {[...known]
+        .filter(([id]) => id !== not)
+        .map(([id, piece]) => (
+          <option key={id} value={id}>
+            {plain(piece)}
+          </option>
+        ))}
+    </select>
+  );
 }
 
 /* The sentences, what differs, and what the patched run writes. */

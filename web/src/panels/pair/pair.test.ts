@@ -74,9 +74,9 @@ test("columns carry both words where they differ", () => {
 });
 
 test("the cells of an address are those that there are, each once", () => {
-  expect(parseCells("cross.3.1_cross.9.9_cross.3.1_source.0.1", PATCHING)).toEqual([CROSS, SOURCE]);
+  expect(parseCells("cross.4.2_cross.9.9_cross.4.2_source.0.2", PATCHING)).toEqual([CROSS, SOURCE]);
   expect(parseCells(undefined, PATCHING)).toEqual([]);
-  expect(writeCells([CROSS, SOURCE])).toBe("cross.3.1_source.0.1");
+  expect(writeCells([CROSS, SOURCE])).toBe("cross.4.2_source.0.2");
   expect(writeCells([])).toBeNull();
 });
 

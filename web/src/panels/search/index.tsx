@@ -37,9 +37,8 @@ export default function Search() {
       title="Search"
       lead={
         <>
-          The network only says how probable each next token is; a search decides what is written.
-          Greedy takes the most probable token at every step, a beam follows several paths and ranks
-          the ends by log P over a length penalty (section 6.1).
+          The network says how probable each next token is; a search decides what is written. Greedy
+          takes the most probable one, a beam follows several paths (section 6.1).
         </>
       }
     >
@@ -59,8 +58,6 @@ function SearchBody({ trace }: { trace: Trace }) {
   const shown = shownTrees(isGreedy);
   return (
     <>
-      {wide && !saved && <Settings trace={trace} beam={beam} />}
-      {greedy && beam && <Compare greedy={greedy} beam={beam} beamName={beamName} />}
       {other.problem && (
         <div class="panel-problem" role="alert">
           <p>The other search could not be made: {other.problem.detail || other.problem.title}</p>
@@ -69,7 +66,10 @@ function SearchBody({ trace }: { trace: Trace }) {
           </button>
         </div>
       )}
-      <Switch isGreedy={isGreedy} wide={wide} both={!saved || other.trace !== undefined} />
+      <div class="search-controls">
+        <Switch isGreedy={isGreedy} wide={wide} both={!saved || other.trace !== undefined} />
+        {wide && !saved && <Settings trace={trace} beam={beam} />}
+      </div>
       {shown.includes("beam") && beam && (
         <TreeSection name="beam" title={beamName} trace={beam} other={greedy} otherName="greedy" />
       )}
@@ -82,6 +82,7 @@ function SearchBody({ trace }: { trace: Trace }) {
           otherName={wide ? "the beam" : "the sample that won"}
         />
       )}
+      {greedy && beam && <Compare greedy={greedy} beam={beam} beamName={beamName} />}
       {beam && wide && <AlphaCurve trace={beam} />}
     </>
   );

@@ -173,15 +173,15 @@ function Dimension({ numbers, dimension, onDimension }: CardsProps) {
       In dimension{" "}
       <input
         type="number"
-        min={0}
-        max={numbers.output.length - 1}
-        value={dimension}
+        min={1}
+        max={numbers.output.length}
+        value={dimension + 1}
         onInput={(event) => {
           const wanted = event.currentTarget.valueAsNumber;
-          if (wanted >= 0 && wanted < numbers.output.length) onDimension(Math.floor(wanted));
+          if (wanted >= 1 && wanted <= numbers.output.length) onDimension(Math.floor(wanted) - 1);
         }}
       />{" "}
-      of 0 to {numbers.output.length - 1}:
+      of {numbers.output.length}:
     </label>
   );
 }
@@ -252,7 +252,7 @@ export function Products({ numbers, chosen, query, name }: ProductsProps) {
         <tbody>
           {products.map((product, at) => (
             <tr key={at}>
-              <th scope="row">{at}</th>
+              <th scope="row">{at + 1}</th>
               <td>
                 <Num value={numbers.q[at] ?? 0} digits={DECIMALS} />
               </td>

@@ -43,7 +43,7 @@ export function Strip({ vector, reach, name, dimension, onPick }: StripProps) {
       aria-label={`${name}: ${describeVector(vector)}`}
       onPointerMove={(event) => {
         const at = under(event);
-        event.currentTarget.title = `${name}, dimension ${at}: ${printed(vector[at] ?? 0, 4)}`;
+        event.currentTarget.title = `${name}, dimension ${at + 1}: ${printed(vector[at] ?? 0, 4)}`;
       }}
       onClick={(event) => onPick?.(under(event))}
     >

@@ -6,7 +6,7 @@ import type { HeadId, Side, Trace } from "../../api/types.ts";
 import { Segmented } from "../../drawing/Segmented.tsx";
 import { TokenRow } from "../../drawing/Tokens.tsx";
 import { Needs, PanelFrame } from "../../frame/PanelFrame.tsx";
-import { clampIndex } from "../../state/address.ts";
+import { parsePlace } from "../../state/address.ts";
 import { step } from "../../state/player.ts";
 import { address, go, highlight, link, setExtra } from "../../state/store.ts";
 import { useTensor } from "../../state/useTensor.ts";
@@ -80,8 +80,8 @@ function Worked({ trace, id, row, sentences }: WorkedProps) {
   }
   const numbers = computeNumbers(tensors, row);
   const { extra } = address.value;
-  const chosen = numberOr(extra.key, strongest(numbers), keys.length);
-  const dimension = numberOr(extra.dim, largestPlace(numbers), numbers.output.length);
+  const chosen = parsePlace(extra.key, keys.length, strongest(numbers));
+  const dimension = parsePlace(extra.dim, numbers.output.length, largestPlace(numbers));
   const asking = labels(sentences.queries)[row] ?? "";
   const shared = {
     numbers,
@@ -90,11 +90,11 @@ function Worked({ trace, id, row, sentences }: WorkedProps) {
     dimension,
     query: asking,
     stage: parseStage(extra.stage),
-    onKey: (key: number) => setExtra({ key: String(key) }, { replace: true }),
+    onKey: (key: number) => setExtra({ key: String(key + 1) }, { replace: true }),
     onPoint: (key: number | null) => {
       highlight.value = key === null ? null : { stream: sentences.keyStream, index: key };
     },
-    onDimension: (at: number) => setExtra({ dim: String(at) }, { replace: true }),
+    onDimension: (at: number) => setExtra({ dim: String(at + 1) }, { replace: true }),
   };
   const alone = shared.stage !== null;
   return (
@@ -127,10 +127,6 @@ function Worked({ trace, id, row, sentences }: WorkedProps) {
       </p>
     </>
   );
-}
-
-function numberOr(word: string | undefined, otherwise: number, count: number): number {
-  return word !== undefined && /^\d+$/.test(word) ? clampIndex(Number(word), count) : otherwise;
 }
 
 function largestPlace({ output }: Numbers): number {
@@ -170,8 +166,8 @@ function Follows({ trace, id, row, query }: FollowsProps) {
       <div class="steps-concat">
         {all.map((vector, head) => (
           <figure key={head} data-own={head === id.head}>
-            <Strip vector={vector} reach={reach(all)} name={`output of head ${head}`} />
-            <figcaption>head {head}</figcaption>
+            <Strip vector={vector} reach={reach(all)} name={`output of head ${head + 1}`} />
+            <figcaption>head {head + 1}</figcaption>
           </figure>
         ))}
       </div>
@@ -194,11 +190,11 @@ const SIDES: readonly Side[] = ["encoder", "decoder", "cross"];
 function HeadPicker({ trace, id }: { trace: Trace; id: HeadId }) {
   const heads = Array.from({ length: trace.model.heads }, (_, head) => ({
     value: head,
-    name: alignsWords(trace, { ...id, head }) ? `${head} ★` : String(head),
+    name: alignsWords(trace, { ...id, head }) ? `${head + 1} ★` : String(head + 1),
   }));
   const layers = Array.from({ length: countLayers(trace.model, id.side) }, (_, value) => ({
     value,
-    name: String(value),
+    name: String(value + 1),
   }));
   return (
     <div class="steps-picker">

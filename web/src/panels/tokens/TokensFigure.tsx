@@ -5,6 +5,7 @@ import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import type { Table } from "../../drawing/files.ts";
 import { counted } from "../../drawing/Number.tsx";
+import { plain, tagLanguage } from "../../drawing/pieces.ts";
 import { TokenRow } from "../../drawing/Tokens.tsx";
 import { step } from "../../state/player.ts";
 import { highlight } from "../../state/store.ts";
@@ -94,12 +95,12 @@ function Chosen({ trace, stream }: Props) {
   const token = tokens[index];
   if (!token) return null;
   const { word, size } = findWord(getWords(trace, stream), index);
-  const { kind, says } = describe(token, getText(trace, stream), trace.target);
+  const { kind, says } = describe(token, getText(trace, stream));
   return (
     <p class="tokens-chosen" data-token={index} data-kind={kind}>
-      <b>{token.piece}</b> <span class="num">id {token.id}</span>{" "}
-      <span class="num">position {index}</span> <Span token={token} />{" "}
-      {size > 1 && `Piece of word ${word + 1}, which has ${size}. `}
+      <b>{tagLanguage(token.piece) === null ? token.piece : plain(token.piece)}</b>{" "}
+      <span class="num">id {token.id}</span> <span class="num">position {index}</span>{" "}
+      <Span token={token} /> {size > 1 && `Piece of word ${word + 1}, which has ${size}. `}
       {says}
     </p>
   );
@@ -160,7 +161,7 @@ function tokenTable(trace: Trace, stream: Stream): Table {
       token.end,
       getCharacters(token, text),
       findWord(getWords(trace, stream), at).word + 1,
-      describe(token, text, trace.target).says,
+      describe(token, text).says,
     ]),
   };
 }

@@ -14,7 +14,7 @@ import { TokensFigure } from "./TokensFigure.tsx";
 export default function TokensPanel() {
   return (
     <PanelFrame
-      title="Tokens and positions"
+      title="Tokens, embeddings, positions"
       lead="The sentence is cut into pieces of the vocabulary; each piece becomes a vector of d_model numbers, to which its position is added (sections 3.4 and 3.5)."
     >
       {(trace) => <TokensBody trace={trace} />}

@@ -4,7 +4,9 @@ import { type Tensor, value } from "../../api/tensors.ts";
 import type { Trace, TraceToken, WordSpan } from "../../api/types.ts";
 import type { Cell } from "../../drawing/cursor.ts";
 import type { Table } from "../../drawing/files.ts";
+import { languageName } from "../../drawing/languages.ts";
 import { counted } from "../../drawing/Number.tsx";
+import { tagLanguage } from "../../drawing/pieces.ts";
 
 /** Which sinusoid a dimension holds. */
 interface Sinusoid {
@@ -136,12 +138,13 @@ const SYMBOLS: Record<string, string> = {
   "<pad>": "Padding: fills up short rows of a batch; no attention ever looks at it.",
 };
 
-/** Returns what a token of a text is, in a sentence; `language` is the one translated into. */
-export function describe(token: TraceToken, text: string, language: string): Described {
-  if (/^<tag\d+>$/.test(token.piece)) {
+/** Returns what a token of a text is, in a sentence. */
+export function describe(token: TraceToken, text: string): Described {
+  const language = tagLanguage(token.piece);
+  if (language !== null) {
     return {
       kind: "symbol",
-      says: `Language tag: tells the network to translate into ${language}.`,
+      says: `Language tag: tells the network to translate into ${languageName(language)}.`,
     };
   }
   const symbol = SYMBOLS[token.piece];

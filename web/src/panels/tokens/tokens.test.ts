@@ -20,18 +20,18 @@ const token = (piece: string, start = 0, end = 0) => ({ id: 7, piece, start, end
 
 group("tokens in words", () => {
   test("symbols stand for no text, and a tag names the language", () => {
-    expect(describe(token("</s>", 3, 3), "abc", "en").says).toContain("End symbol");
-    expect(describe(token("<s>"), "abc", "en").says).toContain("Start symbol");
-    expect(describe(token("<tag1>"), "abc", "fr").says).toContain("into fr");
-    expect(describe(token("<tag1>"), "abc", "fr").kind).toBe("symbol");
+    expect(describe(token("</s>", 3, 3), "abc").says).toContain("End symbol");
+    expect(describe(token("<s>"), "abc").says).toContain("Start symbol");
+    expect(describe(token("→ fr"), "abc").says).toContain("into French");
+    expect(describe(token("→ fr"), "abc").kind).toBe("symbol");
   });
 
   test("pieces begin a word or go on with one, with and without the mark", () => {
-    expect(describe(token("▁chat", 2, 7), "Le chat", "en").kind).toBe("begins");
-    expect(describe(token("at", 5, 7), "Le chat", "en").kind).toBe("continues");
-    expect(describe(token("chat", 3, 7), "Le chat", "en").kind).toBe("begins");
-    expect(describe(token("Le", 0, 2), "Le chat", "en").kind).toBe("begins");
-    expect(describe(token("<0xC3>", 0, 1), "é", "en").kind).toBe("byte");
+    expect(describe(token("▁chat", 2, 7), "Le chat").kind).toBe("begins");
+    expect(describe(token("at", 5, 7), "Le chat").kind).toBe("continues");
+    expect(describe(token("chat", 3, 7), "Le chat").kind).toBe("begins");
+    expect(describe(token("Le", 0, 2), "Le chat").kind).toBe("begins");
+    expect(describe(token("<0xC3>", 0, 1), "é").kind).toBe("byte");
   });
 
   test("spans count characters, not halves of them", () => {

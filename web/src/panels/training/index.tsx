@@ -4,11 +4,13 @@ import { useEffect, useState } from "preact/hooks";
 import { asProblem, isAbort, film as makeFilm, type Problem } from "../../api/client.ts";
 import { saved } from "../../api/saved.ts";
 import type { Film, FilmRequest, HeadId, Run, Side } from "../../api/types.ts";
+import { languageName } from "../../drawing/languages.ts";
 import { counted, Num } from "../../drawing/Number.tsx";
-import { PanelProblem } from "../../frame/PanelFrame.tsx";
+import { directionName } from "../../frame/Choices.tsx";
+import { PanelHead, PanelProblem } from "../../frame/PanelFrame.tsx";
 import { NeedsServer } from "../../frame/Saved.tsx";
 import { findTarget, oneSentence } from "../../state/requests.ts";
-import { address, go, model, retries, setExtra } from "../../state/store.ts";
+import { address, go, model, retries, setExtra, trace } from "../../state/store.ts";
 import { clampHead, SIDES } from "../lens/headList.ts";
 import { Charts } from "./Charts.tsx";
 import { duration, lastStep, secondsLeft } from "./course.ts";
@@ -21,12 +23,10 @@ export default function TrainingPanel() {
   const { runs, problem } = useRuns();
   return (
     <section class="panel" aria-labelledby="panel-title" aria-busy={runs === null}>
-      <h2 id="panel-title">Train live</h2>
-      <p class="panel-lead">
-        A network learns from pairs of sentences by predicting each next token (section 5). Here is
-        the course of a run while it trains or afterwards, what it made of the same sentences on the
-        way, and how one head found where to look.
-      </p>
+      <PanelHead
+        title="Training"
+        lead="The course of a run, what it made of the same sentences on the way, and how one head found where to look (section 5)."
+      />
       {problem && <PanelProblem problem={problem} />}
       {runs?.length === 0 && <NoRun />}
       {runs && runs.length > 0 && <OneRun runs={runs} />}
@@ -66,8 +66,10 @@ function FilmStrip({ run }: { run: Run }) {
   const text = oneSentence(address.value.text);
   const sizes = readSizes(run);
   const head = clampHead(address.value, sizes);
-  const wanted = (saved !== null || address.value.extra.film === "1") && text !== "";
-  const request = filmRequest(run, text, head, findTarget(model.value, address.value));
+  const into = trace.value.value?.target;
+  const foreign = !saved && into !== undefined && !run.directions.some(([, to]) => to === into);
+  const wanted = !foreign && (saved !== null || address.value.extra.film === "1") && text !== "";
+  const request = filmRequest(run, text, head, into ?? findTarget(model.value, address.value));
   const { film, problem, waiting } = useFilm(run.name, wanted ? request : null);
   return (
     <div class="training-film">
@@ -78,6 +80,12 @@ function FilmStrip({ run }: { run: Run }) {
       </p>
       {text === "" ? (
         <p class="muted">Type a sentence above first.</p>
+      ) : foreign ? (
+        <p class="muted">
+          This run translates{" "}
+          {run.directions.map(([from, to]) => directionName([from], to)).join(" and ")}; your
+          sentence is translated into {languageName(into)}. Write one in a language that it reads.
+        </p>
       ) : (
         <div class="training-choice">
           <HeadChoice head={head} sizes={sizes} />
@@ -183,7 +191,7 @@ function NumberChoice({ name, value, count, onChoose }: NumberChoiceProps) {
       <select value={value} onChange={(event) => onChoose(Number(event.currentTarget.value))}>
         {Array.from({ length: count }, (_, number) => (
           <option key={number} value={number}>
-            {number}
+            {number + 1}
           </option>
         ))}
       </select>

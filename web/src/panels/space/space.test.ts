@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { nearestTokens, places } from "./points.ts";
+
+test("places keep the proportions of the coordinates, and lie inside the picture", () => {
+  const coordinates = {
+    shape: [2, 3, 2],
+    data: Float32Array.of(99, 0, 0, 99, 7, 7, 0, 0, 10, 0, 0, 5),
+  };
+  const drawn = places(coordinates, 1, () => true, 400, 300)[1] ?? [];
+  const [origin, right, up] = drawn;
+  if (!origin || !right || !up) throw new Error("no points");
+  expect((right.x - origin.x) / (origin.y - up.y)).toBeCloseTo(2, 9);
+  for (const { x, y } of drawn) {
+    expect(x >= 0 && x <= 400 && y >= 0 && y <= 300).toBe(true);
+  }
+});
+
+test("states that are all one point are drawn all the same", () => {
+  const drawn = places(
+    { shape: [1, 2, 2], data: new Float32Array(4) },
+    0,
+    () => true,
+    400,
+    300,
+  ).flat();
+  expect(drawn.every(({ x, y }) => Number.isFinite(x) && Number.isFinite(y))).toBe(true);
+});
+
+test("the nearest token comes first, and none is near itself", () => {
+  const found = nearestTokens([0, 3, 1, 3, 0, 2, 1, 2, 0], 3, 0, 2);
+  expect(found).toEqual([
+    { at: 2, distance: 1 },
+    { at: 1, distance: 3 },
+  ]);
+});
