@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from translucid.data.prepare import prepare
     from translucid.evaluation.compare import compare
     from translucid.evaluation.evaluate import evaluate
+    from translucid.interop.export import export
     from translucid.interpret import Trace, explain
     from translucid.serving import serve
     from translucid.training.average import average
@@ -45,6 +46,7 @@ __all__ = [
     "compare",
     "evaluate",
     "explain",
+    "export",
     "load",
     "prepare",
     "serve",
@@ -68,6 +70,7 @@ _LAZY = {
     "compare": "translucid.evaluation.compare",
     "evaluate": "translucid.evaluation.evaluate",
     "explain": "translucid.interpret",
+    "export": "translucid.interop.export",
     "load": "translucid.translator",
     "prepare": "translucid.data.prepare",
     "serve": "translucid.serving",

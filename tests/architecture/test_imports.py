@@ -31,11 +31,12 @@ ARROWS: dict[str, set[str]] = {
     },
     "translator": {"engines", "checkpoint", "decoding", "text"},
     "evaluation": {"translator", "data", "decoding", "text"},
+    "interop": {"translator", "engines", "decoding", "checkpoint", "data", "text"},
     "interpret": {"translator", "engines", "decoding", "checkpoint", "data", "model", "text"},
     "serving": {"translator", "interpret", "engines", "decoding", "checkpoint", "text"},
     "cli": {
         *("text", "model", "decoding", "data", "checkpoint", "training", "translator"),
-        *("evaluation", "interpret", "serving"),
+        *("evaluation", "interop", "interpret", "serving"),
     },
 }
 OPTIONAL = (
