@@ -43,15 +43,15 @@ from translucid.translator.segmentation import MAX_SOURCE_TOKENS
 
 SENTENCEPIECE = "sentencepiece.model"
 MODEL_CARD = "MODEL_CARD.md"
-_SUBWORDS = ("bpe", "unigram")  # the kinds of tokenizers that are SentencePiece's
+SUBWORDS = ("bpe", "unigram")  # the kinds of tokenizers that are SentencePiece's
 
 
 def refuse_unless_convertible(model: Path) -> None:
     """Refuse a model that CTranslate2 or SentencePiece cannot represent, naming the property."""
     obstacle = find_obstacle(read_config(model))
     kind = load_tokenizer(model / TOKENIZER).kind
-    if obstacle is None and kind not in _SUBWORDS:
-        obstacle = f"its tokenizer is of kind {kind!r}, not {' or '.join(_SUBWORDS)}"
+    if obstacle is None and kind not in SUBWORDS:
+        obstacle = f"its tokenizer is of kind {kind!r}, not {' or '.join(SUBWORDS)}"
     if obstacle is not None:
         raise InputError(f"{model} cannot be exported to CTranslate2: {obstacle}")
 

@@ -40,6 +40,7 @@ from translucid.errors import InputError, TranslucidError, nearest
 from translucid.files import new_folder
 from translucid.interop.argos import package_path, translate_with_argos, write_argos
 from translucid.interop.ctranslate2 import (
+    SUBWORDS,
     read_pieces,
     refuse_unless_convertible,
     translate_with_ctranslate2,
@@ -48,7 +49,7 @@ from translucid.interop.ctranslate2 import (
 from translucid.text.languages import matches
 from translucid.text.normalization import nfc
 from translucid.text.sentencepiece_model import SPACE_MARK
-from translucid.text.tokenizer import EOS, PAD, PLACEHOLDERS
+from translucid.text.tokenizer import EOS, PAD, PLACEHOLDERS, Tokenizer
 from translucid.translator.loading import check_engine, load
 from translucid.translator.search import map_in_batches
 from translucid.translator.segmentation import MAX_SOURCE_TOKENS
@@ -347,13 +348,19 @@ def _build_sample(
     )
     return Sample(
         direction=direction,
-        vocabulary=read_pieces(folder),
+        vocabulary=_spell_vocabulary(translator.tokenizer, folder),
         texts=tuple(texts),
         tag=tag,
         read=tuple(map(tuple, ids)),
         written=tuple(each[0].tokens for each in found),
         longest=longest,
     )
+
+
+def _spell_vocabulary(tokenizer: Tokenizer, folder: Path) -> tuple[str, ...]:
+    if tokenizer.kind in SUBWORDS:
+        return read_pieces(folder)  # where placeholders are characters, as in SentencePiece
+    return tuple(map(tokenizer.piece, range(tokenizer.vocab_size)))
 
 
 def _check(translator: Translator, target: Target, folder: Path, sample: Sample) -> int:
