@@ -84,7 +84,8 @@ class Clients:
                 same = self._known.setdefault(text, found) == found
                 self.outcomes["answered" if same else "answered in another way"] += 1
             except urllib.error.HTTPError as error:
-                self.outcomes[f"status {error.code}"] += 1
+                reason = error.read(200).decode(errors="replace")
+                self.outcomes[f"status {error.code}: {reason}"] += 1
             except OSError as error:
                 self.outcomes[type(error).__name__] += 1
 

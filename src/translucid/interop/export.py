@@ -26,7 +26,7 @@ from typing import TypeAlias, get_args
 
 from translucid import __version__
 from translucid.built_in import find_model_directory
-from translucid.checkpoint.model_directory import read_config, read_generation
+from translucid.checkpoint.model_directory import read_config, read_generation, read_model_files
 from translucid.checkpoint.store import explain_full_disk, write_file
 from translucid.config import ExportTarget, Precision
 from translucid.data.readers.built_in import LESSON_LANGUAGES, lesson_pairs
@@ -93,7 +93,8 @@ class Sample:
     """Sentences of one direction, as our network reads and translates them, greedily.
 
     Tokens are those of the `vocabulary`; `read` and `written` have neither the language's tag nor
-    the end symbol. No translation has more than `longest` tokens.
+    the end symbol. No translation has more than `longest` tokens, and of none are more compared
+    than 50 beyond its source: a good one has ended by then.
     """
 
     direction: tuple[str, str]
@@ -108,6 +109,10 @@ class Sample:
         """Return the pieces of tokens."""
         return [self.vocabulary[token] for token in tokens]
 
+    def cut(self, number: int, translation: Sequence[str]) -> list[str]:
+        """Return what is compared of a translation in pieces."""
+        return list(translation[: min(self.longest, len(self.read[number]) + _MORE)])
+
     @property
     def sources(self) -> Pieces:
         """The sentences in pieces."""
@@ -115,8 +120,8 @@ class Sample:
 
     @property
     def translations(self) -> Pieces:
-        """The translations in pieces."""
-        return list(map(self.spell, self.written))
+        """The translations in pieces, as far as they are compared."""
+        return [self.cut(number, self.spell(each)) for number, each in enumerate(self.written)]
 
 
 @dataclass(frozen=True)
@@ -145,6 +150,8 @@ def _in_argos(folder: Path, sample: Sample) -> tuple[Pieces, Pieces]:
 def _write_huggingface(model: Path, folder: Path, precision: Precision) -> None:
     del precision  # always float32
     importlib.import_module("translucid.interop.huggingface").write_huggingface(model, folder)
+    for name, text in read_model_files(model).texts.items():
+        write_file(folder / name, text.encode())
 
 
 def _in_huggingface(folder: Path, sample: Sample) -> tuple[Pieces, Pieces]:
@@ -365,14 +372,10 @@ def _spell_vocabulary(tokenizer: Tokenizer, folder: Path) -> tuple[str, ...]:
 
 def _check(translator: Translator, target: Target, folder: Path, sample: Sample) -> int:
     """Refuse a folder with which the tool translates in another way; return the number of ties."""
-    read, written = target.translate(folder, sample)
+    read, written = _translate(target, folder, sample)
     if wrong := [n for n, one in enumerate(sample.sources) if one != read[n]]:
         raise _difference(target, sample, wrong, sample.sources, read, "reads")
-    different = [
-        number
-        for number, one in enumerate(sample.translations)
-        if one != written[number][: sample.longest]
-    ]
+    different = [n for n, one in enumerate(sample.translations) if one != written[n]]
     wrong = [n for n in different if not _is_tie(translator, sample, n, written[n])]
     if wrong:
         raise _difference(target, sample, wrong, sample.translations, written, "translates")
@@ -380,9 +383,14 @@ def _check(translator: Translator, target: Target, folder: Path, sample: Sample)
 
 
 def _count_different(target: Target, folder: Path, sample: Sample) -> int:
-    _, written = target.translate(folder, sample)
-    pairs = zip(sample.translations, written, strict=True)
-    return sum(ours != theirs[: sample.longest] for ours, theirs in pairs)
+    _, written = _translate(target, folder, sample)
+    return sum(one != other for one, other in zip(sample.translations, written, strict=True))
+
+
+def _translate(target: Target, folder: Path, sample: Sample) -> tuple[Pieces, Pieces]:
+    """Return what the tool reads, and what it writes, as far as that is compared."""
+    read, written = target.translate(folder, sample)
+    return read, [sample.cut(number, each) for number, each in enumerate(written)]
 
 
 def _difference(
@@ -406,7 +414,7 @@ def _difference(
 def _is_tie(translator: Translator, sample: Sample, number: int, written: Sequence[str]) -> bool:
     """Tell whether the first token that differs is as probable as ours, but for rounding."""
     tokens = {piece: token for token, piece in enumerate(sample.vocabulary)}
-    ours = (*sample.written[number], EOS)
+    ours = (*(tokens[piece] for piece in sample.translations[number]), EOS)
     theirs = (*(tokens[piece] for piece in written), EOS)
     same = next(n for n, (one, other) in enumerate(zip(ours, theirs, strict=False)) if one != other)
     if PAD in ours[: same + 1] or PAD in theirs[: same + 1]:
