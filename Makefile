@@ -5,7 +5,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 PAGE := src/translucid/serving/static
 
-.PHONY: demo test check campaign sbom page page-types settings page-check chromium install clean
+.PHONY: demo test check campaign ray sbom page page-types settings page-check chromium install clean
 .DELETE_ON_ERROR:
 
 install: $(INSTALLED)
@@ -34,6 +34,16 @@ demo: $(INSTALLED)
 # Bad requests, kills, damage and load against the real thing (docs/reliability.md); not part of `test`.
 campaign: $(INSTALLED)
 	PYTHONPATH=tools $(BIN)/python -m campaign $(ARGUMENTS)
+
+# The example that translates with Ray, on a real cluster of this machine, with workers that are killed.
+# Ray and what it needs take 500 MB, so it has an environment of its own, and is not part of `test`.
+ray: .venv-ray/installed
+	.venv-ray/bin/python tools/ray_check.py $(ARGUMENTS)
+
+.venv-ray/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-ray
+	.venv-ray/bin/python -m pip install --quiet -c constraints.txt -e . 'ray[data]'
+	touch $@
 
 # The packages that the wheel needs, with versions and licences, as a CycloneDX document.
 sbom: $(INSTALLED)
@@ -77,4 +87,4 @@ chromium:
 	  'Install it, or name it in the variable CHROMIUM.' >&2; fi
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .page-check web/node_modules
+	rm -rf .venv .venv-ray .mypy_cache .ruff_cache .pytest_cache .hypothesis .page-check web/node_modules

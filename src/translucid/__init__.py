@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from translucid.data.prepare import prepare
     from translucid.evaluation.compare import compare
     from translucid.evaluation.evaluate import evaluate
+    from translucid.interop.export import export
     from translucid.interop.importing import import_model
     from translucid.interpret import Trace, explain
     from translucid.serving import serve
@@ -46,6 +47,7 @@ __all__ = [
     "compare",
     "evaluate",
     "explain",
+    "export",
     "import_model",
     "load",
     "prepare",
@@ -70,6 +72,7 @@ _LAZY = {
     "compare": "translucid.evaluation.compare",
     "evaluate": "translucid.evaluation.evaluate",
     "explain": "translucid.interpret",
+    "export": "translucid.interop.export",
     "import_model": "translucid.interop.importing",
     "load": "translucid.translator",
     "prepare": "translucid.data.prepare",

@@ -128,6 +128,7 @@ Tying = Literal["all", "decoder", "none"]
 
 EngineName = Literal["auto", "ctranslate2", "pytorch"]
 Precision = Literal["int8", "float32"]  # of the weights of ctranslate2
+ExportTarget = Literal["ctranslate2", "huggingface", "argos"]  # tools that models are written for
 
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, lt=1)]

@@ -31,7 +31,7 @@ ARROWS: dict[str, set[str]] = {
     },
     "translator": {"engines", "checkpoint", "decoding", "text"},
     "evaluation": {"translator", "data", "decoding", "text"},
-    "interop": {"translator", "engines", "decoding", "checkpoint", "model", "text"},
+    "interop": {"translator", "engines", "decoding", "checkpoint", "data", "model", "text"},
     "interpret": {"translator", "engines", "decoding", "checkpoint", "data", "model", "text"},
     "serving": {"translator", "interpret", "engines", "decoding", "checkpoint", "text"},
     "cli": {

@@ -90,6 +90,14 @@ def test_it_translates_evaluates_and_scores(
     assert len(given.splitlines()) == LINES
 
 
+def test_it_exports_compared_with_itself_in_float32(bin_folder: Path, tmp_path: Path) -> None:
+    words = ("export", "fr-en", "--to", "ctranslate2", "-o", tmp_path / "ct2")
+    assert check(bin_folder / "translucid", *words) == f"{tmp_path / 'ct2'}\n"
+    record = json.loads((tmp_path / "ct2" / "translucid-export.json").read_text(encoding="utf-8"))
+    assert record["reference"].endswith("with CTranslate2 in float32")
+    assert (record["sentences"], record["ties"]) == (500, 0)
+
+
 def test_it_serves(bin_folder: Path) -> None:
     with serving(bin_folder) as address:
         body = json.dumps({"texts": ["je suis étudiant"], "alignment": True}).encode()

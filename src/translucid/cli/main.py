@@ -25,6 +25,7 @@ from translucid.cli import (
     demo,
     evaluate,
     explain,
+    export,
     fetch,
     heads,
     import_model,
@@ -76,6 +77,7 @@ app.command("compare", cls=Command)(compare.compare)
 app.command("demo", cls=Command)(demo.demo)
 app.command("evaluate", cls=Command)(evaluate.evaluate)
 app.command("explain", cls=Command)(explain.explain)
+app.command("export", cls=Command)(export.export)
 app.command("fetch", cls=Command)(fetch.fetch)
 app.command("heads", cls=Command)(heads.heads)
 app.command("import", cls=Command)(import_model.import_model)

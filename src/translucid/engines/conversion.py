@@ -6,7 +6,7 @@ projection share is stored once::
 
     model.bin               the arrays: float32, or int8 with a scale per row
     config.json             the names of the symbols, ε of LayerNorm
-    source_vocabulary.json  the tokens; target_vocabulary.json too
+    shared_vocabulary.json  the tokens, or source_vocabulary.json and target_vocabulary.json
 
 The engine computes what our network computes, for every kind of positions, order of norms,
 activation and tying. It has no heads with d_k ≠ d_v and no parts of one's own: `find_obstacle`
@@ -304,26 +304,28 @@ def serialize(
     config: ModelConfig,
     arrays: Mapping[str, Array | np.generic | str],
     vocabularies: tuple[Sequence[str], Sequence[str]],
-    symbols: Mapping[str, str],
+    settings: Mapping[str, str | bool],
 ) -> dict[str, bytes]:
     """Return the files of a model of CTranslate2 by name.
 
-    `vocabularies` are the tokens of source and target; `symbols` names unk, bos and eos among them.
+    `vocabularies` are the tokens of source and target. `settings` name the symbols among them
+    (unk_token, bos_token, eos_token, decoder_start_token), and say which of them the engine adds to
+    a source by itself (add_source_bos, add_source_eos).
     """
-    settings = {
-        **{f"{name}_token": token for name, token in symbols.items()},
-        "decoder_start_token": symbols["bos"],
-        "add_source_bos": False,
-        "add_source_eos": False,
+    content = {
+        **settings,
         "layer_norm_epsilon": config.norm_epsilon,
         "multi_query_attention": False,
     }
-    source, target = (json.dumps(list(tokens)).encode() for tokens in vocabularies)
+    source, target = (
+        json.dumps(list(tokens), ensure_ascii=False).encode() for tokens in vocabularies
+    )
+    shared = {"shared_vocabulary.json": source}
+    each = {"source_vocabulary.json": source, "target_vocabulary.json": target}
     return {
         "model.bin": _serialize_arrays(arrays),
-        "config.json": json.dumps(settings, indent=2, sort_keys=True).encode(),
-        "source_vocabulary.json": source,
-        "target_vocabulary.json": target,
+        "config.json": json.dumps(content, indent=2, sort_keys=True).encode(),
+        **(shared if source == target else each),
     }
 
 

@@ -58,7 +58,14 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-_SYMBOLS = {"unk": str(UNK), "bos": str(BOS), "eos": str(EOS)}
+_SETTINGS: dict[str, str | bool] = {
+    "unk_token": str(UNK),
+    "bos_token": str(BOS),
+    "eos_token": str(EOS),
+    "decoder_start_token": str(BOS),
+    "add_source_bos": False,
+    "add_source_eos": False,
+}
 _END = str(EOS)
 # A beam search ends when this many times as many hypotheses as the beam is wide have ended. With 1,
 # which is usual, it misses some that would rank higher, which costs 0.2 BLEU (docs/results.md).
@@ -86,35 +93,32 @@ class CTranslate2Engine(Engine):
         """`path` is where the weights come from, for messages."""
         package = optional("ctranslate2", extra="all", job="The engine ctranslate2")
         self.config, self.heads, self.precision = config, heads, precision
-        check_weights(
-            {name: np.empty(shape) for name, shape in expected_shapes(config).items()},
-            weights,
-            path,
-        )
         with ThreadPoolExecutor(1, "hash") as thread:  # beside the conversion, while all is at hand
             hashing = thread.submit(hash_network, config, weights)
-            self._translator = self._build(package, weights, threads)
+            self._translator = self._build(package, weights, threads, path)
         self.hash = hashing.result()  # the SHA-256 of settings and weights, as they were read
 
-    def _build(self, package: ModuleType, weights: Mapping[str, Array], threads: int) -> Any:
+    def _build(
+        self, package: ModuleType, weights: Mapping[str, Array], threads: int, path: Path
+    ) -> Any:
         """Return CTranslate2's translator with our weights."""
-        config, heads = self.config, self.heads
-        layer, self._is_exact = _alignment_layer(heads.chosen)
-        arrays = convert(
-            config,
-            weights,
-            precision=self.precision,
-            alignment_layer=layer,
-            alignment_heads=[head.head for head in heads.chosen if head.layer == layer],
-        )
+        config = self.config
+        self._is_exact = _alignment_layer(self.heads.chosen)[1]
         ids = tuple(map(str, range(max(config.source_vocab_size, config.target_vocab_size))))
-        vocabularies = (ids[: config.source_vocab_size], ids[: config.target_vocab_size])
         return package.Translator(
             "model",
             compute_type=self.precision,
             inter_threads=threads,
             intra_threads=1,
-            files=serialize(config, arrays, vocabularies, _SYMBOLS),
+            files=build_files(
+                config,
+                weights,
+                self.heads,
+                precision=self.precision,
+                pieces=ids,
+                settings=_SETTINGS,
+                path=path,
+            ),
         )
 
     @property
@@ -305,6 +309,37 @@ class CTranslate2Engine(Engine):
             first = 0 if self.heads.row == "predicts" else 1
             found.append(rows[first : first + len(target)])
         return found
+
+
+def build_files(
+    config: ModelConfig,
+    weights: Mapping[str, Array],
+    heads: AlignmentHeads,
+    *,
+    precision: Precision,
+    pieces: Sequence[str],
+    settings: Mapping[str, str | bool],
+    path: Path,
+) -> dict[str, bytes]:
+    """Return the files of CTranslate2, by name, for a network whose weights come from a file.
+
+    `pieces` are the names of its tokens, and `settings` those of `serialize`.
+    """
+    check_weights(
+        {name: np.empty(shape) for name, shape in expected_shapes(config).items()},
+        weights,
+        path,
+    )
+    layer, _ = _alignment_layer(heads.chosen)
+    arrays = convert(
+        config,
+        weights,
+        precision=precision,
+        alignment_layer=layer,
+        alignment_heads=[head.head for head in heads.chosen if head.layer == layer],
+    )
+    vocabularies = (pieces[: config.source_vocab_size], pieces[: config.target_vocab_size])
+    return serialize(config, arrays, vocabularies, settings)
 
 
 def _alignment_layer(heads: Sequence[Head]) -> tuple[int, bool]:

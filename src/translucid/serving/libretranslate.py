@@ -37,6 +37,7 @@ from translucid.serving.request_bodies import (
 from translucid.serving.schemas import Answer, AtMost, Body, Text, Texts
 from translucid.serving.served_models import ServedModels
 from translucid.serving.state import ServerState
+from translucid.text.languages import language_name
 from translucid.translator import Translation, TranslationRequest
 
 JSON, FORM, MULTIPART = (
@@ -449,31 +450,3 @@ def detect(text: str, languages: Sequence[str]) -> list[DetectedLanguage]:
 def _base(code: str) -> str:
     """Return the language of a code such as zh-Hans, as the recogniser writes it."""
     return code.replace("_", "-").partition("-")[0].lower()
-
-
-NAMES = {
-    "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian",
-    "bg": "Bulgarian", "bn": "Bengali", "br": "Breton", "bs": "Bosnian", "ca": "Catalan",
-    "cs": "Czech", "cy": "Welsh", "da": "Danish", "de": "German", "el": "Greek", "en": "English",
-    "eo": "Esperanto", "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian",
-    "fi": "Finnish", "fr": "French", "ga": "Irish", "gl": "Galician", "gu": "Gujarati",
-    "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "hy": "Armenian",
-    "id": "Indonesian", "is": "Icelandic", "it": "Italian", "ja": "Japanese", "jv": "Javanese",
-    "ka": "Georgian", "kk": "Kazakh", "km": "Khmer", "kn": "Kannada", "ko": "Korean",
-    "ku": "Kurdish", "la": "Latin", "lb": "Luxembourgish", "lo": "Lao", "lt": "Lithuanian",
-    "lv": "Latvian", "mg": "Malagasy", "mk": "Macedonian", "ml": "Malayalam", "mn": "Mongolian",
-    "mr": "Marathi", "ms": "Malay", "mt": "Maltese", "my": "Burmese", "nb": "Norwegian",
-    "ne": "Nepali", "nl": "Dutch", "nn": "Norwegian", "no": "Norwegian", "oc": "Occitan",
-    "pa": "Punjabi", "pl": "Polish", "ps": "Pashto", "pt": "Portuguese", "qu": "Quechua",
-    "ro": "Romanian", "ru": "Russian", "rw": "Kinyarwanda", "se": "Sámi", "si": "Sinhala",
-    "sk": "Slovak", "sl": "Slovenian", "so": "Somali", "sq": "Albanian", "sr": "Serbian",
-    "sv": "Swedish", "sw": "Swahili", "ta": "Tamil", "te": "Telugu", "th": "Thai",
-    "tl": "Tagalog", "tr": "Turkish", "ug": "Uyghur", "uk": "Ukrainian", "ur": "Urdu",
-    "uz": "Uzbek", "vi": "Vietnamese", "wo": "Wolof", "xh": "Xhosa", "yi": "Yiddish",
-    "yo": "Yoruba", "zh": "Chinese", "zu": "Zulu",
-}  # fmt: skip
-
-
-def language_name(code: str) -> str:
-    """Return the English name of a language, or its code where none is known."""
-    return NAMES.get(code.partition("-")[0].lower(), code)

@@ -22,6 +22,7 @@ from translucid.interpret.trace import FrozenTensors, Trace
 from translucid.interpret.trace_json import network_tensor, summary_tensor
 from translucid.serving.config import ServingConfig
 from translucid.serving.problems import Fault, Problem, invalid_fields
+from translucid.serving.served_models import ServedModel
 
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")  # 128 bits, as `token_urlsafe` writes them
 # As objects, steps and search tree take this many times the memory of their JSON (measured: 2.4).
@@ -226,15 +227,23 @@ class TensorBytes:
     data: memoryview
 
 
-def encode_tensor(stored: StoredTrace, name: str, at: str | None) -> TensorBytes:
-    """Return a tensor by name; `at` picks leading indices: `1,0` of (H, L, M) is a row of M."""
+def encode_tensor(
+    stored: StoredTrace,
+    name: str,
+    at: str | None,
+    find_model: Callable[[StoredTrace], ServedModel],
+) -> TensorBytes:
+    """Return a tensor by name; `at` picks leading indices: `1,0` of (H, L, M) is a row of M.
+
+    What the trace does not hold may need the model that made it.
+    """
     trace = stored.trace
     tensors = trace.tensors
     if name not in tensors:
         try:
             computed = summary_tensor(trace, name)
             if computed is None:
-                model = single_network(stored.served.translator)
+                model = single_network(find_model(stored).translator)
                 computed = network_tensor(model, trace, name)
             if computed is None:
                 trace.tensor(name[:_MAX_SHOWN])

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from translucid.text.tokenizer import Encoding, Tokenizer
 
@@ -117,6 +118,40 @@ def comparison_key(text: str) -> str:
     return nfc(text).strip()
 
 
+def normalization_table(*, lower: bool, plain: bool) -> dict[str, str]:
+    """Return what becomes of sequences of characters, where the longest match is replaced.
+
+    That is `nfc`, and `plain_typography` and `lowercase` if asked for, for programs that know
+    nothing of Unicode; only a letter with its marks in an unusual order stays as it is.
+
+    >>> normalization_table(lower=True, plain=False)["E\u0301"]
+    'é'
+    """
+    return {
+        key: found for key in _sequences() if (found := _rewrite(nfc(key), lower, plain)) != key
+    }
+
+
+def _sequences() -> Iterator[str]:
+    """Yield what normalising may change: characters, and all that they can be composed of."""
+    for code in (*range(0xD800), *range(0xE000, sys.maxunicode + 1)):  # all but surrogates
+        character = chr(code)
+        yield character
+        if parts := unicodedata.decomposition(character):
+            if not parts.startswith("<"):
+                yield "".join(chr(int(part, 16)) for part in parts.split())
+                yield unicodedata.normalize("NFD", character)
+        elif not unicodedata.is_normalized("NFD", character):  # Hangul
+            yield unicodedata.normalize("NFD", character)
+    for space in " \u00a0\u202f":
+        yield from (f"«{space}", f"{space}»")
+
+
+def _rewrite(text: str, lower: bool, plain: bool) -> str:
+    text = plain_typography(text) if plain else text
+    return lowercase(text) if lower else text
+
+
 class NormalizingTokenizer(Tokenizer):
     """A tokenizer that normalises every text first; offsets refer to the original text."""
 
@@ -159,8 +194,7 @@ class NormalizingTokenizer(Tokenizer):
         return self._inner.sample(self._normalize(text), seed=seed, strength=strength)
 
     def _normalize(self, text: str) -> str:
-        text = plain_typography(text) if self._plain else text
-        return lowercase(text) if self._lowercase else text
+        return _rewrite(text, self._lowercase, self._plain)
 
 
 def _make_normalizing(inner: Tokenizer, lowercase: bool, plain: bool) -> NormalizingTokenizer:

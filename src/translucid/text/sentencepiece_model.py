@@ -21,8 +21,10 @@ from __future__ import annotations
 import io
 import re
 import struct
-from collections.abc import Container, Iterable, Iterator, Sequence
+import tempfile
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
 import sentencepiece
@@ -166,6 +168,35 @@ def convert_model(data: bytes, *, placeholders: bool) -> bytes:
             _encode_bytes(3, normalizer),
         ]
     )
+
+
+def add_normalization(data: bytes, table: Mapping[str, str]) -> bytes:
+    """Return a model file that replaces what a table names, the longest match at each place."""
+    hexadecimal = (
+        "\t".join(" ".join(f"{ord(character):X}" for character in text) for text in rule)
+        for rule in table.items()
+    )
+    file = io.BytesIO()
+    with tempfile.TemporaryDirectory() as folder:
+        rules = Path(folder) / "rules.tsv"
+        rules.write_text("\n".join(hexadecimal) + "\n", encoding="ascii")
+        sentencepiece.SentencePieceTrainer.train(  # the only way to have rules compiled
+            sentence_iterator=iter(["a"]),
+            model_writer=file,
+            model_type="char",
+            vocab_size=8,
+            hard_vocab_limit=False,
+            normalization_rule_tsv=str(rules),
+            minloglevel=2,
+        )
+    compiled = _expect(_read_normalizer(file.getvalue())[2], bytes)
+    # In a protocol buffer, a message that comes again adds its fields to the first.
+    return data + _encode_bytes(3, _encode_bytes(1, b"translucid") + _encode_bytes(2, compiled))
+
+
+def _read_normalizer(data: bytes) -> dict[int, int | float | bytes]:
+    (spec,) = (_expect(value, bytes) for number, value in _fields(data) if number == 3)
+    return dict(_fields(spec))
 
 
 class _Piece(NamedTuple):

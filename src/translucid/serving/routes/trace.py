@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -122,15 +123,16 @@ def router(state: ServerState) -> APIRouter:
     @routes.get(
         "/v1/trace/{id}/tensors/{name}",
         response_class=Response,
-        responses={**_BYTES, **_SAME, **problem_responses(404)},
+        responses={**_BYTES, **_SAME, **problem_responses(404, 410)},
     )
     async def read_tensor(id: str, name: str, request: Request, at: At = None) -> Response:  # noqa: A002
         """Read one tensor of a trace, or a part of it."""
         stored = state.traces.find(id)
+        wanted = partial(encode_tensor, stored, name, at, partial(_find_model, state))
         if name in stored.trace.tensors:
-            found = encode_tensor(stored, name, at)
+            found = wanted()
         else:  # it has to be computed
-            found = await state.engine.run(encode_tensor, stored, name, at)
+            found = await state.engine.run(wanted)
         tag = f"{id}.{name}" if at is None else f"{id}.{name}.{at}"
         shape = {"X-Shape": ",".join(map(str, found.shape))}
         return not_modified(request, tag) or Response(
