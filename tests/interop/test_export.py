@@ -157,6 +157,15 @@ def test_all_kinds_of_networks_and_tokenizers(
     assert not done.different
 
 
+def test_transformers_checks_what_is_for_hugging_face(sample: Path, tmp_path: Path) -> None:
+    model = write_random_model(tmp_path / "model", norm="post", generation=BOTH_WAYS)
+    done = export(model, "huggingface", output=tmp_path / "out", sample=sample)
+    assert done.tool.startswith("Transformers ")
+    assert (done.sentences, done.different) == (26, 0)
+    again = translucid.import_model(tmp_path / "out", tmp_path / "again")
+    assert translucid.load(again).hash == done.hash
+
+
 def test_text_is_normalised_as_the_model_needs_it(sample: Path, tmp_path: Path) -> None:
     """Capitals, typography and decomposed letters give the pieces of plain lower case."""
     generation = {"lowercase": True, "plain_typography": True}
