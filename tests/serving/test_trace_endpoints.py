@@ -298,7 +298,7 @@ def test_heads_switched_off_give_the_translation_of_an_ablation(client: TestClie
     assert same["log_prob"] == pytest.approx(found.log_prob_without, abs=1e-5)
     unknown = {"side": "cross", "layer": 7, "head": 0}
     answer = client.post("/v1/trace", json={"text": SENTENCE, "without": [unknown]})
-    assert "no such head: cross 7.0" in problem(answer, 422, "unusable-input")
+    assert "no such head: cross 8.1" in problem(answer, 422, "unusable-input")
 
 
 def test_a_prefix_is_forced(client: TestClient) -> None:
