@@ -36,6 +36,7 @@ from translucid.model import Transformer
 from translucid.training.config import LOSSES
 
 CHUNK_ELEMENTS = 1 << 23  # logits a chunk, 32 MB: more rows make the matrix products no faster
+SUM_COLUMNS = 1024  # whose sum in bfloat16 is rounded once
 PAIRED_ELEMENTS = 1 << 20  # of each pass; there are four such buffers, read and written many times
 
 
@@ -242,6 +243,8 @@ def _normalize_rows(
     normalizer_R, _, grad_states_RD, grad_weight_VD = found
     rows, vocab = states_RD.size(0), weight_VD.size(0)
     fast_VD = weight_VD.to(precision)
+    # In bfloat16 the product with e on the right takes half the time of the one with eᵀ on the left.
+    fast_DV = None if precision == weight_VD.dtype else torch.zeros_like(weight_VD.t())
     step = max(1, min(rows, CHUNK_ELEMENTS // vocab))
     buffer_CV = states_RD.new_empty(step, vocab, dtype=precision)
     for start in range(0, rows, step):
@@ -249,16 +252,30 @@ def _normalize_rows(
         states_CD = states_RD[chunk]
         e_CV = torch.mm(states_CD.to(precision), fast_VD.t(), out=buffer_CV[: len(states_CD)])
         highest_C1 = e_CV.amax(dim=-1, keepdim=True)
-        sum_C1 = e_CV.sub_(highest_C1).exp_().sum(dim=-1, keepdim=True, dtype=states_RD.dtype)
+        sum_C1 = _sum_rows(e_CV.sub_(highest_C1).exp_())
         normalizer_R[chunk] = (highest_C1 + sum_C1.log()).squeeze(1)
         if wanted:
             torch.div(e_CV @ fast_VD, sum_C1, out=grad_states_RD[chunk])
             shares_CD = states_CD / sum_C1
-            if precision == grad_weight_VD.dtype:
+            if fast_DV is None:
                 grad_weight_VD.addmm_(e_CV.t(), shares_CD)
             else:  # the sum over the chunks keeps all of its digits
-                grad_weight_VD.add_(e_CV.t() @ shares_CD.to(precision))
+                fast_DV.add_(shares_CD.to(precision).t() @ e_CV)
+    if wanted and fast_DV is not None:
+        grad_weight_VD.copy_(fast_DV.t())
     return found
+
+
+def _sum_rows(e_CV: Tensor) -> Tensor:
+    """Return the sums of the rows, sum_C1, those of bfloat16 in float32.
+
+    PyTorch would copy all of a bfloat16 matrix to float32 for that. Sums of parts are added up inside
+    in float32 and rounded once each, so the sum of a row is better than one of its terms.
+    """
+    if e_CV.dtype != torch.bfloat16:
+        return e_CV.sum(dim=-1, keepdim=True)
+    parts = [part_CW.sum(dim=-1, keepdim=True) for part_CW in e_CV.split(SUM_COLUMNS, dim=-1)]
+    return torch.cat(parts, dim=-1).sum(dim=-1, keepdim=True, dtype=torch.float32)
 
 
 def _normalize_pairs(
