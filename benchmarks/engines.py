@@ -11,21 +11,36 @@ returns tokens:
     file            all sentences, two threads, sentences per second
 
 `--identical N` compares the engines' translations of N sentences instead: greedy and beam, float32
-and int8, alone and in batches.
+and int8, alone and in batches. `--cells N` compares the greedy tokens of N random sources in
+float32, by a random network for each cell of positions × order of norms × activation × tying; where
+they differ, it says how far apart log P of the two is where they part.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import random
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import torch
+
+from translucid.checkpoint.model_directory import named_weights
+from translucid.config import Activation, ModelConfig, NormOrder, Positions, Tying
+from translucid.decoding.config import SearchConfig
+from translucid.engines.base import DecoderInput, Pair, SearchOptions
+from translucid.engines.ctranslate2 import CTranslate2Engine
+from translucid.engines.heads import default_heads
+from translucid.engines.pytorch import Member, PyTorchEngine
 from translucid.machine import set_thread_count
+from translucid.model import Transformer
+from translucid.text.tokenizer import BOS, EOS, PAD, UNK
 from translucid.translator import Translator, load
 
 COLD = "je suis étudiant"
@@ -34,12 +49,18 @@ COLD = "je suis étudiant"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-m", "--model", default="fr-en")
-    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--source", type=Path)
     parser.add_argument("--to", default="en")
     parser.add_argument("--sentences", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--identical", type=int, default=0)
+    parser.add_argument("--cells", type=int, default=0)
     options = parser.parse_args()
+    if options.cells:
+        compare_cells(options.cells)
+        return
+    if options.source is None:
+        parser.error("--source FILE is needed: sentences, one per line")
     lines = options.source.read_text(encoding="utf-8").splitlines()
     if options.identical:
         compare(options.model, lines[: options.identical], options.to)
@@ -178,6 +199,63 @@ def compare(model: str, texts: list[str], to: str) -> None:
                 f"{method}, {precision}: {same} of {len(texts)} as PyTorch, "
                 f"{steady} as when translated alone"
             )
+
+
+def compare_cells(count: int) -> None:
+    """Print for each cell of settings how many random sources get the same greedy tokens."""
+    draw = random.Random(1)
+    sources = [(*draw.choices(range(20, 64), k=draw.randint(2, 12)), EOS) for _ in range(count)]
+    inputs = [DecoderInput(source, (), ()) for source in sources]
+    batches = [inputs[start : start + 100] for start in range(0, count, 100)]
+    search = SearchConfig(method="greedy", max_length=12, loop_guard=False)
+    options = SearchOptions(search, (), (PAD, UNK, BOS), (), str, token_scores=False)
+    names = ("positions", "norm", "activation", "tying")
+    cells = itertools.product(
+        get_args(Positions), get_args(NormOrder), get_args(Activation), get_args(Tying)
+    )
+    total = differ = varied = 0
+    for number, cell in enumerate(cells):
+        fast, slow = random_engines(number, **dict(zip(names, cell, strict=True)))
+        found = [one[0].tokens[:12] for batch in batches for one in fast._search(batch, options)]
+        expected = [one[0].tokens for batch in batches for one in slow.search(batch, options)]
+        others = [
+            Pair(source, tokens)
+            for source, ours, theirs in zip(sources, expected, found, strict=True)
+            if ours != theirs
+            for tokens in (ours[: common(ours, theirs) + 1], theirs[: common(ours, theirs) + 1])
+        ]
+        scores = [
+            sum(log_probs[: len(pair.target)])
+            for pair, log_probs in zip(others, slow.score(others), strict=True)
+        ]
+        gaps = [f"{abs(a - b):.0e}" for a, b in zip(scores[::2], scores[1::2], strict=True)]
+        total, differ = total + count, differ + len(gaps)
+        print(" ".join(cell), f"{count - len(gaps)} of {count} the same", *gaps)
+        varied += len(set(expected))
+    print(f"{total - differ:,} of {total:,} the same, {varied:,} of them different from each other")
+
+
+def random_engines(seed: int, **settings: Any) -> tuple[CTranslate2Engine, PyTorchEngine]:
+    """Return both engines with the same small network of random weights."""
+    torch.manual_seed(seed)
+    sizes = {"source_vocab_size": 64, "target_vocab_size": 64, "max_positions": 32}
+    layers = {"encoder_layers": 2, "decoder_layers": 2, "d_model": 32, "d_ff": 64, "heads": 4}
+    network = Transformer(ModelConfig(**settings, **sizes, **layers)).eval()
+    with torch.no_grad():
+        for parameter in network.parameters():  # so that translations vary, and biases count
+            parameter.add_(torch.randn_like(parameter) * 0.3)
+    weights = {name: tensor.numpy() for name, tensor in named_weights(network).items()}
+    heads, path = default_heads(network.config), Path("random")
+    fast = CTranslate2Engine(
+        network.config, weights, heads, precision="float32", threads=2, path=path
+    )
+    return fast, PyTorchEngine((Member(network, heads),))
+
+
+def common(one: Sequence[int], other: Sequence[int]) -> int:
+    """Return how many tokens at the beginning are the same."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 if __name__ == "__main__":

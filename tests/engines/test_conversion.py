@@ -97,6 +97,10 @@ def test_other_shapes(settings: dict[str, Any]) -> None:
     check_same_scores(network(**settings), 1e-4)
 
 
+def test_no_pairs_have_no_scores() -> None:
+    assert [engine.score([]) for engine in engines(network())] == [[], []]
+
+
 def test_int8_is_near() -> None:
     check_same_scores(network(norm="pre"), 0.2, precision="int8")
 

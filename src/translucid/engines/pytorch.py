@@ -358,6 +358,8 @@ def sampling_key(item: DecoderInput) -> int:
 @torch.inference_mode()
 def score_pairs(members: Sequence[Member], pairs: Sequence[Pair]) -> list[list[float]]:
     """Return log P of every token of each target, and last that of its end."""
+    if not pairs:
+        return []
     labels_BT = pad([(*pair.target, EOS) for pair in pairs], torch.device("cpu"))
     places_BT = labels_BT != PAD
     labels_P = labels_BT[places_BT]
