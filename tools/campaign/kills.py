@@ -72,6 +72,9 @@ def jobs(area: Area) -> list[Job]:
         raise RuntimeError(f"prepare ended with {code}: {errors.decode()}")
     train = ["train", str(data), "--preset", "tiny", "--max-steps", "12"]
     train += ["--set", "training.validate_every=4", "--set", "training.checkpoint_every=4"]
+    sample = area.folder / "sample.txt"
+    sample.write_text("".join(f"{sentence}\n" for sentence in SENTENCES))
+    export = ["export", "fr-en", "--to", "ctranslate2", "--sample", str(sample)]
     return [
         Job(
             "translate",
@@ -85,6 +88,12 @@ def jobs(area: Area) -> list[Job]:
             lambda to: command(*train, "-o", to / "run"),
             ("--resume",),
             ("run/*/model.safetensors", "run/*/config.json", "run/*/tokenizer.model"),
+        ),
+        Job(
+            "export",
+            lambda to: command(*export, "-o", to / "ct2"),
+            ("--overwrite",),
+            ("ct2/model.bin", "ct2/*.json", "ct2/sentencepiece.model"),
         ),
     ]
 
