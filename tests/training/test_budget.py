@@ -192,6 +192,26 @@ def test_a_planned_run_that_is_killed_and_resumed_is_the_uninterrupted_one(
     assert_same(cut, whole)
 
 
+def test_the_same_command_resumes_a_planned_run_of_a_named_preset(
+    small: PreparedData, tmp_path: Path
+) -> None:
+    """The plan has other settings than the preset, which is named again."""
+    options: dict[str, Any] = {"preset": "tiny", "max_steps": 4, "validation_sample": 2, **NETWORK}
+    cut, whole = tmp_path / "cut", tmp_path / "whole"
+
+    def kill(event: TrainingEvent) -> None:
+        if isinstance(event, Trained) and event.step == 2:
+            raise KeyboardInterrupt
+
+    translucid.train(small, output=whole, **options)
+    with pytest.raises(KeyboardInterrupt):
+        translucid.train(small, output=cut, on_event=kill, **options)
+    translucid.train(small, output=cut, resume=True, **options)
+    assert_same(cut, whole)
+    with pytest.raises(InputError, match=r"training\.learning_rate was .* and is now 0\.5"):
+        translucid.train(small, output=cut, resume=True, **options, learning_rate=0.5)
+
+
 def test_a_run_says_how_long_it_takes_before_it_starts_and_shows_something_early(
     small: PreparedData, tmp_path: Path
 ) -> None:

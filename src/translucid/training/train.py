@@ -164,6 +164,9 @@ def train(
         is_named = preset is not None or any(layer.preset for layer in layers)
         budget = find_budget(recipe, typed, is_preset_named=is_named)
     is_timed = budget is not None and budget.minutes is not None
+    begun: Mapping[str, Any] = {}
+    if earlier is not None and run.read_record().plan is not None:
+        begun = earlier.training.model_dump()  # where the plan has changed a preset, it still does
     if is_timed or (earlier is not None and _is_planned(run, typed)):
         typed = [_without_minutes(layer) for layer in typed]  # the plan has them, as steps
 
@@ -183,7 +186,7 @@ def train(
         given |= {"batch_tokens"} if fit_memory else set()
         planning = Planning(budget, complete, given, fine_tuning=parent is not None)
     job = TrainingJob(
-        complete({}),
+        complete(begun),
         prepared,
         run,
         resume,
