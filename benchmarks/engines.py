@@ -2,9 +2,9 @@
 
     python benchmarks/engines.py -m fr-en --source test.fr --rounds 5
 
-Each round measures every way once, so that drift of the machine meets all alike; the table has
-medians with the lowest and highest round, and ratios to bare CTranslate2, which gets tokens and
-returns tokens:
+Several models (-m A -m B) take turns, and their names stand in the table. Each round measures every
+way once, so that drift of the machine meets all alike; the table has medians with the lowest and
+highest round. "Bare" is CTranslate2 itself, which gets tokens and returns tokens:
 
     cold start      `translucid translate "…"` as a command, with either engine
     one sentence    one at a time, one thread, milliseconds for each (p50 over the sentences)
@@ -48,7 +48,7 @@ COLD = "je suis étudiant"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-m", "--model", default="fr-en")
+    parser.add_argument("-m", "--model", dest="models", action="append")
     parser.add_argument("--source", type=Path)
     parser.add_argument("--to", default="en")
     parser.add_argument("--sentences", type=int, default=200)
@@ -62,14 +62,20 @@ def main() -> None:
     if options.source is None:
         parser.error("--source FILE is needed: sentences, one per line")
     lines = options.source.read_text(encoding="utf-8").splitlines()
+    models = options.models or ["fr-en"]
     if options.identical:
-        compare(options.model, lines[: options.identical], options.to)
+        for model in models:
+            compare(model, lines[: options.identical], options.to)
         return
     texts = lines[: options.sentences]
     ways = {
-        **cold_starts(options.model),
-        **single_sentences(options.model, texts, options.to),
-        **files(options.model, texts, options.to),
+        name if len(models) == 1 else f"{model}: {name}": measure
+        for model in models
+        for name, measure in {
+            **cold_starts(model),
+            **single_sentences(model, texts, options.to),
+            **files(model, texts, options.to),
+        }.items()
     }
     found: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(options.rounds):
