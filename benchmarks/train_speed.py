@@ -9,6 +9,8 @@ for each thread; the peer computes it at once. Each lives in a process of its ow
 memory can be told; the processes take turns, five rounds, and the median of the rounds counts. The
 machine's own matrix-product peak is measured beside them in every round.
 
+`--bf16` lets both take turns in bfloat16 too, on a processor that has products for it.
+
 `--changes` measures ours against itself with one change taken back at a time, to tell what each
 gave, and with `torch.compile`.
 """
@@ -55,6 +57,10 @@ Step = Callable[[Sequence[Batch]], None]
 
 def ours(config: ModelConfig) -> Step:
     return stepping(learner_of(config))
+
+
+def ours_in_bf16(config: ModelConfig) -> Step:
+    return stepping(learner_of(config, bf16=True))
 
 
 def giving_back(config: ModelConfig) -> Step:
@@ -119,7 +125,9 @@ def with_plain_adam(config: ModelConfig) -> Step:
     return stepping(learner)
 
 
-def learner_of(config: ModelConfig, *, keep: bool = True, compiled: bool = False) -> Learner:
+def learner_of(
+    config: ModelConfig, *, keep: bool = True, compiled: bool = False, bf16: bool = False
+) -> Learner:
     if keep:
         keep_freed_memory()
     settings = TrainingConfig(
@@ -129,7 +137,7 @@ def learner_of(config: ModelConfig, *, keep: bool = True, compiled: bool = False
         compile=compiled,
     )
     return Learner(
-        Transformer(config), settings, Distribution(), device=torch.device("cpu"), bf16=False
+        Transformer(config), settings, Distribution(), device=torch.device("cpu"), bf16=bf16
     )
 
 
@@ -146,7 +154,11 @@ def stepping(learner: Learner) -> Step:
     return train
 
 
-def marian(config: ModelConfig) -> Step:
+def marian_in_bf16(config: ModelConfig) -> Step:
+    return marian(config, bf16=True)
+
+
+def marian(config: ModelConfig, *, bf16: bool = False) -> Step:
     peer = Marian(config)
     peer.module.train()
     optimizer = torch.optim.Adam(peer.module.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
@@ -154,12 +166,13 @@ def marian(config: ModelConfig) -> Step:
     def train(batches: Sequence[Batch]) -> None:
         (batch,) = batches
         optimizer.zero_grad()
-        loss = F.cross_entropy(
-            logits(peer, batch.source_BS, batch.target_BT).flatten(0, 1),
-            batch.labels_BT.flatten(),
-            ignore_index=0,
-            label_smoothing=SMOOTHING,
-        )
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
+            loss = F.cross_entropy(
+                logits(peer, batch.source_BS, batch.target_BT).flatten(0, 1),
+                batch.labels_BT.flatten(),
+                ignore_index=0,
+                label_smoothing=SMOOTHING,
+            )
         loss.backward()
         torch.nn.utils.clip_grad_norm_(peer.module.parameters(), 1.0)
         optimizer.step()
@@ -168,6 +181,10 @@ def marian(config: ModelConfig) -> Step:
 
 
 PEERS: dict[str, Callable[[ModelConfig], Step]] = {"translucid": ours, "MarianMTModel": marian}
+IN_BF16: dict[str, Callable[[ModelConfig], Step]] = {
+    "translucid, bf16": ours_in_bf16,
+    "MarianMTModel, bf16": marian_in_bf16,
+}
 CHANGES: dict[str, Callable[[ModelConfig], Step]] = {
     "translucid": ours,
     "a step at once": ours,
@@ -179,7 +196,7 @@ CHANGES: dict[str, Callable[[ModelConfig], Step]] = {
     "Adam, not fused": with_plain_adam,
     "torch.compile": compiled,
 }
-AT_ONCE = ("MarianMTModel", "a step at once", "torch.compile")
+AT_ONCE = ("MarianMTModel", "MarianMTModel, bf16", "a step at once", "torch.compile")
 
 
 def steps_of(data: Path, count: int, parts: int) -> list[Sequence[Batch]]:
@@ -194,7 +211,7 @@ def make(name: str, config: ModelConfig, data: Path, count: int) -> Callable[[],
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
     steps = steps_of(data, count, parts=1 if name in AT_ONCE else THREADS)
-    train = {**PEERS, **CHANGES}[name](config)
+    train = {**PEERS, **IN_BF16, **CHANGES}[name](config)
     for batches in steps[:2]:
         train(batches)
 
@@ -236,19 +253,16 @@ def measure(preset: str, data: Path, contenders: Iterable[str]) -> dict[str, Any
     }
 
 
-def show_peers(preset: str, data: Path) -> None:
-    found = measure(preset, data, PEERS)
-    speed, spread, memory = found["speed"], found["spread"], found["memory"]
-    cells = [
-        f"{speed[name]:7,.0f} ({spread[name][0]:,.0f}-{spread[name][1]:,.0f})" for name in PEERS
-    ]
-    print(
-        f"{preset:7} {cells[0]:>32} {cells[1]:>22} "
-        f"{speed['translucid'] / speed['MarianMTModel']:5.2f} "
-        f"{memory['translucid']:7,.0f}/{memory['MarianMTModel']:,.0f} "
-        f"{found['peak']:7.0f} GFLOP/s",
-        flush=True,
-    )
+def show_peers(preset: str, data: Path, contenders: Iterable[str]) -> None:
+    found = measure(preset, data, contenders)
+    for name, speed in found["speed"].items():
+        low, high = found["spread"][name]
+        print(
+            f"{preset:7} {name:24} {speed:7,.0f} ({low:,.0f}-{high:,.0f}) "
+            f"{speed / found['speed']['MarianMTModel']:5.2f} {found['memory'][name]:7,.0f} MB "
+            f"{found['peak']:7.0f} GFLOP/s",
+            flush=True,
+        )
 
 
 def show_changes(preset: str, data: Path) -> None:
@@ -267,16 +281,16 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="prepared data")
     parser.add_argument("--preset", action="append", choices=list(STEPS_A_ROUND))
     parser.add_argument("--changes", action="store_true", help="take back one change at a time")
+    parser.add_argument("--bf16", action="store_true", help="both in bfloat16 too")
     arguments = parser.parse_args()
     print(f"torch {torch.__version__}, {THREADS} threads, {ROUNDS} rounds, medians (min-max)")
-    print(
-        "preset  taken back               target tokens/s      gain  peak memory"
-        if arguments.changes
-        else "preset  target tokens/s: translucid        MarianMTModel      ratio  "
-        "MB ours/peer   peak"
-    )
+    ratio = "gain" if arguments.changes else "against MarianMTModel"
+    print(f"preset  contender  target tokens/s  {ratio}  peak memory")
     for preset in arguments.preset or list(STEPS_A_ROUND):
-        (show_changes if arguments.changes else show_peers)(preset, arguments.data)
+        if arguments.changes:
+            show_changes(preset, arguments.data)
+        else:
+            show_peers(preset, arguments.data, [*PEERS, *(IN_BF16 if arguments.bf16 else ())])
 
 
 if __name__ == "__main__":

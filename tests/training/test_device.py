@@ -79,9 +79,9 @@ def told(bf16: float, fp32: float) -> str:
 def test_bfloat16_that_kills_is_never_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine that shows AMX and does not let it run: the child gets SIGILL."""
     stand_in(tmp_path, monkeypatch, "os.kill(os.getpid(), signal.SIGILL)")
-    assert choose_bf16("auto", CPU) is False
+    assert choose_bf16("auto", CPU, 512) is False
     with pytest.raises(InputError) as caught:
-        choose_bf16("bf16", CPU)
+        choose_bf16("bf16", CPU, 512)
     assert str(caught.value) == (
         "precision = 'bf16' cannot be used on this machine's cpu: a bfloat16 matrix product killed "
         "the process that tried (SIGILL). Choose 'fp32', or 'auto'."
@@ -95,8 +95,8 @@ def test_auto_wants_bfloat16_to_be_clearly_faster(
     bf16: float, fp32: float, chosen: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in(tmp_path, monkeypatch, told(bf16, fp32))
-    assert choose_bf16("auto", CPU) is chosen
-    assert choose_bf16("bf16", CPU) is True  # who demands it gets it
+    assert choose_bf16("auto", CPU, 512) is chosen
+    assert choose_bf16("bf16", CPU, 512) is True  # who demands it gets it
 
 
 def test_a_child_that_fails_or_hangs_means_no(
@@ -110,16 +110,24 @@ def test_a_child_that_fails_or_hangs_means_no(
     monkeypatch.setattr(device, "_PATIENCE", 0.05)
     stand_in(tmp_path, monkeypatch, "signal.pause()")
     assert probe_bf16(CPU).problem == "trying it took longer than 0 seconds"
-    assert choose_bf16("auto", CPU) is False
+    assert choose_bf16("auto", CPU, 512) is False
 
 
 def test_fp32_and_processors_without_bfloat16_ask_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in(tmp_path, monkeypatch, told(1.0, 9.0))
-    assert choose_bf16("fp32", CPU) is False
+    assert choose_bf16("fp32", CPU, 512) is False
     monkeypatch.setattr(device, "_cpu_has_bf16_products", lambda: False)
-    assert choose_bf16("auto", CPU) is False
+    assert choose_bf16("auto", CPU, 512) is False
+
+
+def test_narrow_networks_stay_in_float32_unless_bfloat16_is_demanded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(tmp_path, monkeypatch, told(1.0, 9.0))
+    assert [choose_bf16("auto", CPU, d_model) for d_model in (64, 128)] == [False, True]
+    assert choose_bf16("bf16", CPU, 64) is True
 
 
 def test_this_machine_is_asked_by_a_real_child() -> None:

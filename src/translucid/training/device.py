@@ -33,6 +33,7 @@ _ROUNDS = 5
 _ENOUGH = 0.5  # seconds of measuring: without hardware for it, bfloat16 is slow beyond measure
 _PEAK_SIZE, _PEAK_SECONDS = 1024, 0.3
 _WORTHWHILE = 1.1  # times as fast, from which on fewer digits are a good bargain
+_WIDE = 128  # d_model on a CPU, from which on products take most of the time (docs/results.md)
 
 
 def choose_device(name: DeviceName, local_rank: int) -> torch.device:
@@ -120,14 +121,16 @@ class Probe:
         )
 
 
-def choose_bf16(precision: Precision, device: torch.device) -> bool:
+def choose_bf16(precision: Precision, device: torch.device, d_model: int) -> bool:
     """Return whether to compute matrix products in bfloat16; `auto` asks a child process.
 
-    Where bfloat16 is demanded and does not work, InputError says why.
+    On a CPU `auto` does so for wide networks alone. Where bfloat16 is demanded and does not work,
+    InputError says why.
     """
     if precision == "fp32":
         return False
-    if precision == "auto" and device.type == "cpu" and not _cpu_has_bf16_products():
+    may_gain = device.type != "cpu" or (d_model >= _WIDE and _cpu_has_bf16_products())
+    if precision == "auto" and not may_gain:
         return False
     probe = probe_bf16(device)
     if precision == "bf16" and not probe.safe:
@@ -162,8 +165,8 @@ def _read_probe(code: int, output: str, errors: str) -> Probe:
 
 
 def _cpu_has_bf16_products() -> bool:
-    """Whether the processor claims units for bfloat16 products (AMX); without, fp32 is faster."""
-    return bool(torch.cpu._is_amx_tile_supported())
+    """Whether the processor claims instructions for bfloat16; without, float32 is faster."""
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
 def _main(name: str) -> None:

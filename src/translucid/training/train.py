@@ -287,7 +287,8 @@ class TrainingJob:
         """Let the main process decide on settings and precision, for all processes."""
         text = ""
         if distribution.is_main:
-            bf16 = choose_bf16(self.recipe.training.precision, device)
+            d_model = self.recipe.model.d_model
+            bf16 = choose_bf16(self.recipe.training.precision, device, d_model)
 
             def split(recipe: Recipe) -> TrainingConfig:
                 if not self.split:
