@@ -33,6 +33,7 @@ from translucid.checkpoint.store import write_file
 from translucid.config import Precision
 from translucid.engines.conversion import find_obstacle
 from translucid.engines.ctranslate2 import build_files
+from translucid.engines.ctranslate2_directory import SENTENCEPIECE
 from translucid.engines.heads import read_alignment_heads
 from translucid.errors import InputError, optional
 from translucid.machine import thread_count
@@ -42,7 +43,6 @@ from translucid.text.tokenizer import BOS, CORE_PIECES, EOS, UNK, load_tokenizer
 from translucid.translator.request import describe_directions
 from translucid.translator.segmentation import MAX_SOURCE_TOKENS
 
-SENTENCEPIECE = "sentencepiece.model"
 MODEL_CARD = "MODEL_CARD.md"
 SUBWORDS = ("bpe", "unigram")  # the kinds of tokenizers that are SentencePiece's
 

@@ -38,39 +38,39 @@ from translucid.checkpoint.model_directory import (
 )
 from translucid.config import GenerationConfig, ModelConfig
 from translucid.engines.conversion import count_parameters, expected_shapes, sinusoids
+from translucid.engines.ctranslate2_directory import is_ctranslate2_directory
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.interop.marian import (
     ACTIVATIONS,
-    CONFIG,
-    GENERATION,
+    MATRICES,
     NORM_EPSILON,
     OURS,
     OUTPUT,
     OUTPUT_BIAS,
     SHARED,
     SOURCE,
-    SOURCE_MODEL,
     TARGET,
-    TARGET_MODEL,
-    TOKENIZER_CONFIG,
-    VOCABULARY,
-    VOCABULARY_WEIGHTS,
     WEIGHTS,
     biases_of_attention,
     name_layers,
     reorder_dimensions,
 )
-from translucid.interop.vocabulary import (
+from translucid.text.marian_vocabulary import (
     AGAIN,
+    CONFIG,
+    GENERATION,
+    SOURCE_MODEL,
+    TARGET_MODEL,
+    TOKENIZER_CONFIG,
+    VOCABULARY,
     Layout,
     arrange,
     build_tokenizer,
+    choose_directions,
     choose_tags,
     read_json,
     read_vocabulary,
-    shorten_code,
 )
-from translucid.text.languages import are_compatible, is_code
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -84,7 +84,6 @@ _TO_SAFETENSORS = (
     'them with transformers, if you trust their origin: python -c "from transformers import '
     "MarianMTModel; MarianMTModel.from_pretrained('{folder}').save_pretrained('{folder}')\""
 )
-_CTRANSLATE2 = "model.bin"  # with a vocabulary beside it
 # Which property of other encoder-decoders our blocks lack, or our tokenizers.
 _RMS = "norms without mean and bias (RMSNorm)"
 _LATE_SINUSOIDS = "sinusoids that begin at position 2"
@@ -157,12 +156,8 @@ def _refuse_other_directories(folder: Path) -> None:
         )
     if is_model_directory(folder):
         raise InputError(f"{folder} is a model directory already: use it as it is")
-    if (folder / _CTRANSLATE2).is_file() and list(folder.glob("*vocabulary.*")):
-        raise InputError(
-            f"{folder} is a model of CTranslate2: it lacks the weights and settings that PyTorch "
-            "needs to look inside, and for all that CTranslate2 has no rule for. Import the "
-            "Hugging Face directory that it was converted from"
-        )
+    if is_ctranslate2_directory(folder):
+        raise InputError(f"{folder} is a model of CTranslate2: use it as it is")
     if (folder / CONFIG).is_file():
         return
     if list(folder.glob("*.npz")):
@@ -293,7 +288,7 @@ def _read_weights(
     if not any(bool(weights[name].any()) for name in attention):
         for name in attention:
             del weights[name]
-    embeddings = layout.arrange_rows(folder, {name: theirs[name] for name in VOCABULARY_WEIGHTS})
+    embeddings = _arrange_vocabulary(folder, layout, theirs)
     tying = _find_tying(embeddings)
     weights["source_embedding.weight"] = embeddings[SOURCE]
     if tying != "all":
@@ -371,6 +366,22 @@ def _untie(weights: dict[str, Tensor], settings: Mapping[str, Any]) -> dict[str,
     return found
 
 
+def _arrange_vocabulary(
+    folder: Path, layout: Layout, theirs: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
+    """Return the matrices of the vocabulary, and the bias of the output, in our order."""
+    written, pieces = len(theirs[TARGET]), len(layout.vocabulary.pieces)
+    if layout.vocabulary.is_ours:
+        return {name: theirs[name] for name in (*MATRICES, OUTPUT_BIAS)}
+    if written != pieces:
+        raise InputError(
+            f"{folder} writes {written} of its {pieces} pieces (decoder_vocab_size): only a shared "
+            "vocabulary fits"
+        )
+    bias = layout.arrange_bias(theirs[OUTPUT_BIAS].flatten())
+    return {**{name: layout.arrange(theirs[name]) for name in MATRICES}, OUTPUT_BIAS: bias}
+
+
 def _find_tying(embeddings: Mapping[str, Tensor]) -> str:
     """Return which of the three matrices of the vocabulary are one."""
     source, target = embeddings[SOURCE], embeddings[TARGET]
@@ -399,35 +410,12 @@ def _read_generation(
         except (ConfigError, TypeError) as error:
             raise DataError(folder / CONFIG, str(error), remedy=AGAIN) from error
     search = {**settings, **read_json(folder / GENERATION)}
-    sources = list(wanted[0]) or [_read_language(folder, "source_lang", "--from")]
-    targets = list(layout.tags or wanted[1]) or [_read_language(folder, "target_lang", "--to")]
-    if len(targets) > 1 and not layout.tags:
-        raise InputError(
-            f"{folder} has no tags of languages (>>fra<<), so it translates into one, not "
-            f"{', '.join(targets)}"
-        )
-    ways = [(s, t) for s in sources for t in targets if not are_compatible(s, t)]
-    if not ways or not all(map(is_code, (*sources, *targets))):
-        raise InputError(
-            f"{folder} would translate {', '.join(sources)} into {', '.join(targets)}: give codes "
-            "of two languages, such as --from fr --to en"
-        )
     return GenerationConfig(
-        directions=tuple(ways),
+        directions=choose_directions(folder, layout, *wanted),
         tags=dict(layout.tags),
         beam=int(search.get("num_beams") or 1),
         length_penalty=float(search.get("length_penalty", 1.0)),
         length_form="plain",
-    )
-
-
-def _read_language(folder: Path, key: str, option: str) -> str:
-    found = read_json(folder / TOKENIZER_CONFIG).get(key)
-    if isinstance(found, str) and is_code(found):
-        return shorten_code(found)
-    raise InputError(
-        f"{folder / TOKENIZER_CONFIG} has {key} = {found!r}, which is no code of a language: say "
-        f"which it is with {option}"
     )
 
 
