@@ -141,13 +141,6 @@ def translate_greedily(
     return sources, [result.hypotheses[0] for result in results]
 
 
-def translate_with_ctranslate2(
-    folder: Path, texts: Sequence[str], tag: Sequence[str], longest: int
-) -> tuple[list[list[str]], list[list[str]]]:
-    """Return the pieces of texts and of their greedy translations, with an exported folder."""
-    return translate_greedily((folder / SENTENCEPIECE).read_bytes(), folder, texts, tag, longest)
-
-
 _USE = """# {name}, for CTranslate2
 
 {directions}, {precision}, written by Translucid {version}. {card} says what the model was

@@ -36,7 +36,7 @@ from translucid.decoding.config import SearchConfig
 from translucid.decoding.hypothesis import Tokens
 from translucid.engines.base import DecoderInput, Pair, SearchOptions
 from translucid.engines.conversion import count_parameters
-from translucid.engines.ctranslate2_directory import RECORD
+from translucid.engines.ctranslate2_directory import RECORD, SENTENCEPIECE
 from translucid.errors import InputError, TranslucidError, nearest
 from translucid.files import new_folder
 from translucid.interop.argos import package_path, translate_with_argos, write_argos
@@ -44,7 +44,7 @@ from translucid.interop.ctranslate2 import (
     SUBWORDS,
     read_pieces,
     refuse_unless_convertible,
-    translate_with_ctranslate2,
+    translate_greedily,
     write_ctranslate2,
 )
 from translucid.text.languages import matches
@@ -137,9 +137,9 @@ class Target:
 
 
 def _in_ctranslate2(folder: Path, sample: Sample) -> tuple[Pieces, Pieces]:
-    return translate_with_ctranslate2(
-        folder, sample.texts, sample.spell(sample.tag), sample.longest
-    )
+    tokenizer = (folder / SENTENCEPIECE).read_bytes()
+    tag = sample.spell(sample.tag)
+    return translate_greedily(tokenizer, folder, sample.texts, tag, sample.longest)
 
 
 def _in_argos(folder: Path, sample: Sample) -> tuple[Pieces, Pieces]:

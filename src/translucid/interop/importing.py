@@ -16,7 +16,6 @@ are zero, and cannot be written. Everything is read and checked before anything 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +35,7 @@ from translucid.checkpoint.model_directory import (
     read_weights,
     write_model,
 )
+from translucid.checksums import compute_checksum
 from translucid.config import GenerationConfig, ModelConfig
 from translucid.engines.conversion import count_parameters, expected_shapes, sinusoids
 from translucid.engines.ctranslate2_directory import is_ctranslate2_directory
@@ -214,7 +214,6 @@ _REQUIRED = (
     *("activation_function", "scale_embedding", "max_position_embeddings"),
     *("pad_token_id", "eos_token_id", "decoder_start_token_id"),
 )
-_SAME = ("encoder_layers", "decoder_layers", "d_model")  # called as ours
 _DROPOUTS = {
     "dropout": ("dropout", 0.1),
     "attention_dropout": ("attention_dropout", 0.0),
@@ -256,13 +255,13 @@ def _read_network(folder: Path, settings: Mapping[str, Any]) -> ModelConfig:
         )
     if faults:
         raise InputError("\n".join([f"{path} does not fit:", *(f"  - {f}" for f in faults)]))
-    values: dict[str, Any] = {name: settings[name] for name in _SAME}
     try:
-        values |= {
-            name: float(settings.get(theirs, usual)) for name, (theirs, usual) in _DROPOUTS.items()
+        dropouts: dict[str, Any] = {
+            ours: float(settings.get(*theirs)) for ours, theirs in _DROPOUTS.items()
         }
         return ModelConfig(
-            **values,
+            **{name: settings[name] for name in ("encoder_layers", "decoder_layers", "d_model")},
+            **dropouts,
             source_vocab_size=settings["vocab_size"],
             target_vocab_size=settings["vocab_size"],
             d_ff=settings["encoder_ffn_dim"],
@@ -426,6 +425,7 @@ def _provenance(folder: Path, settings: Mapping[str, Any], command: str) -> dict
     import torch
 
     files = (CONFIG, GENERATION, WEIGHTS, VOCABULARY, SOURCE_MODEL, TARGET_MODEL, TOKENIZER_CONFIG)
+    paths = [folder / name for name in files if (folder / name).is_file()]
     return {
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,
@@ -438,14 +438,9 @@ def _provenance(folder: Path, settings: Mapping[str, Any], command: str) -> dict
         "imported": {
             "folder": folder.resolve().name,
             "settings": dict(settings),
-            "sha256": {name: _hash(folder / name) for name in files if (folder / name).is_file()},
+            "sha256": {path.name: compute_checksum(path).sha256 for path in paths},
         },
     }
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _build_texts(folder: Path, config: ModelConfig, generation: GenerationConfig) -> dict[str, str]:
