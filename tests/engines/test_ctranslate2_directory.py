@@ -181,7 +181,7 @@ def test_values_that_are_not_finite(folder: Path) -> None:
     refuse(folder, DataError, "decoder/projection/bias has values that are not finite")
 
 
-def test_a_network_with_more_than_ours(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_with_more_or_less_than_ours(folder: Path) -> None:
     data = (folder / "model.bin").read_bytes()
     name = b"decoder/alibi\0\x00\x01\x01\x00\x00\x00"
     assert name in data
@@ -189,6 +189,8 @@ def test_a_network_with_more_than_ours(folder: Path, monkeypatch: pytest.MonkeyP
     refuse(folder, InputError, "does not fit:\n  - decoder/alibi is 1, and ours 0")
     (folder / "model.bin").write_bytes(data.replace(b"decoder/alibi\0", b"decoder/cores\0"))
     refuse(folder, InputError, "it has decoder/cores, which ours has not")
+    (folder / "model.bin").write_bytes(data.replace(b"encoder/num_heads\0", b"encoder/num_hands\0"))
+    refuse(folder, InputError, "does not fit our network: 'encoder/num_heads' is missing")
 
 
 def test_vocabularies(folder: Path) -> None:

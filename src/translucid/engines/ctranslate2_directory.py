@@ -96,7 +96,7 @@ _VOCABULARY = {
 _TABLE = "position_encodings/encodings"
 _BIASES = "layer_0/self_attention/relative_attention_bias"
 _SINUSOIDS = ("sinusoidal", "sinusoidal-halves", "sinusoidal-timescales")
-_ROUNDED = 1e-3
+_ROUNDED = 1e-3  # how far sinusoids of 16 bits may be from exact ones
 _BIAS = "output_projection.bias"
 _MATRICES = _VOCABULARY.keys() - {_BIAS}
 _ZERO_START = "decoder/start_from_zero_embedding"  # Marian's start symbol has no embedding
@@ -133,7 +133,7 @@ class CTranslate2Directory:
         try:
             config = _derive_config(arrays, self.norm_epsilon)
             weights = dict(_rename(config, arrays))
-        except (KeyError, ConfigError, ValueError) as error:
+        except (LookupError, TypeError, ValueError, ArithmeticError) as error:
             what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise InputError(f"{path} does not fit our network: {what}") from error
         heads = _read_heads(config, arrays)
@@ -354,7 +354,10 @@ def _derive_positions(arrays: Mapping[str, Array]) -> dict[str, Any]:
     """Return the settings of positions: a table that is added, or what is in the attention."""
     table, biases = (arrays.get(f"encoder/{name}") for name in (_TABLE, _BIASES))
     if table is not None:
-        return {"positions": _find_positions(table), "max_positions": len(table)}
+        kind = _find_positions(table)
+        if _find_positions(arrays[f"decoder/{_TABLE}"]) != kind:
+            raise ValueError("encoder and decoder have positions of two kinds")
+        return {"positions": kind, "max_positions": len(table)}
     if biases is None:
         return {"positions": "rotary"}
     distance = int(arrays["encoder/layer_0/self_attention/relative_attention_max_distance"])
@@ -362,7 +365,7 @@ def _derive_positions(arrays: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def _find_positions(table: Array) -> str:
-    """Return which kind of positions a table has; sinusoids may be of 16 bits."""
+    """Return which kind of positions a table has."""
     for kind in _SINUSOIDS if table.shape[1] % 2 == 0 else ():
         if np.abs(sinusoids(len(table), table.shape[1], kind) - table).max() < _ROUNDED:
             return kind
