@@ -107,7 +107,7 @@ def serve(steps: list[tuple[str, str]], root: Path) -> None:
                 except (urllib.error.URLError, ConnectionError):
                     if server.poll() is not None:
                         raise SystemExit(f"the server ended with {server.returncode}") from None
-            body = {"text": "Le chat dort.", "target": "en"}
+            body = {"texts": ["Le chat dort."], "target": "en"}
             print("translated:", ask("/v1/translate", body)["translations"][0]["text"])
             server.send_signal(signal.SIGHUP)
             for _ in wait("the reload"):
