@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from translucid.training.train import train
     from translucid.translator import Reranker, TranslationRequest, Translator, load
 
-__version__ = "0.1.0"
+__version__ = "2.0.0"
 __all__ = [
     "Reranker",
     "Trace",

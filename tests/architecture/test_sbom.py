@@ -7,6 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import translucid
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -31,3 +33,13 @@ def test_the_bill_of_materials_has_all_dependencies_in_the_versions_that_are_tes
     assert {n: listed[n] for n in pins.keys() & listed.keys()} == {
         n: pins[n] for n in pins.keys() & listed.keys()
     }
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    """In the package, in the bill of materials, and the newest one of the changelog."""
+    own = json.loads((ROOT / "sbom.cdx.json").read_bytes())["metadata"]["component"]
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    newest = re.fullmatch(r"(\d+\.\d+\.\d+) - \d{4}-\d\d-\d\d", headings[1])
+    assert headings[0] == "Unreleased"
+    assert newest
+    assert newest[1] == own["version"] == translucid.__version__

@@ -44,7 +44,7 @@ def test_every_panel_opens(opened: Explorer, panel: str) -> None:
 
 def test_the_map_shows_the_probabilities_of_the_trace(opened: Explorer) -> None:
     trace = opened.server.trace(TEXT, target="de")
-    assert trace["source_tokens"][0]["piece"] == ">>deu<<"
+    assert trace["source_tokens"][0]["piece"] == "→ de"
     opened.open("map", TEXT, target="de")
     best = [math.exp(one["log_prob"]) for one in trace["steps"][0]["top"][:3]]
     assert opened.values("[data-box='decoder.output'] .num") == pytest.approx(best)

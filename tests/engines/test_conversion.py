@@ -58,7 +58,7 @@ def engines(
 ) -> tuple[CTranslate2Engine, PyTorchEngine]:
     heads = heads or default_heads(model.config)
     arrays = {name: tensor.numpy() for name, tensor in named_weights(model).items()}
-    values: dict[str, Any] = {"precision": "float32", "threads": 1, "folder": Path("model")}
+    values: dict[str, Any] = {"precision": "float32", "threads": 1, "path": Path("model")}
     fast = CTranslate2Engine(model.config, arrays, heads, **{**values, **options})
     return fast, PyTorchEngine((Member(model, heads),))
 
@@ -177,7 +177,7 @@ def test_weights_that_do_not_fit_are_refused() -> None:
             default_heads(model.config),
             precision="float32",
             threads=1,
-            folder=Path("model"),
+            path=Path("model"),
         )
 
 

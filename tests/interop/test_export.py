@@ -339,7 +339,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
 KILLED = """
 def kill(*arguments):
     os.kill(os.getpid(), signal.SIGKILL)
-export.translate_with_ctranslate2 = kill
+export.translate_greedily = kill
 """
 
 

@@ -192,7 +192,8 @@ def test_what_is_no_hugging_face_directory(folder: Path, tmp_path: Path) -> None
     check_refused(folder, InputError, "weights of Marian itself")
     (folder / "model.bin").touch()
     (folder / "shared_vocabulary.json").touch()
-    check_refused(folder, InputError, "is a model of CTranslate2")
+    (folder / "model.safetensors").unlink()
+    check_refused(folder, InputError, "is a model of CTranslate2: use it as it is")
 
 
 def test_another_folder_is_not_overwritten(whole: Path, tmp_path: Path) -> None:

@@ -139,6 +139,11 @@ def read_config(folder: Path) -> ModelConfig:
             remedy = "Then load the model again."
         elif any("unknown key 'model_type'" in fault for fault in error.faults):
             remedy = f"It is a Hugging Face directory: translucid import {folder} -o MODEL"
+        elif any("unknown key 'add_source_bos'" in fault for fault in error.faults):
+            remedy = (
+                "It is a model of CTranslate2, which can translate, score, explain and be served; "
+                "for all else, take the model that it was converted from."
+            )
         raise DataError(folder / CONFIG, str(error), remedy=remedy) from error
 
 
@@ -172,7 +177,7 @@ def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
 
     weights = _read_tensors(path, load_file)
     if wrong := [name for name, array in weights.items() if not np.isfinite(array).all()]:
-        path = path / WEIGHTS
+        path = path / WEIGHTS if path.is_dir() else path
         raise DataError(path, f"{wrong[0]} has values that are not finite", remedy=_REMEDY)
     return weights
 

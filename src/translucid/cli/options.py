@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Given: TypeAlias = dict[str, Any]  # the settings that were given, by field name
 Choice = TypeVar("Choice", bound=str)
 
-# Options of the first version, which work for one release more.
+# Options of 0.1, which work in all of 2.x (docs/compatibility.md).
 RENAMED = {"--read-back": "--rerank", "--read-back-weight": "--rerank-weight"}
 _METAVARS = {int: "N", float: "X", str: "TEXT"}
 _VARIABLES = "TRANSLUCID_"

@@ -2,12 +2,13 @@
 
 ::
 
-    base          what an engine promises, its input and output
-    ctranslate2   the fast one: greedy and beam search, without PyTorch
-    conversion    our weights as CTranslate2's
-    pytorch       the one that can do everything
-    live_search   a search of PyTorch's that reports while it is under way
-    heads         the heads that align, in a model directory
+    base                    what an engine promises, its input and output
+    ctranslate2             the fast one: greedy and beam search, without PyTorch
+    conversion              our weights as CTranslate2's
+    ctranslate2_directory   a model of CTranslate2's as one of ours, as it is
+    pytorch                 the one that can do everything
+    live_search             a search of PyTorch's that reports while it is under way
+    heads                   the heads that align, in a model directory
 
 `Engines` asks the fast engine for what it can do, and PyTorch's for the rest. PyTorch is loaded
 when it is first needed, which takes seconds, or never.

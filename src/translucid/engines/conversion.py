@@ -30,10 +30,10 @@ from translucid.config import KERNELS, POSITIONS, ModelConfig, Precision
 Array: TypeAlias = npt.NDArray[Any]
 Arrays: TypeAlias = dict[str, Array | np.generic | str]
 
-_BINARY_VERSION = 6
-_SPEC, _REVISION = "TransformerSpec", 7
-_TYPES = ("float32", "int8", "int16", "int32")  # by their number in the file
-_ACTIVATIONS = {"relu": 0, "silu": 2, "swiglu": 2, "gelu": 3}
+BINARY_VERSION = 6
+SPEC, _REVISION = "TransformerSpec", 7
+TYPES = ("float32", "int8", "int16", "int32", "float16")  # by their number in the file
+ACTIVATIONS = {"relu": 0, "silu": 2, "swiglu": 2, "gelu": 3}
 _LONGEST_QUANTIZED = 127.0
 
 
@@ -115,7 +115,7 @@ def convert(
         arrays |= {
             f"{side}/num_heads": np.int16(config.heads),
             f"{side}/pre_norm": np.int8(config.norm == "pre"),
-            f"{side}/activation": np.int8(_ACTIVATIONS[config.activation]),
+            f"{side}/activation": np.int8(ACTIVATIONS[config.activation]),
             f"{side}/scale_embeddings": np.int8(1),
             **_positions(side, config, weights),
         }
@@ -338,13 +338,13 @@ def _serialize_arrays(arrays: Mapping[str, Array | np.generic | str]) -> bytes:
     def write_string(text: str) -> None:
         file.write(struct.pack("H", len(text) + 1) + text.encode() + b"\0")
 
-    file.write(struct.pack("I", _BINARY_VERSION))
-    write_string(_SPEC)
+    file.write(struct.pack("I", BINARY_VERSION))
+    write_string(SPEC)
     file.write(struct.pack("II", _REVISION, len(stored)))
     for name, array in stored:
         write_string(name)
         file.write(struct.pack("B", array.ndim) + struct.pack(f"{array.ndim}I", *array.shape))
-        file.write(struct.pack("<BI", _TYPES.index(array.dtype.name), array.nbytes))
+        file.write(struct.pack("<BI", TYPES.index(array.dtype.name), array.nbytes))
         file.write(array.tobytes())
     file.write(struct.pack("I", len(aliases)))
     for name, other in aliases:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 import torch
 from torch import Tensor
 
-from translucid.checkpoint.model_directory import build_network, hash_network, read_weights
+from translucid.checkpoint.model_directory import build_network, hash_network
 from translucid.config import ModelConfig
 from translucid.decoding.hypothesis import Hypothesis, Tokens
 from translucid.decoding.request import OnceOnly, SearchRequest
@@ -414,15 +414,15 @@ def _member_weights(member: Member, sources: Sequence[Tokens], targets: Sequence
 
 def load_networks(
     configs: Sequence[ModelConfig],
-    weights: Sequence[Path],
+    weights: Iterable[tuple[Path, Mapping[str, Tensor]]],
     heads: Sequence[AlignmentHeads],
     device: str,
 ) -> PyTorchEngine:
-    """Return the engine of networks with weights from files, an ensemble if there are several."""
+    """Return the engine of networks, an ensemble if there are several; weights come from files."""
     torch_device = _find_device(device)
     networks = [
-        build_network(config, read_weights(path), path).eval().to(torch_device)
-        for config, path in zip(configs, weights, strict=True)
+        build_network(config, tensors, path).eval().to(torch_device)
+        for config, (path, tensors) in zip(configs, weights, strict=True)
     ]
     return PyTorchEngine(tuple(map(Member, networks, heads)))
 

@@ -25,9 +25,9 @@ from translucid import __version__
 from translucid.checkpoint.model_directory import read_generation
 from translucid.checkpoint.store import write_file
 from translucid.config import Precision
+from translucid.engines.ctranslate2_directory import SENTENCEPIECE
 from translucid.interop.ctranslate2 import (
     MODEL_CARD,
-    SENTENCEPIECE,
     build_card,
     build_network,
     build_tokenizer,

@@ -33,6 +33,7 @@ from translucid.checkpoint.store import write_file
 from translucid.config import Precision
 from translucid.engines.conversion import find_obstacle
 from translucid.engines.ctranslate2 import build_files
+from translucid.engines.ctranslate2_directory import SENTENCEPIECE
 from translucid.engines.heads import read_alignment_heads
 from translucid.errors import InputError, optional
 from translucid.machine import thread_count
@@ -42,7 +43,6 @@ from translucid.text.tokenizer import BOS, CORE_PIECES, EOS, UNK, load_tokenizer
 from translucid.translator.request import describe_directions
 from translucid.translator.segmentation import MAX_SOURCE_TOKENS
 
-SENTENCEPIECE = "sentencepiece.model"
 MODEL_CARD = "MODEL_CARD.md"
 SUBWORDS = ("bpe", "unigram")  # the kinds of tokenizers that are SentencePiece's
 
@@ -139,13 +139,6 @@ def translate_greedily(
         suppress_sequences=[[CORE_PIECES[BOS]]],
     )
     return sources, [result.hypotheses[0] for result in results]
-
-
-def translate_with_ctranslate2(
-    folder: Path, texts: Sequence[str], tag: Sequence[str], longest: int
-) -> tuple[list[list[str]], list[list[str]]]:
-    """Return the pieces of texts and of their greedy translations, with an exported folder."""
-    return translate_greedily((folder / SENTENCEPIECE).read_bytes(), folder, texts, tag, longest)
 
 
 _USE = """# {name}, for CTranslate2

@@ -28,7 +28,7 @@ from translucid import __version__
 from translucid.built_in import find_model_directory
 from translucid.checkpoint.model_directory import read_config, read_generation, read_model_files
 from translucid.checkpoint.store import explain_full_disk, write_file
-from translucid.config import ExportTarget, Precision
+from translucid.config import ExportTarget, GenerationConfig, Precision
 from translucid.data.readers.built_in import LESSON_LANGUAGES, lesson_pairs
 from translucid.data.readers.corpus import ReadReport
 from translucid.data.readers.lines import read_text_lines
@@ -36,6 +36,7 @@ from translucid.decoding.config import SearchConfig
 from translucid.decoding.hypothesis import Tokens
 from translucid.engines.base import DecoderInput, Pair, SearchOptions
 from translucid.engines.conversion import count_parameters
+from translucid.engines.ctranslate2_directory import RECORD, SENTENCEPIECE
 from translucid.errors import InputError, TranslucidError, nearest
 from translucid.files import new_folder
 from translucid.interop.argos import package_path, translate_with_argos, write_argos
@@ -43,7 +44,7 @@ from translucid.interop.ctranslate2 import (
     SUBWORDS,
     read_pieces,
     refuse_unless_convertible,
-    translate_with_ctranslate2,
+    translate_greedily,
     write_ctranslate2,
 )
 from translucid.text.languages import matches
@@ -56,7 +57,6 @@ from translucid.translator.segmentation import MAX_SOURCE_TOKENS
 from translucid.translator.translator import Translator
 
 Pieces: TypeAlias = list[list[str]]
-RECORD = "translucid-export.json"  # in every exported folder
 SAMPLE = 500  # sentences that are compared
 
 _TIE = 1e-4  # difference of log P below which rounding may choose either token
@@ -137,9 +137,9 @@ class Target:
 
 
 def _in_ctranslate2(folder: Path, sample: Sample) -> tuple[Pieces, Pieces]:
-    return translate_with_ctranslate2(
-        folder, sample.texts, sample.spell(sample.tag), sample.longest
-    )
+    tokenizer = (folder / SENTENCEPIECE).read_bytes()
+    tag = sample.spell(sample.tag)
+    return translate_greedily(tokenizer, folder, sample.texts, tag, sample.longest)
 
 
 def _in_argos(folder: Path, sample: Sample) -> tuple[Pieces, Pieces]:
@@ -243,7 +243,7 @@ def export(
             ties=ties,
             different=different,
         )
-        write_file(draft / RECORD, _describe(done))
+        write_file(draft / RECORD, _describe(done, read_generation(folder)))
     return done
 
 
@@ -431,8 +431,9 @@ def _describe_reference(has_pytorch: bool) -> str:
     return f"Translucid {__version__} with CTranslate2 in float32"
 
 
-def _describe(export: Export) -> bytes:
-    """Return the record of an export: where the model came from, and how it was checked."""
+def _describe(export: Export, generation: GenerationConfig) -> bytes:
+    """Return the record of an export: how it was checked, languages, and how the model searches."""
     content = {"translucid": __version__, **asdict(export)}
     del content["folder"]  # which may be moved
+    content["generation"] = generation.model_dump(mode="json")
     return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode()

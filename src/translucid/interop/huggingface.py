@@ -33,24 +33,26 @@ from translucid.engines.conversion import expected_shapes
 from translucid.errors import InputError, optional
 from translucid.interop.marian import (
     ACTIVATIONS,
-    CONFIG,
-    GENERATION,
     NORM_EPSILON,
     OURS,
     OUTPUT,
     OUTPUT_BIAS,
     SHARED,
     SOURCE,
-    SOURCE_MODEL,
     TARGET,
-    TARGET_MODEL,
-    TOKENIZER_CONFIG,
-    VOCABULARY,
     WEIGHTS,
     name_layers,
     reorder_dimensions,
 )
 from translucid.text.marian import MarianTokenizer
+from translucid.text.marian_vocabulary import (
+    CONFIG,
+    GENERATION,
+    SOURCE_MODEL,
+    TARGET_MODEL,
+    TOKENIZER_CONFIG,
+    VOCABULARY,
+)
 from translucid.text.sentencepiece import SentencePieceTokenizer
 from translucid.text.sentencepiece_model import read_model
 from translucid.text.tokenizer import (

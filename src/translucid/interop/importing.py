@@ -16,7 +16,6 @@ are zero, and cannot be written. Everything is read and checked before anything 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,41 +35,42 @@ from translucid.checkpoint.model_directory import (
     read_weights,
     write_model,
 )
+from translucid.checksums import compute_checksum
 from translucid.config import GenerationConfig, ModelConfig
 from translucid.engines.conversion import count_parameters, expected_shapes, sinusoids
+from translucid.engines.ctranslate2_directory import is_ctranslate2_directory
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.interop.marian import (
     ACTIVATIONS,
-    CONFIG,
-    GENERATION,
+    MATRICES,
     NORM_EPSILON,
     OURS,
     OUTPUT,
     OUTPUT_BIAS,
     SHARED,
     SOURCE,
-    SOURCE_MODEL,
     TARGET,
-    TARGET_MODEL,
-    TOKENIZER_CONFIG,
-    VOCABULARY,
-    VOCABULARY_WEIGHTS,
     WEIGHTS,
     biases_of_attention,
     name_layers,
     reorder_dimensions,
 )
-from translucid.interop.vocabulary import (
+from translucid.text.marian_vocabulary import (
     AGAIN,
+    CONFIG,
+    GENERATION,
+    SOURCE_MODEL,
+    TARGET_MODEL,
+    TOKENIZER_CONFIG,
+    VOCABULARY,
     Layout,
     arrange,
     build_tokenizer,
+    choose_directions,
     choose_tags,
     read_json,
     read_vocabulary,
-    shorten_code,
 )
-from translucid.text.languages import are_compatible, is_code
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -84,7 +84,6 @@ _TO_SAFETENSORS = (
     'them with transformers, if you trust their origin: python -c "from transformers import '
     "MarianMTModel; MarianMTModel.from_pretrained('{folder}').save_pretrained('{folder}')\""
 )
-_CTRANSLATE2 = "model.bin"  # with a vocabulary beside it
 # Which property of other encoder-decoders our blocks lack, or our tokenizers.
 _RMS = "norms without mean and bias (RMSNorm)"
 _LATE_SINUSOIDS = "sinusoids that begin at position 2"
@@ -157,12 +156,8 @@ def _refuse_other_directories(folder: Path) -> None:
         )
     if is_model_directory(folder):
         raise InputError(f"{folder} is a model directory already: use it as it is")
-    if (folder / _CTRANSLATE2).is_file() and list(folder.glob("*vocabulary.*")):
-        raise InputError(
-            f"{folder} is a model of CTranslate2: it lacks the weights and settings that PyTorch "
-            "needs to look inside, and for all that CTranslate2 has no rule for. Import the "
-            "Hugging Face directory that it was converted from"
-        )
+    if is_ctranslate2_directory(folder):
+        raise InputError(f"{folder} is a model of CTranslate2: use it as it is")
     if (folder / CONFIG).is_file():
         return
     if list(folder.glob("*.npz")):
@@ -219,7 +214,6 @@ _REQUIRED = (
     *("activation_function", "scale_embedding", "max_position_embeddings"),
     *("pad_token_id", "eos_token_id", "decoder_start_token_id"),
 )
-_SAME = ("encoder_layers", "decoder_layers", "d_model")  # called as ours
 _DROPOUTS = {
     "dropout": ("dropout", 0.1),
     "attention_dropout": ("attention_dropout", 0.0),
@@ -261,13 +255,13 @@ def _read_network(folder: Path, settings: Mapping[str, Any]) -> ModelConfig:
         )
     if faults:
         raise InputError("\n".join([f"{path} does not fit:", *(f"  - {f}" for f in faults)]))
-    values: dict[str, Any] = {name: settings[name] for name in _SAME}
     try:
-        values |= {
-            name: float(settings.get(theirs, usual)) for name, (theirs, usual) in _DROPOUTS.items()
+        dropouts: dict[str, Any] = {
+            ours: float(settings.get(*theirs)) for ours, theirs in _DROPOUTS.items()
         }
         return ModelConfig(
-            **values,
+            **{name: settings[name] for name in ("encoder_layers", "decoder_layers", "d_model")},
+            **dropouts,
             source_vocab_size=settings["vocab_size"],
             target_vocab_size=settings["vocab_size"],
             d_ff=settings["encoder_ffn_dim"],
@@ -293,7 +287,7 @@ def _read_weights(
     if not any(bool(weights[name].any()) for name in attention):
         for name in attention:
             del weights[name]
-    embeddings = layout.arrange_rows(folder, {name: theirs[name] for name in VOCABULARY_WEIGHTS})
+    embeddings = _arrange_vocabulary(folder, layout, theirs)
     tying = _find_tying(embeddings)
     weights["source_embedding.weight"] = embeddings[SOURCE]
     if tying != "all":
@@ -371,6 +365,22 @@ def _untie(weights: dict[str, Tensor], settings: Mapping[str, Any]) -> dict[str,
     return found
 
 
+def _arrange_vocabulary(
+    folder: Path, layout: Layout, theirs: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
+    """Return the matrices of the vocabulary, and the bias of the output, in our order."""
+    written, pieces = len(theirs[TARGET]), len(layout.vocabulary.pieces)
+    if layout.vocabulary.is_ours:
+        return {name: theirs[name] for name in (*MATRICES, OUTPUT_BIAS)}
+    if written != pieces:
+        raise InputError(
+            f"{folder} writes {written} of its {pieces} pieces (decoder_vocab_size): only a shared "
+            "vocabulary fits"
+        )
+    bias = layout.arrange_bias(theirs[OUTPUT_BIAS].flatten())
+    return {**{name: layout.arrange(theirs[name]) for name in MATRICES}, OUTPUT_BIAS: bias}
+
+
 def _find_tying(embeddings: Mapping[str, Tensor]) -> str:
     """Return which of the three matrices of the vocabulary are one."""
     source, target = embeddings[SOURCE], embeddings[TARGET]
@@ -399,35 +409,12 @@ def _read_generation(
         except (ConfigError, TypeError) as error:
             raise DataError(folder / CONFIG, str(error), remedy=AGAIN) from error
     search = {**settings, **read_json(folder / GENERATION)}
-    sources = list(wanted[0]) or [_read_language(folder, "source_lang", "--from")]
-    targets = list(layout.tags or wanted[1]) or [_read_language(folder, "target_lang", "--to")]
-    if len(targets) > 1 and not layout.tags:
-        raise InputError(
-            f"{folder} has no tags of languages (>>fra<<), so it translates into one, not "
-            f"{', '.join(targets)}"
-        )
-    ways = [(s, t) for s in sources for t in targets if not are_compatible(s, t)]
-    if not ways or not all(map(is_code, (*sources, *targets))):
-        raise InputError(
-            f"{folder} would translate {', '.join(sources)} into {', '.join(targets)}: give codes "
-            "of two languages, such as --from fr --to en"
-        )
     return GenerationConfig(
-        directions=tuple(ways),
+        directions=choose_directions(folder, layout, *wanted),
         tags=dict(layout.tags),
         beam=int(search.get("num_beams") or 1),
         length_penalty=float(search.get("length_penalty", 1.0)),
         length_form="plain",
-    )
-
-
-def _read_language(folder: Path, key: str, option: str) -> str:
-    found = read_json(folder / TOKENIZER_CONFIG).get(key)
-    if isinstance(found, str) and is_code(found):
-        return shorten_code(found)
-    raise InputError(
-        f"{folder / TOKENIZER_CONFIG} has {key} = {found!r}, which is no code of a language: say "
-        f"which it is with {option}"
     )
 
 
@@ -438,6 +425,7 @@ def _provenance(folder: Path, settings: Mapping[str, Any], command: str) -> dict
     import torch
 
     files = (CONFIG, GENERATION, WEIGHTS, VOCABULARY, SOURCE_MODEL, TARGET_MODEL, TOKENIZER_CONFIG)
+    paths = [folder / name for name in files if (folder / name).is_file()]
     return {
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,
@@ -450,14 +438,9 @@ def _provenance(folder: Path, settings: Mapping[str, Any], command: str) -> dict
         "imported": {
             "folder": folder.resolve().name,
             "settings": dict(settings),
-            "sha256": {name: _hash(folder / name) for name in files if (folder / name).is_file()},
+            "sha256": {path.name: compute_checksum(path).sha256 for path in paths},
         },
     }
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _build_texts(folder: Path, config: ModelConfig, generation: GenerationConfig) -> dict[str, str]:

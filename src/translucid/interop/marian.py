@@ -25,11 +25,7 @@ from translucid.engines.conversion import expected_shapes
 if TYPE_CHECKING:
     from torch import Tensor
 
-CONFIG = "config.json"
-GENERATION = "generation_config.json"
 WEIGHTS = "model.safetensors"
-SOURCE_MODEL, TARGET_MODEL, VOCABULARY = "source.spm", "target.spm", "vocab.json"
-TOKENIZER_CONFIG = "tokenizer_config.json"
 
 OURS = "translucid"  # what an exported config.json says of our own settings, for importing it
 NORM_EPSILON = 1e-5  # theirs is not a setting
@@ -37,7 +33,7 @@ ACTIVATIONS = {"relu": "relu", "silu": "swish", "gelu": "gelu"}  # by our name
 
 SOURCE, TARGET = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 OUTPUT, OUTPUT_BIAS = "lm_head.weight", "final_logits_bias"
-VOCABULARY_WEIGHTS = (SOURCE, TARGET, OUTPUT, OUTPUT_BIAS)  # with a row or value for each piece
+MATRICES = (SOURCE, TARGET, OUTPUT)  # with a row for each piece
 SHARED = "model.shared.weight"
 
 _MAPS = {"w_q": "q_proj", "w_k": "k_proj", "w_v": "v_proj", "w_o": "out_proj"}

@@ -194,6 +194,13 @@ def add_normalization(data: bytes, table: Mapping[str, str]) -> bytes:
     return data + _encode_bytes(3, _encode_bytes(1, b"translucid") + _encode_bytes(2, compiled))
 
 
+def remove_normalization(data: bytes) -> bytes:
+    """Return the model file that `add_normalization` was given."""
+    fields = [(number, field) for number, _, field in _raw_fields(data)]
+    added = [place for place, (number, _) in enumerate(fields) if number == 3][1:]
+    return b"".join(field for place, (_, field) in enumerate(fields) if place not in added)
+
+
 def _read_normalizer(data: bytes) -> dict[int, int | float | bytes]:
     (spec,) = (_expect(value, bytes) for number, value in _fields(data) if number == 3)
     return dict(_fields(spec))

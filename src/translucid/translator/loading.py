@@ -7,7 +7,8 @@ import importlib.util
 import os
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -22,12 +23,19 @@ from translucid.checkpoint.model_directory import (
     read_arrays,
     read_config,
     read_generation,
+    read_weights,
 )
 from translucid.checksums import hash_listing, load_verified
 from translucid.config import EngineName, GenerationConfig, ModelConfig, Precision
 from translucid.engines import Engines
+from translucid.engines.base import Array
 from translucid.engines.conversion import find_obstacle
-from translucid.engines.heads import ALIGNMENT, read_alignment_heads
+from translucid.engines.ctranslate2_directory import (
+    MODEL,
+    is_ctranslate2_directory,
+    read_ctranslate2_directory,
+)
+from translucid.engines.heads import ALIGNMENT, AlignmentHeads, read_alignment_heads
 from translucid.errors import DataError, InputError, nearest, optional
 from translucid.machine import thread_count
 from translucid.text.normalization import NormalizingTokenizer
@@ -38,6 +46,8 @@ from translucid.translator.source_language import LANGUAGES, read_source_languag
 from translucid.translator.translator import Translator
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from translucid.engines.pytorch import PyTorchEngine
 
 
@@ -50,9 +60,9 @@ def load(
 ) -> Translator:
     """Return the translator of a model directory, or of several together as an ensemble.
 
-    A path is a model directory, the folder of a run, whose best model is taken, or the name of a
-    built-in model, such as fr-en. The models of an ensemble must have the same vocabulary; their
-    probabilities are averaged.
+    A path is a model directory, the folder of a run, whose best model is taken, the name of a
+    built-in model, such as fr-en, or a directory of CTranslate2. The models of an ensemble must
+    have the same vocabulary; their probabilities are averaged.
 
     The `engine` computes: ctranslate2, the fast one; pytorch, which can do everything; or auto, the
     fast one for all that it can do. `precision`, int8 or float32, is that of the fast engine's
@@ -63,26 +73,76 @@ def load(
     return load_verified(folders, lambda: _load(folders, device, engine, precision), skip=is_shown)
 
 
+@dataclass(frozen=True)
+class _Model:
+    """A model of an ensemble, or the only one: its settings, and how to read its weights."""
+
+    folder: Path
+    config: ModelConfig
+    generation: GenerationConfig
+    tokenizer: Tokenizer
+    heads: AlignmentHeads
+    weights: _WeightsFile
+    read_arrays: Callable[[], dict[str, Array]]
+    read_tensors: Callable[[Path], dict[str, Tensor]]
+
+
+def _read_model(folder: Path) -> _Model:
+    """Read a model directory, or a directory of CTranslate2."""
+    if is_ctranslate2_directory(folder):
+        return _read_ctranslate2(folder)
+    config = read_config(folder)
+    return _Model(
+        folder,
+        config,
+        read_generation(folder),
+        load_tokenizer(folder / TOKENIZER),
+        read_alignment_heads(folder, config),
+        _WeightsFile(folder / WEIGHTS),
+        lambda: read_arrays(folder),
+        read_weights,
+    )
+
+
+def _read_ctranslate2(folder: Path) -> _Model:
+    directory, file = read_ctranslate2_directory(folder), _WeightsFile(folder / MODEL)
+    network = directory.read_network(file.find())
+
+    def read_tensors(path: Path) -> dict[str, Tensor]:
+        import torch
+
+        weights = directory.read_network(path).weights
+        return {name: torch.tensor(array) for name, array in weights.items()}
+
+    return _Model(
+        folder,
+        network.config,
+        directory.generation.replace(precision=network.precision),
+        directory.tokenizer,
+        network.heads,
+        file,
+        lambda: network.weights,
+        read_tensors,
+    )
+
+
 def _load(
     folders: Sequence[Path], device: str, engine: EngineName, precision: Precision | None
 ) -> Translator:
-    configs = [read_config(folder) for folder in folders]
-    tokenizer = load_tokenizer(folders[0] / TOKENIZER)
-    generations: list[GenerationConfig] = []
-    for folder, config in zip(folders, configs, strict=True):
-        generation = read_generation(folder)
-        _check_tags(folder, generation)
-        generations.append(generation)
-        _check_vocabulary(folder, folders[0], tokenizer)
-        _check_size(folder, config, tokenizer)
-    _check_target_vocabularies(configs, folders)
-    generation = _merge_generation(generations, folders)
+    models = list(map(_read_model, folders))
+    first = models[0]
+    for model in models:
+        _check_tags(model.folder, model.generation)
+        _check_vocabulary(model, first)
+        _check_size(model.folder, model.config, first.tokenizer)
+    _check_target_vocabularies(models)
+    tokenizer, generation = first.tokenizer, _merge_generation(models)
     sources = list(dict.fromkeys(source for source, _ in generation.directions))
     known = (read_source_languages(folder, sources, tokenizer.vocab_size) for folder in folders)
     return Translator(
         name=" + ".join(describe_model(folder) for folder in folders),
         tokenizer=_normalize_like_training(tokenizer, generation),
-        engines=_load_engines(folders, configs, device, engine, precision or generation.precision),
+        engines=_load_engines(models, device, engine, precision or generation.precision),
         generation=generation,
         source_languages=next((languages for languages in known if languages), None),
         calibration=read_calibration(folders[0]) if len(folders) == 1 else None,
@@ -100,36 +160,31 @@ def check_engine(engine: str, precision: str | None) -> None:
 
 
 def _load_engines(
-    folders: Sequence[Path],
-    configs: Sequence[ModelConfig],
-    device: str,
-    engine: EngineName,
-    precision: Precision,
+    models: Sequence[_Model], device: str, engine: EngineName, precision: Precision
 ) -> Engines:
     """Return the engines of models; PyTorch loads them at once only if the fast one cannot."""
-    heads = [
-        read_alignment_heads(folder, config)
-        for folder, config in zip(folders, configs, strict=True)
-    ]
-
-    files = [_WeightsFile(folder / WEIGHTS) for folder in folders]
+    first = models[0]
+    configs, heads = [model.config for model in models], [model.heads for model in models]
+    files = [(model.weights, model.read_tensors) for model in models]
 
     def load_pytorch() -> PyTorchEngine:
         from translucid.engines.pytorch import load_networks
 
-        return load_networks(configs, [file.find() for file in files], heads, device)
+        found = ((file.find(), read) for file, read in files)
+        weights = ((path, read(path)) for path, read in found)
+        return load_networks(configs, weights, heads, device)
 
     obstacle = _find_obstacle(configs, device, engine)
     if obstacle is None:
         from translucid.engines.ctranslate2 import CTranslate2Engine
 
         fast = CTranslate2Engine(
-            configs[0],
-            read_arrays(folders[0]),
-            heads[0],
+            first.config,
+            first.read_arrays(),
+            first.heads,
             precision=precision,
             threads=thread_count(),
-            path=folders[0] / WEIGHTS,
+            path=first.weights.path,
         )
         return Engines(configs, heads, load_pytorch, fast, only_fast=engine == "ctranslate2")
     if engine == "ctranslate2":
@@ -139,7 +194,7 @@ def _load_engines(
         )
     engines = Engines(configs, heads, load_pytorch)
     if engine == "auto":
-        optional("torch", extra="train", job=f"Translating with {folders[0]} ({obstacle})")
+        optional("torch", extra="train", job=f"Translating with {first.folder} ({obstacle})")
     engines.pytorch  # noqa: B018 - so that what is wrong with the weights is said now
     return engines
 
@@ -152,7 +207,7 @@ class _WeightsFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._open: Path | None = None
         self._identity = _identify(path)
         if sys.platform == "linux" and self._identity is not None:
@@ -162,11 +217,11 @@ class _WeightsFile:
 
     def find(self) -> Path:
         """Return a path to read them from; refuse to read others than those of the first time."""
-        for path in (self._path, self._open):
+        for path in (self.path, self._open):
             if path is not None and _identify(path) == self._identity:
                 return path
         raise DataError(
-            self._path.parent,
+            self.path.parent,
             "the model was replaced or removed since it was loaded, and PyTorch, which is needed "
             "now, would compute with another one",
             remedy="Load the model again; engine='pytorch' loads all of it at once.",
@@ -211,7 +266,10 @@ def fingerprint(models: Sequence[Path]) -> str:
     for model in models:
         folder = find_model_directory(model)
         extra = [LANGUAGES] if (folder / LANGUAGES).is_file() else []
-        for name in (CONFIG, GENERATION, WEIGHTS, TOKENIZER, ALIGNMENT, *extra):
+        names = (CONFIG, GENERATION, WEIGHTS, TOKENIZER, ALIGNMENT, *extra)
+        if is_ctranslate2_directory(folder):
+            names = tuple(sorted(path.name for path in folder.iterdir()))
+        for name in names:
             digest.update(f"{name}\n".encode())
             if (folder / name).is_file():
                 with (folder / name).open("rb") as file:
@@ -234,13 +292,13 @@ def _check_tags(folder: Path, generation: GenerationConfig) -> None:
         )
 
 
-def _check_vocabulary(folder: Path, first: Path, tokenizer: Tokenizer) -> None:
+def _check_vocabulary(model: _Model, first: _Model) -> None:
     """Refuse a model whose vocabulary differs from that of the first."""
-    found = load_tokenizer(folder / TOKENIZER) if folder != first else tokenizer
+    found, tokenizer = model.tokenizer, first.tokenizer
     if found.fingerprint != tokenizer.fingerprint:
         raise InputError(
-            f"{folder} has another vocabulary than {first} ({found.kind} of {found.vocab_size} "
-            f"pieces, fingerprint {found.fingerprint[:12]}; {tokenizer.kind} of "
+            f"{model.folder} has another vocabulary than {first.folder} ({found.kind} of "
+            f"{found.vocab_size} pieces, fingerprint {found.fingerprint[:12]}; {tokenizer.kind} of "
             f"{tokenizer.vocab_size}, {tokenizer.fingerprint[:12]}): models translate together "
             "only if they were trained on the same prepared data or with the same tokenizer"
         )
@@ -262,21 +320,19 @@ def _check_size(folder: Path, config: ModelConfig, tokenizer: Tokenizer) -> None
         )
 
 
-def _check_target_vocabularies(configs: Sequence[ModelConfig], folders: Sequence[Path]) -> None:
+def _check_target_vocabularies(models: Sequence[_Model]) -> None:
     """Refuse networks with different target vocabularies: their probabilities have no mean."""
-    written = [config.target_vocab_size for config in configs]
-    if len(set(written)) > 1:
-        each = ", ".join(f"{folder}: {n}" for folder, n in zip(folders, written, strict=True))
+    if len({model.config.target_vocab_size for model in models}) > 1:
+        each = ", ".join(f"{model.folder}: {model.config.target_vocab_size}" for model in models)
         raise InputError(
             "these models cannot translate together, because they write different numbers of "
             f"pieces ({each}): prepare the data of all with --target-pieces-only, or of none"
         )
 
 
-def _merge_generation(
-    generations: Sequence[GenerationConfig], folders: Sequence[Path]
-) -> GenerationConfig:
+def _merge_generation(models: Sequence[_Model]) -> GenerationConfig:
     """Return the settings of the first model, with the directions that all models share."""
+    generations = [model.generation for model in models]
     shared = [
         direction
         for direction in generations[0].directions
@@ -286,10 +342,10 @@ def _merge_generation(
     cases = {(generation.lowercase, generation.plain_typography) for generation in generations}
     if not shared or any(other != tags[0] for other in tags) or len(cases) > 1:
         each = "\n".join(
-            f"  {folder}: {describe_directions(generation.directions)}, tags {generation.tags}, "
-            f"{'lower case only' if generation.lowercase else 'both cases'}, "
-            f"{'plain' if generation.plain_typography else 'any'} typography"
-            for folder, generation in zip(folders, generations, strict=True)
+            f"  {model.folder}: {describe_directions(one.directions)}, tags {one.tags}, "
+            f"{'lower case only' if one.lowercase else 'both cases'}, "
+            f"{'plain' if one.plain_typography else 'any'} typography"
+            for model, one in zip(models, generations, strict=True)
         )
         raise InputError(
             "these models cannot translate together: they need a direction in common, the same "

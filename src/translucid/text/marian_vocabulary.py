@@ -14,19 +14,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from translucid.errors import DataError, InputError
-from translucid.interop.marian import (
-    CONFIG,
-    GENERATION,
-    OUTPUT_BIAS,
-    SOURCE_MODEL,
-    TARGET,
-    TARGET_MODEL,
-    TOKENIZER_CONFIG,
-    VOCABULARY,
-)
 from translucid.text.languages import are_compatible, is_code, parse_code
 from translucid.text.marian import MarianTokenizer
 from translucid.text.sentencepiece import load_processor
@@ -40,11 +30,13 @@ from translucid.text.tokenizer import (
     tag_id,
 )
 
-if TYPE_CHECKING:
-    from torch import Tensor
+CONFIG = "config.json"
+GENERATION = "generation_config.json"
+SOURCE_MODEL, TARGET_MODEL, VOCABULARY = "source.spm", "target.spm", "vocab.json"
+TOKENIZER_CONFIG = "tokenizer_config.json"
 
 AGAIN = "Download the whole directory again; nothing was written."
-_NEVER = -1e4  # the logit of a token that they do not have
+NEVER = -1e4  # the logit of a token that is not theirs
 _TAG = re.compile(r">>(.+)<<")
 
 
@@ -62,10 +54,13 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 class Vocabulary(NamedTuple):
-    """Their pieces in the order of their ids, and the ids of padding, unknown, start and end."""
+    """Their pieces in the order of their ids, and the ids of padding, unknown, start and end.
+
+    Padding and start may be missing.
+    """
 
     pieces: list[str]
-    special: tuple[int, int, int, int]
+    special: tuple[int | None, int, int | None, int]
 
     @property
     def is_ours(self) -> bool:
@@ -122,40 +117,30 @@ def _name_symbol(names: Mapping[str, Any], key: str, usual: str) -> str:
 class Layout:
     """Where each of our tokens stands in their vocabulary, None where they have no such token.
 
-    `tags` is the slot of each target language that sources name, by language.
+    `tags` is the slot of each target language that sources name, by language. The arrays of the
+    vocabulary are numpy's or PyTorch's.
     """
 
     vocabulary: Vocabulary
     rows: tuple[int | None, ...]
     tags: Mapping[str, int]
 
-    def arrange_rows(self, folder: Path, theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return matrices of the vocabulary, and the bias of the output, in our order.
+    def arrange(self, matrix: Any) -> Any:
+        """Return the rows of a matrix of theirs in our order; what they do not have is zero."""
+        found = matrix[[row or 0 for row in self.rows]]
+        found[[token for token, row in enumerate(self.rows) if row is None]] = 0
+        return found
+
+    def arrange_bias(self, bias: Any) -> Any:
+        """Return the bias of the output in our order.
 
         What they do not have, or have only once, is never written.
         """
-        import torch
-
-        count = len(theirs[TARGET])
-        if self.vocabulary.is_ours:
-            return dict(theirs)
-        if count != len(self.vocabulary.pieces):
-            raise InputError(
-                f"{folder} writes {count} of its {len(self.vocabulary.pieces)} pieces "
-                "(decoder_vocab_size): only a shared vocabulary fits"
-            )
-        known = torch.tensor([row is not None for row in self.rows])
-        index = torch.tensor([row or 0 for row in self.rows])
-        found = {
-            name: torch.where(known[:, None], tensor[index], torch.zeros((), dtype=tensor.dtype))
-            for name, tensor in theirs.items()
-            if name != OUTPUT_BIAS
-        }
-        bias = theirs[OUTPUT_BIAS].flatten()[index]
+        found = bias[[row or 0 for row in self.rows]]
         first = {row: token for token, row in reversed(list(enumerate(self.rows)))}
-        never = [row is None or first[row] != token for token, row in enumerate(self.rows)]
-        bias[torch.tensor(never)] = _NEVER
-        return {**found, OUTPUT_BIAS: bias}
+        doubled = [token for token, row in enumerate(self.rows) if first[row] != token]
+        found[[*doubled, *(t for t, row in enumerate(self.rows) if row is None)]] = NEVER
+        return found
 
 
 def arrange(vocabulary: Vocabulary, tags: Mapping[str, str]) -> Layout:
@@ -211,6 +196,36 @@ def shorten_code(code: str) -> str:
     """Return a code with two letters for its language, if it has such a code: fra_CA → fr-CA."""
     language, *rest = re.split(r"[-_]", code)
     return "-".join([parse_code(language)[0], *rest])
+
+
+def choose_directions(
+    folder: Path, layout: Layout, sources: Sequence[str], targets: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
+    """Return the directions of a directory: the wanted languages, else those that it names."""
+    sources = list(sources) or [_read_language(folder, "source_lang", "--from")]
+    targets = list(layout.tags or targets) or [_read_language(folder, "target_lang", "--to")]
+    if len(targets) > 1 and not layout.tags:
+        raise InputError(
+            f"{folder} has no tags of languages (>>fra<<), so it translates into one, not "
+            f"{', '.join(targets)}"
+        )
+    ways = [(s, t) for s in sources for t in targets if not are_compatible(s, t)]
+    if not ways or not all(map(is_code, (*sources, *targets))):
+        raise InputError(
+            f"{folder} would translate {', '.join(sources)} into {', '.join(targets)}: give codes "
+            "of two languages, such as --from fr --to en"
+        )
+    return tuple(ways)
+
+
+def _read_language(folder: Path, key: str, option: str) -> str:
+    found = read_json(folder / TOKENIZER_CONFIG).get(key)
+    if isinstance(found, str) and is_code(found):
+        return shorten_code(found)
+    raise InputError(
+        f"{folder / TOKENIZER_CONFIG} has {key} = {found!r}, which is no code of a language: say "
+        f"which it is with {option}"
+    )
 
 
 def build_tokenizer(folder: Path, layout: Layout) -> bytes:
