@@ -209,12 +209,12 @@ def test_lines_that_cannot_be_read_are_counted_and_no_number_is_lost(tmp_path: P
 
 def test_the_step_is_that_of_the_newest_whole_line(folder: Path) -> None:
     (run,) = Runs([folder])
-    with run.metrics.open("ab") as file:
+    with run.directory.metrics.path.open("ab") as file:
         file.write(b'nonsense\n{"event": "trained", "step": 99')
     assert run.step() == 300
-    run.metrics.write_bytes(b"")
+    run.directory.metrics.path.write_bytes(b"")
     assert run.step() == 0
-    run.metrics.unlink()
+    run.directory.metrics.path.unlink()
     assert run.step() == 0
 
 

@@ -107,7 +107,7 @@ def router(state: ServerState) -> APIRouter:
     @routes.get("/v1/runs", response_model=RunsAnswer)
     def list_runs() -> Response:
         """List the training runs that this server shows."""
-        runs = [run.describe() for run in state.runs if run.exists()]
+        runs = [run.describe() for run in state.runs if run.directory.exists()]
         return json_response({"runs": runs}, headers=_NEWEST)
 
     @routes.get(
@@ -117,7 +117,7 @@ def router(state: ServerState) -> APIRouter:
         """Read what a run has reported since the last time."""
         run = state.runs.find(name)
         now = run.state()  # before the events: when it has finished, none can be missing
-        chunk = read_events(run.metrics, after)
+        chunk = read_events(run.directory.metrics.path, after)
         return json_response(
             {
                 "events": chunk.events,
