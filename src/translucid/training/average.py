@@ -19,7 +19,6 @@ from translucid.data.mixture import fingerprint_data, mix
 from translucid.data.shards import PreparedData, open_data
 from translucid.errors import DataError, InputError
 from translucid.events import Notice, TrainingEvent, Validated
-from translucid.text.tokenizer import load_tokenizer
 from translucid.training.model_card import ModelWriter, RunFacts
 from translucid.training.recipe import Recipe
 from translucid.training.state import TrainingState, read_run_recipe
@@ -69,8 +68,7 @@ def average(
     writer.write(folder, weights, facts)
     emit = on_event or (lambda _: None)
     finish_models([folder], prepared, emit, parent)
-    shown = ", ".join(f"{step:,}" for step in steps)
-    emit(Notice(f"mean of the checkpoints after steps {shown}"))
+    emit(Notice(facts.describe_averaging()))
     if scores is not None:
         emit(scores)
     return folder
@@ -117,14 +115,7 @@ def _validate(
     if "dev" not in data.manifest.splits:
         return None
     model = build_network(recipe.model, weights, run)
-    settings = recipe.training
-    found = Validator(
-        data,
-        load_tokenizer(data.tokenizer_path),
-        settings.validation_sample,
-        settings.micro_batch_tokens,
-    )(model, step)
-    return Validated(step=step, best=False, **vars(found))
+    return Validator.for_settings(data, recipe.training)(model, step)
 
 
 def _facts(

@@ -243,7 +243,7 @@ def _normalize_rows(
     normalizer_R, _, grad_states_RD, grad_weight_VD = found
     rows, vocab = states_RD.size(0), weight_VD.size(0)
     fast_VD = weight_VD.to(precision)
-    # In bfloat16 the product with e on the right takes half the time of the one with eᵀ on the left.
+    # In bfloat16 the product with e on the right takes half the time of that with eᵀ on the left.
     fast_DV = None if precision == weight_VD.dtype else torch.zeros_like(weight_VD.t())
     step = max(1, min(rows, CHUNK_ELEMENTS // vocab))
     buffer_CV = states_RD.new_empty(step, vocab, dtype=precision)
@@ -269,12 +269,13 @@ def _normalize_rows(
 def _sum_rows(e_CV: Tensor) -> Tensor:
     """Return the sums of the rows, sum_C1, those of bfloat16 in float32.
 
-    PyTorch would copy all of a bfloat16 matrix to float32 for that. Sums of parts are added up inside
-    in float32 and rounded once each, so the sum of a row is better than one of its terms.
+    PyTorch would copy all of a bfloat16 matrix to float32 for that. Sums of parts are added up
+    inside in float32 and rounded once each, so the sum of a row is better than one of its terms.
     """
     if e_CV.dtype != torch.bfloat16:
         return e_CV.sum(dim=-1, keepdim=True)
-    parts = [part_CW.sum(dim=-1, keepdim=True) for part_CW in e_CV.split(SUM_COLUMNS, dim=-1)]
+    columns = torch.split(e_CV, SUM_COLUMNS, dim=-1)
+    parts = [part_CW.sum(dim=-1, keepdim=True) for part_CW in columns]
     return torch.cat(parts, dim=-1).sum(dim=-1, keepdim=True, dtype=torch.float32)
 
 
