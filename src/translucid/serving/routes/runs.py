@@ -11,7 +11,7 @@ from translucid.config import Count, ModelConfig
 from translucid.interpret.network import AttentionHead, check_heads
 from translucid.interpret.trace import Side
 from translucid.serving.problems import json_response
-from translucid.serving.request_bodies import json_body, request_body_schema
+from translucid.serving.request_bodies import json_body, post
 from translucid.serving.runs import FilmRequest, State, film_json, read_events
 from translucid.serving.schemas import (
     Answer,
@@ -130,12 +130,7 @@ def router(state: ServerState) -> APIRouter:
             headers=_NEWEST,
         )
 
-    @routes.post(
-        "/v1/runs/{name}/film",
-        response_model=FilmAnswer,
-        openapi_extra=request_body_schema(FilmBody),
-        responses=problem_responses(404),
-    )
+    @post(routes, "/v1/runs/{name}/film", FilmBody, FilmAnswer, responses=problem_responses(404))
     async def make_film(name: str, body: FilmInput) -> Response:
         """Follow one head and one translation over the checkpoints of a run."""
         run = state.runs.find(name)
