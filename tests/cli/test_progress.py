@@ -20,9 +20,10 @@ def lines(timed: list[tuple[float, Event]]) -> list[str]:
     """Return what is written for events that come at the given seconds."""
     written: list[str] = []
     now = 0.0
-    with _Lines(written.append, lambda: now) as display:
-        for now, event in timed:  # noqa: B007
-            display.show(event)
+    display = _Lines(written.append, lambda: now)
+    for now, event in timed:  # noqa: B007
+        display.show(event)
+    display.finish()
     return written
 
 

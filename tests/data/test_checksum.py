@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translucid.data.known_corpora import KnownContent, compute_sha256
+from translucid.checksums import compute_checksum
+from translucid.data.known_corpora import KnownContent
 
 
 def known(data: bytes) -> KnownContent:
@@ -22,7 +23,7 @@ def test_a_file_is_known_exactly_if_it_has_the_known_bytes(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "checked"
     path.write_bytes(there)
-    assert compute_sha256(path) == hashlib.sha256(there).hexdigest()
+    assert compute_checksum(path).sha256 == hashlib.sha256(there).hexdigest()
     assert known(meant).is_at(path) == (meant == there)
     assert known(there).is_at(path)
 

@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translucid.data.cleaning import (
-    REASON_TITLES,
-    REPAIR_TITLES,
     Cleaner,
     CleaningConfig,
     Reason,
@@ -258,9 +256,8 @@ def test_the_language_check_is_off_unless_wanted() -> None:
     assert wanted.clean(german).reason is Reason.LANGUAGE
 
 
-def test_every_repair_and_reason_has_a_title_and_a_switch() -> None:
-    assert set(REPAIR_TITLES) == set(Repair)
-    assert set(REASON_TITLES) == set(Reason)
+def test_every_repair_and_reason_has_a_heading_and_a_switch() -> None:
+    assert all(step.heading for step in (*Repair, *Reason))
     assert set(enabled_steps(CleaningConfig())) == {*Repair, *Reason}
 
 

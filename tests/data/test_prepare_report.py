@@ -8,6 +8,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from translucid.data.cleaning import Reason
 from translucid.data.prepare.report import MAX_EXAMPLES, PairExample, PairTallies
 
 
@@ -33,13 +34,14 @@ def test_findings_of_parts_are_those_of_the_whole(names: list[str], cuts: list[i
 
 
 def test_what_was_not_found_is_reported_with_zero() -> None:
-    entries = tallies(["x"]).describe({"x": "An x", "y": "A y"}, total=4, names=["file"])
+    steps = [Reason.RATIO, Reason.EMPTY]
+    entries = tallies(["ratio"]).describe(steps, total=4, names=["file"])
     assert [(e["name"], e["title"], e["pairs"], e["share"]) for e in entries] == [
-        ("x", "An x", 1, 0.25),
-        ("y", "A y", 0, 0.0),
+        ("ratio", "length ratio", 1, 0.25),
+        ("empty", "empty side", 0, 0.0),
     ]
     assert entries[0]["examples"] == [{"file": "file", "line": 0, "source": "a", "target": "b"}]
-    assert tallies([]).describe({"x": "An x"}, total=0, names=[])[0]["share"] == 0.0
+    assert tallies([]).describe(steps, total=0, names=[])[0]["share"] == 0.0
 
 
 def test_long_and_impossible_text_can_be_shown() -> None:

@@ -209,12 +209,12 @@ def test_lines_that_cannot_be_read_are_counted_and_no_number_is_lost(tmp_path: P
 
 def test_the_step_is_that_of_the_newest_whole_line(folder: Path) -> None:
     (run,) = Runs([folder])
-    with run.metrics.open("ab") as file:
+    with run.directory.metrics.path.open("ab") as file:
         file.write(b'nonsense\n{"event": "trained", "step": 99')
     assert run.step() == 300
-    run.metrics.write_bytes(b"")
+    run.directory.metrics.path.write_bytes(b"")
     assert run.step() == 0
-    run.metrics.unlink()
+    run.directory.metrics.path.unlink()
     assert run.step() == 0
 
 
@@ -273,8 +273,8 @@ def test_a_checkpoint_that_training_has_deleted_meanwhile_is_left_out(folder: Pa
 @pytest.mark.parametrize(
     ("asked", "kind", "told"),
     [
-        ({"layer": 9}, "unusable-input", "no such head: cross 9.2"),
-        ({"head": 4}, "unusable-input", "no such head: cross 1.4"),
+        ({"layer": 9}, "unusable-input", "no such head: cross 10.3"),
+        ({"head": 4}, "unusable-input", "no such head: cross 2.5"),
         ({"side": "sideways"}, "invalid-fields", "side"),
         ({"text": "a\nb"}, "unusable-input", "the text has 2 lines"),
         ({"target": "de"}, "unusable-input", "does not translate into 'de' but into en"),
@@ -337,9 +337,9 @@ def test_a_run_that_is_gone_hides_no_other(original: Path, folder: Path) -> None
 def test_languages_of_a_run_are_not_known_before_its_first_model(folder: Path) -> None:
     (run,) = Runs([folder])
     (folder / "model" / "generation_config.json").write_text("{")
-    assert run.directions() == []
+    assert run.directory.directions() == []
     shutil.rmtree(folder / "model")
-    assert run.directions() == []
+    assert run.directory.directions() == []
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path, folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from shard_folders import BOTH_WAYS, manifest_of
+from translucid.checkpoint.run_directory import RunDirectory
 from translucid.config import ModelConfig
 from translucid.data.shards import (
     TOKENIZER,
@@ -127,7 +128,7 @@ def make_trainer(
         model or initial_model(toy_config(data), settings.seed),
         data,
         settings,
-        run,
+        RunDirectory(run),
         validate=validator,
         distribution=distribution or Distribution(),
         device=torch.device("cpu"),

@@ -114,7 +114,7 @@ def test_the_model_directory_is_the_network_as_it_was_used(
 
 def test_without_a_dev_set_there_is_no_validation(data: PreparedData, tmp_path: Path) -> None:
     trainer = make_trainer(data, toy_settings(max_steps=4), tmp_path / "RUN")
-    trainer._validate = None
+    trainer.validate = None
     events = list(trainer.events())
     assert not [event for event in events if isinstance(event, Validated)]
     assert not (tmp_path / "RUN" / "best").exists()

@@ -12,7 +12,7 @@ from small_tokenizers import SENTENCES
 from small_translators import sentences, write_random_model
 from translucid.decoding.config import SearchConfig
 from translucid.engines.base import Pair
-from translucid.engines.pytorch import score_pairs
+from translucid.engines.pytorch import PyTorchEngine
 from translucid.errors import InputError
 from translucid.text.tokenizer import BOS, EOS
 from translucid.translator import Translation, Translator, load
@@ -69,7 +69,9 @@ def test_scores_of_tokens_are_those_of_the_search_for_untrained_networks(
         for hypothesis in found:
             pairs.append(Pair(request.source, hypothesis.tokens))
             expected.append(hypothesis)
-    for scored, hypothesis in zip(score_pairs(translator.members, pairs), expected, strict=True):
+    for scored, hypothesis in zip(
+        PyTorchEngine(tuple(translator.members)).score(pairs), expected, strict=True
+    ):
         assert scored == pytest.approx(hypothesis.log_probs, abs=1e-4)
     assert tokenizer.vocab_size > 300
 
@@ -100,8 +102,7 @@ def test_the_batch_changes_no_score(babbling: Translator) -> None:
 
 def test_more_positions_than_are_projected_at_once(babbling: Translator) -> None:
     (long,) = babbling.score(["The cat " * 300], ["Le chat " * 300])
-    (whole,) = score_pairs(
-        babbling.members,
+    (whole,) = PyTorchEngine(tuple(babbling.members)).score(
         [
             Pair(
                 (*babbling.tokenizer.encode(("The cat " * 300).strip()), EOS),

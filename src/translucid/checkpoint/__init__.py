@@ -4,7 +4,6 @@
 model_directory  a model: network, tokenizer, card and provenance
 run_directory    a training run: its settings, metrics, models and checkpoints
 store            checkpoints: all that a run needs to continue exactly; writing tensors
-averaging        one network of several checkpoints
 ===============  =========================================================================
 
 Nothing is ever unpickled.

@@ -29,13 +29,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 
 from translucid.checksums import new_listed_file, write_checksums
-from translucid.config import (
-    KERNELS,
-    GenerationConfig,
-    ModelConfig,
-    Precision,
-    read_model_config,
-)
+from translucid.config import KERNELS, GenerationConfig, ModelConfig, Precision, read_model_config
 from translucid.errors import ConfigError, DataError, InputError
 from translucid.files import new_folder
 from translucid.registry import HOW_TO

@@ -233,11 +233,9 @@ class RunDirectory:
 
     def load_network(self, step: int) -> Transformer:
         """Return the network of a checkpoint, on the CPU and in evaluation mode."""
-        from translucid.checkpoint.averaging import kept_weights
-
         checkpoint = self.checkpoints.open(step)
         config = self.read_record().model
-        return build_network(config, kept_weights(checkpoint), checkpoint.folder).eval()
+        return build_network(config, checkpoint.weights(), checkpoint.folder).eval()
 
     def recover(self) -> None:
         """Remove what a killed process has left."""

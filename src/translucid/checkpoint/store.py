@@ -66,6 +66,10 @@ class Checkpoint:
         except SafetensorError as error:
             raise DataError(path, f"not a safetensors file: {error}", remedy=_REMEDY) from error
 
+    def weights(self) -> dict[str, Tensor]:
+        """Return the weights that its run validates: the moving average, if there is one."""
+        return self.tensors("average" if "average.safetensors" in self.files else "model")
+
 
 @dataclass(frozen=True)
 class CheckpointStore:

@@ -13,8 +13,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
-from typing import IO, Any, Protocol
+from types import FrameType
+from typing import IO, Any
 
 import typer
 from rich import box
@@ -63,26 +63,16 @@ def print_whole_table(console: Console, table: Table) -> None:
 @contextmanager
 def show_progress(console: Console) -> Iterator[Emit]:
     """Give a consumer of events that draws on ``console`` until the block ends."""
-    display: _Display
     if console.is_terminal:
-        display = _Bars(console)
-    else:
-        display = _Lines(lambda text: console.print(text, soft_wrap=True), time.monotonic)
-    with display:
-        yield display.show
-
-
-class _Display(Protocol):
-    def __enter__(self) -> _Display: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
-
-    def show(self, event: Event) -> None: ...
+        bars = _Bars(console)
+        with bars.progress:
+            yield bars.show
+        return
+    lines = _Lines(lambda text: console.print(text, soft_wrap=True), time.monotonic)
+    try:
+        yield lines.show
+    finally:
+        lines.finish()
 
 
 class _Lines:
@@ -97,17 +87,6 @@ class _Lines:
         self._before = 0
         self._spoke = 0.0
 
-    def __enter__(self) -> _Lines:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._finish()
-
     def show(self, event: Event) -> None:
         """Write the event, or leave it out when the last line is only seconds old."""
         if isinstance(event, Notice):
@@ -115,7 +94,7 @@ class _Lines:
             return
         now = self._clock()
         if self._latest is None or self._latest.stage != event.stage:
-            self._finish()
+            self.finish()
             self._started = self._spoke = now
             self._before = event.done
             self._latest = event
@@ -127,7 +106,7 @@ class _Lines:
         if event.done == event.total or now - self._spoke >= SECONDS_BETWEEN_LINES:
             self._say(event, now)
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
         """Write the last state of a stage, unless its latest line already says it."""
         if self._latest is not None and self._latest != self._written:
             self._say(self._latest, self._clock())
@@ -159,11 +138,12 @@ def describe(event: Progress, seconds: float, before: int = 0) -> str:
         speed = (event.done - before) / seconds
         text += f", {speed:,.0f} {event.unit}/s"
         if event.total is not None and event.done < event.total:
-            text += f", {_clock_text((event.total - event.done) / speed)} left"
+            text += f", {format_clock((event.total - event.done) / speed)} left"
     return text
 
 
-def _clock_text(seconds: float) -> str:
+def format_clock(seconds: float) -> str:
+    """Return a time as hours, minutes and seconds."""
     minutes, second = divmod(round(seconds), 60)
     hour, minute = divmod(minutes, 60)
     return f"{hour}:{minute:02}:{second:02}"
@@ -173,7 +153,7 @@ class _Bars:
     """Bars with speed and time left; a stage that is over stays as one line."""
 
     def __init__(self, console: Console) -> None:
-        self._progress = RichProgress(
+        self.progress = RichProgress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             _CountColumn(),
@@ -184,37 +164,25 @@ class _Bars:
         self._tasks: dict[str, TaskID] = {}
         self._current: str | None = None
 
-    def __enter__(self) -> _Bars:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._progress.stop()
-
     def show(self, event: Event) -> None:
         """Move the stage's bar, or write the notice above the bars."""
         if isinstance(event, Notice):
-            self._progress.console.print(event.message, highlight=False)
+            self.progress.console.print(event.message, highlight=False)
             return
         if self._current is not None and self._current != event.stage:
             self._close(self._current)
         self._current = event.stage
         if event.stage not in self._tasks:
-            self._tasks[event.stage] = self._progress.add_task(
+            self._tasks[event.stage] = self.progress.add_task(
                 event.stage, total=event.total, completed=event.done, unit=event.unit
             )
-        self._progress.update(self._tasks[event.stage], completed=event.done, total=event.total)
+        self.progress.update(self._tasks[event.stage], completed=event.done, total=event.total)
 
     def _close(self, stage: str) -> None:
         """End a stage whose total was not known: it is what has been done."""
-        task = self._progress.tasks[self._progress.task_ids.index(self._tasks[stage])]
+        task = self.progress.tasks[self.progress.task_ids.index(self._tasks[stage])]
         if task.total is None:
-            self._progress.update(task.id, total=task.completed)
+            self.progress.update(task.id, total=task.completed)
 
 
 class _CountColumn(ProgressColumn):

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from translucid.data.shards import PreparedData
     from translucid.evaluation.compare import Comparison, MetricComparison, SystemScore
     from translucid.evaluation.evaluate import Evaluation
-    from translucid.evaluation.metrics import MetricScore
     from translucid.translator import Reranker
 
 # Test sets are translated by greedy, beam or minimum-risk search.
@@ -237,10 +236,6 @@ def _number(value: float | None, places: int = 2) -> str:
     return "–" if value is None else f"{value:.{places}f}"
 
 
-def _with_margin(score: MetricScore) -> str:
-    return _number(score.score) + ("" if score.margin is None else f" ± {score.margin:.2f}")
-
-
 def _interval(mean: float | None, margin: float | None) -> str:
     return "–" if mean is None else f"{mean:.2f} ± {margin:.2f}"
 
@@ -285,8 +280,8 @@ def _by_length(found: Evaluation) -> Table:
         table.add_row(
             group.label,
             f"{group.sentences:,}",
-            _with_margin(group.bleu),
-            _with_margin(group.chrf),
+            group.bleu.with_margin,
+            group.chrf.with_margin,
             _number(group.length_ratio, 3),
         )
     return table

@@ -49,12 +49,7 @@ def fetch(
     """
     from translucid.cli.display import show_progress, stderr_console
     from translucid.data.download import RetryPolicy
-    from translucid.data.fetch import (
-        cache_folder,
-        find_known_corpus,
-        find_mirror,
-        prepare_command,
-    )
+    from translucid.data.fetch import cache_folder, find_known_corpus, find_mirror, prepare_command
     from translucid.data.fetch import fetch as fetch_corpus
     from translucid.data.known_corpora import KNOWN
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from translucid.interpret.head_roles import HeadStatistics
     from translucid.interpret.head_statistics import HeadReport
-    from translucid.interpret.network import AttentionHead
     from translucid.interpret.word_attention import WordAttention, WordHeads, WordQuestion
     from translucid.translator import Translator
 
@@ -228,7 +227,14 @@ def write_word_heads(
                     for question, trace in zip(questions, found.traces, strict=True)
                 ],
                 "heads": [
-                    {**_head(row[0].where.head), "row": row[0].where.row, "looks": _looks(row)}
+                    {
+                        **row[0].where.head._asdict(),
+                        "row": row[0].where.row,
+                        "looks": [
+                            {"weight": one.weight, "rival": one.rival, "even": one.even}
+                            for one in row
+                        ],
+                    }
                     for row in found.rows
                 ],
             }
@@ -254,13 +260,10 @@ def _verdict(rows: Sequence[Sequence[WordAttention]], sentences: int) -> str:
     rule = f"more than evenly, and more than to a rival, {where}"
     if sure:
         return f"{len(sure)} of {len(rows)} look there {rule}: {'; '.join(sure)}"
-    best = [max((row[number] for row in rows), key=_margin) for number in range(sentences)]
+    columns = zip(*rows, strict=True)
+    best = [max(column, key=lambda one: one.margin) for column in columns]
     each = "; ".join(f"{n}. {one.where} {one.weight:.2f}" for n, one in enumerate(best, start=1))
     return f"none of {len(rows)} looks there {rule}; the best of each sentence: {each}"
-
-
-def _margin(one: WordAttention) -> float:
-    return one.margin
 
 
 def _head_table(found: HeadReport) -> Table:
@@ -314,14 +317,6 @@ def _share(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def _head(head: AttentionHead) -> dict[str, Any]:
-    return head._asdict()
-
-
-def _looks(row: Sequence[WordAttention]) -> list[dict[str, float | None]]:
-    return [{"weight": one.weight, "rival": one.rival, "even": one.even} for one in row]
-
-
 def _rows(found: HeadReport) -> list[dict[str, Any]]:
     rows = [_row(head) for head in found.heads]
     if found.importance is not None:
@@ -332,7 +327,7 @@ def _rows(found: HeadReport) -> list[dict[str, Any]]:
 
 def _row(head: HeadStatistics) -> dict[str, Any]:
     values = {name: value for name, value in vars(head).items() if name != "head"}
-    return {**_head(head.head), **values}
+    return {**head.head._asdict(), **values}
 
 
 def _write_json(value: dict[str, Any]) -> None:

@@ -62,7 +62,8 @@ def recipe(
         return
     began = time.monotonic()
     for number, stage in enumerate(todo, start=1):
-        _announce(stage, number, len(todo))
+        typer.echo(f"\n[{number}/{len(todo)}] {stage.title}", err=True)
+        typer.echo(f"$ {shlex.join(['translucid', *stage.words])}", err=True)
         if stage.is_done:
             typer.echo(f"{stage.file} is already there", err=True)
             continue
@@ -72,20 +73,11 @@ def recipe(
                 f"stopped at stage {number}, {stage.title}: the same command continues", err=True
             )
             raise typer.Exit(code if code > 0 else 1)
-    _conclude(asked, time.monotonic() - began)
-    for model in list_models(asked, output):
-        typer.echo(model)
-
-
-def _announce(stage: Stage, number: int, total: int) -> None:
-    typer.echo(f"\n[{number}/{total}] {stage.title}", err=True)
-    typer.echo(f"$ {shlex.join(['translucid', *stage.words])}", err=True)
-
-
-def _conclude(asked: RecipeFile, seconds: float) -> None:
     for direction, text in asked.expected.items():
         typer.echo(f"expected {direction}: {text}", err=True)
-    typer.echo(f"{seconds / 60:.1f} minutes in this run", err=True)
+    typer.echo(f"{(time.monotonic() - began) / 60:.1f} minutes in this run", err=True)
+    for model in list_models(asked, output):
+        typer.echo(model)
 
 
 def run_command(command: Sequence[str]) -> int:

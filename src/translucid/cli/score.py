@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -22,7 +23,6 @@ from translucid.cli.line_files import (
     open_lines,
     survey,
 )
-from translucid.cli.resumable_output import Output
 from translucid.cli.translation_output import (
     check_output,
     format_float,
@@ -32,10 +32,10 @@ from translucid.cli.translation_output import (
     word_scores,
 )
 from translucid.errors import DataError, InputError
-from translucid.events import Emit, Progress
+from translucid.events import Progress
 
 if TYPE_CHECKING:
-    from translucid.translator import ScoredTranslation, Translator
+    from translucid.translator import ScoredTranslation
 
 
 def score(
@@ -72,20 +72,34 @@ def score(
     """
     from translucid.cli.display import exit_on_closed_pipe
 
-    form = ScoreFormat(options.choose("--format", format_name, FORMATS), word_scores)
+    form = options.choose("--format", format_name, FORMATS)
     pairs = open_pairs(source, target, options.choose("--errors", errors, ERRORS))
     destination = check_output(output, (source, target))
     translator = options.load_models(models, threads, engine, precision)
     if language is None and pairs.lines is not None:
         language = detect_target(translator, source, pairs.errors, quiet=quiet)
-    scoring = PairScoring(pairs, translator, language, batch_size)
+    total = ScoreTotal(0, 0, 0.0)
     begin = time.monotonic()
     with exit_on_closed_pipe():
         with (
             open_output(destination) as stream,
             show_line_progress(destination, quiet=quiet) as emit,
         ):
-            total = scoring.write(stream, form, emit)
+            for window in pairs.windows(_BATCHES * batch_size):
+                with pairs.naming_lines(window):
+                    scores = translator.score(
+                        [source.text for source, _ in window],
+                        [target.text for _, target in window],
+                        target=language,
+                        batch_size=batch_size,
+                    )
+                results = [
+                    f"{render(*pair, one, form, with_words=word_scores)}\n"
+                    for pair, one in zip(window, scores, strict=True)
+                ]
+                stream.write("".join(results).encode("utf-8", "replace"), len(window))
+                total = total.add(scores)
+                emit(Progress("scoring", total.lines, pairs.lines, "lines"))
         if not quiet:
             typer.echo(total.summary(time.monotonic() - begin), err=True)
 
@@ -93,14 +107,6 @@ def score(
 Format = Literal["text", "jsonl"]
 FORMATS: tuple[Format, ...] = ("text", "jsonl")
 _BATCHES = 8  # read and scored at once, so that pairs of like length share a batch
-
-
-@dataclass(frozen=True)
-class ScoreFormat:
-    """How a score is written."""
-
-    format: Format
-    word_scores: bool
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,17 @@ class Pairs:
                 return
             yield list(zip(sources, targets, strict=True))
 
+    @contextmanager
+    def naming_lines(self, window: Sequence[tuple[Line, Line]]) -> Iterator[None]:
+        """Say of an error that counts the pairs of a window which lines these are."""
+        try:
+            yield
+        except InputError as error:
+            first, last = window[0][0].number, window[-1][0].number
+            raise InputError(
+                f"{self.target}, lines {first:,} to {last:,}, of which {first:,} is pair 1: {error}"
+            ) from error
+
 
 def open_pairs(source: Path, target: Path, errors: Errors) -> Pairs:
     """Open two files whose lines belong together, and check that they have as many."""
@@ -142,47 +159,6 @@ def unequal_lines(target: Path, problem: str) -> DataError:
     return DataError(
         target, problem, remedy="Each line of --tgt is to translate that line of --src."
     )
-
-
-@dataclass(frozen=True)
-class PairScoring:
-    """Pairs and the model that scores them."""
-
-    pairs: Pairs
-    translator: Translator
-    language: str | None
-    batch_size: int
-
-    def windows(self) -> Iterator[tuple[list[tuple[Line, Line]], Sequence[ScoredTranslation]]]:
-        """Yield pairs of lines and their scores, some at a time."""
-        for window in self.pairs.windows(_BATCHES * self.batch_size):
-            try:
-                scores = self.translator.score(
-                    [source.text for source, _ in window],
-                    [target.text for _, target in window],
-                    target=self.language,
-                    batch_size=self.batch_size,
-                )
-            except InputError as error:
-                first, last = window[0][0].number, window[-1][0].number
-                raise InputError(
-                    f"{self.pairs.target}, lines {first:,} to {last:,}, of which {first:,} is pair "
-                    f"1: {error}"
-                ) from error
-            yield window, scores
-
-    def write(self, output: Output, form: ScoreFormat, emit: Emit) -> ScoreTotal:
-        """Score all pairs, write the scores, and return their total."""
-        total = ScoreTotal(0, 0, 0.0)
-        for window, scores in self.windows():
-            results = [
-                f"{render(source, target, one, form)}\n"
-                for (source, target), one in zip(window, scores, strict=True)
-            ]
-            output.write("".join(results).encode("utf-8", "replace"), len(window))
-            total = total.add(scores)
-            emit(Progress("scoring", total.lines, self.pairs.lines, "lines"))
-        return total
 
 
 @dataclass(frozen=True)
@@ -212,18 +188,16 @@ class ScoreTotal:
         )
 
 
-def render(source: Line, target: Line, scored: ScoredTranslation, form: ScoreFormat) -> str:
+def render(
+    source: Line, target: Line, scored: ScoredTranslation, form: Format, *, with_words: bool
+) -> str:
     """Return the output for one pair."""
     words = None
-    if form.word_scores:
+    if with_words:
         words = word_scores(target.text, scored.tokens, scored.log_probs)
-    if form.format == "text":
-        text = format_float(scored.log_prob)
-        return (
-            text
-            if words is None
-            else " ".join([text, "||| WordScores=", *map(format_float, words)])
-        )
+    if form == "text":
+        fields = [] if words is None else ["||| WordScores=", *map(format_float, words)]
+        return " ".join([format_float(scored.log_prob), *fields])
     values: dict[str, Any] = {
         "line": source.number,
         "source": source.text,

@@ -24,7 +24,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from translucid.cli.display import stderr_console, stop_on_signals
+from translucid.cli.display import format_clock, stderr_console, stop_on_signals
 from translucid.events import (
     Notice,
     Resumed,
@@ -217,7 +217,8 @@ class Course:
 def show_training(console: Console, course: Course) -> Iterator[Callable[[TrainingEvent], None]]:
     """Give a consumer of training events that draws on `console` until the block is left."""
     if console.is_terminal:
-        with _Screen(console, course) as screen:
+        screen = _Screen(console, course)
+        with screen.live:
             yield screen.show
     else:
         yield Lines(lambda text: console.print(text, soft_wrap=True), course).show
@@ -253,14 +254,9 @@ class _Screen:
     def __init__(self, console: Console, course: Course) -> None:
         self._console = console
         self._course = course
-        self._live = Live(console=console, get_renderable=self._draw, refresh_per_second=5)
-
-    def __enter__(self) -> _Screen:
-        self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._live.stop()
+        self.live = Live(
+            console=console, get_renderable=lambda: _picture(course), refresh_per_second=5
+        )
 
     def show(self, event: TrainingEvent) -> None:
         """Redraw, and let all but mere steps and checkpoints stay on the screen."""
@@ -274,9 +270,6 @@ class _Screen:
                 self._console.print(describe_event(event), style="yellow")
             case _:
                 self._console.print(describe_event(event))
-
-    def _draw(self) -> RenderableType:
-        return _picture(self._course)
 
 
 def describe_event(event: TrainingEvent) -> str:
@@ -386,8 +379,4 @@ def _number(value: float) -> str:
 
 
 def _clock(seconds: float | None) -> str:
-    if seconds is None:
-        return "?"
-    minutes, second = divmod(round(seconds), 60)
-    hour, minute = divmod(minutes, 60)
-    return f"{hour}:{minute:02}:{second:02}"
+    return "?" if seconds is None else format_clock(seconds)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -266,14 +266,6 @@ class Run:
             with open_output(output) as stream:
                 yield stream
 
-    def _reranker_identity(self) -> dict[str, Any]:
-        if self.reranker is None:
-            return {}
-        from translucid.translator.loading import fingerprint
-
-        models = fingerprint(self.reranker.model.folders)
-        return {"fingerprint": models, "weight": self.reranker.weight}
-
     def _work(self) -> Work:
         """Return, by name, all that what is written depends on."""
         from translucid.translator.loading import fingerprint
@@ -281,6 +273,10 @@ class Run:
         assert self.survey is not None
         request, form = self.request, self.form
         search = request.search or self.translator.default_search
+        reranker = {}
+        if self.reranker is not None:
+            models = fingerprint(self.reranker.model.folders)
+            reranker = {"fingerprint": models, "weight": self.reranker.weight}
         return {
             "translucid": __version__,
             "input": f"a file of {self.survey.lines:,} lines (SHA-256 {self.survey.sha256})",
@@ -288,7 +284,7 @@ class Run:
             "engine": self.translator.engines.description,
             "errors": self.endpoints.errors,
             "target": str(request.target),
-            "rerank": json.dumps(self._reranker_identity()),
+            "rerank": json.dumps(reranker),
             "terms": json.dumps(request.terms, ensure_ascii=False),
             "forbid": json.dumps(request.forbidden, ensure_ascii=False),
             "keep": json.dumps(request.keep, ensure_ascii=False),

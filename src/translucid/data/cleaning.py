@@ -19,18 +19,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import Annotated, NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, Self, TypeAlias
 
 from pydantic import Field
 
 from translucid.config import Config, Flag
 from translucid.errors import InputError, optional
-from translucid.text.normalization import (
-    has_typography,
-    lowercase,
-    nfc,
-    plain_typography,
-)
+from translucid.text.normalization import has_typography, lowercase, nfc, plain_typography
 
 Limit = Annotated[int, Field(ge=0)]
 
@@ -94,55 +89,42 @@ class Sides(NamedTuple):
     target: str
 
 
-class Repair(StrEnum):
+class _Named(StrEnum):
+    """What cleaning does to a pair: its name in files, and its heading in reports."""
+
+    heading: str
+
+    def __new__(cls, name: str, heading: str) -> Self:
+        named = str.__new__(cls, name)
+        named._value_, named.heading = name, heading
+        return named
+
+
+class Repair(_Named):
     """What was repaired in a pair that stays."""
 
-    SURROGATES = "surrogates"
-    ENCODING = "encoding"
-    CONTROL = "control"
-    WHITESPACE = "whitespace"
-    COMPOSED = "nfc"
-    TYPOGRAPHY = "typography"
-    LOWER_CASED = "lower_cased"
+    SURROGATES = "surrogates", "half of a surrogate pair replaced"
+    ENCODING = "encoding", "encoding repaired"
+    CONTROL = "control", "control characters removed"
+    WHITESPACE = "whitespace", "whitespace tidied"
+    COMPOSED = "nfc", "composed to NFC"
+    TYPOGRAPHY = "typography", "typography made plain"
+    LOWER_CASED = "lower_cased", "brought into lower case"
 
 
-class Reason(StrEnum):
+class Reason(_Named):
     """Why a pair was removed, in the order in which the filters run."""
 
-    DAMAGED = "damaged"
-    EMPTY = "empty"
-    TOO_LONG = "too_long"
-    RATIO = "ratio"
-    IDENTICAL = "identical"
-    MARKUP = "markup"
-    LANGUAGE = "language"
-    DUPLICATE = "duplicate"
-    HELD_OUT = "held_out"
-    TOO_MANY_TOKENS = "too_many_tokens"
-
-
-# How the report names them.
-REPAIR_TITLES = {
-    Repair.SURROGATES: "half of a surrogate pair replaced",
-    Repair.ENCODING: "encoding repaired",
-    Repair.CONTROL: "control characters removed",
-    Repair.WHITESPACE: "whitespace tidied",
-    Repair.COMPOSED: "composed to NFC",
-    Repair.TYPOGRAPHY: "typography made plain",
-    Repair.LOWER_CASED: "brought into lower case",
-}
-REASON_TITLES = {
-    Reason.DAMAGED: "lost characters (U+FFFD)",
-    Reason.EMPTY: "empty side",
-    Reason.TOO_LONG: "too long",
-    Reason.RATIO: "length ratio",
-    Reason.IDENTICAL: "identical sides",
-    Reason.MARKUP: "copied markup",
-    Reason.LANGUAGE: "wrong language",
-    Reason.DUPLICATE: "duplicate",
-    Reason.HELD_OUT: "in held-out data",
-    Reason.TOO_MANY_TOKENS: "too many tokens",
-}
+    DAMAGED = "damaged", "lost characters (U+FFFD)"
+    EMPTY = "empty", "empty side"
+    TOO_LONG = "too_long", "too long"
+    RATIO = "ratio", "length ratio"
+    IDENTICAL = "identical", "identical sides"
+    MARKUP = "markup", "copied markup"
+    LANGUAGE = "language", "wrong language"
+    DUPLICATE = "duplicate", "duplicate"
+    HELD_OUT = "held_out", "in held-out data"
+    TOO_MANY_TOKENS = "too_many_tokens", "too many tokens"
 
 
 def enabled_steps(config: CleaningConfig) -> dict[Repair | Reason, bool]:

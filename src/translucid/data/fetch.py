@@ -32,13 +32,7 @@ from typing import IO
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from translucid.data.download import (
-    BLOCK,
-    Download,
-    RetryPolicy,
-    copy_blocks,
-    download,
-)
+from translucid.data.download import BLOCK, Download, RetryPolicy, copy_blocks, download
 from translucid.data.known_corpora import (
     KNOWN,
     KnownCorpus,

@@ -7,13 +7,13 @@ version (a commit, never a branch).
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
+from translucid.checksums import compute_checksum
 from translucid.errors import DataError
 
 MULTI30K_COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
@@ -32,7 +32,7 @@ class KnownContent:
         return (
             path.is_file()
             and path.stat().st_size == self.size
-            and compute_sha256(path) == self.sha256
+            and compute_checksum(path).sha256 == self.sha256
         )
 
     def describe_difference(self, path: Path, *, origin: str, remedy: str) -> DataError:
@@ -40,19 +40,14 @@ class KnownContent:
 
         The file is read for the message, so call this before deleting it.
         """
+        found = compute_checksum(path)
         return DataError(
             origin,
             f"this is not the known {self.name}:\n"
             f"  expected sha256 {self.sha256} ({self.size:,} bytes)\n"
-            f"  actual   sha256 {compute_sha256(path)} ({path.stat().st_size:,} bytes)",
+            f"  actual   sha256 {found.sha256} ({found.bytes:,} bytes)",
             remedy=remedy,
         )
-
-
-def compute_sha256(path: Path) -> str:
-    """Return the checksum of a file's content in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)

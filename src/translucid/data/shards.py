@@ -124,17 +124,15 @@ def open_data(folder: Path | str) -> PreparedData:
     except UnicodeDecodeError as error:
         raise DataError(path, f"not valid UTF-8: {error}", remedy=PREPARE_AGAIN) from error
     manifest = Manifest.from_json(text, path)
+    size = 0
     for name, entry in manifest.splits.items():
         check_sizes(folder / name, entry, manifest.layout)
+        size += sum(file_sizes(entry, manifest.layout).values())
     _check_tokenizer(folder / TOKENIZER, manifest.tokenizer.fingerprint)
     data = PreparedData(folder, manifest)
-    if sum(one for entry in manifest.splits.values() for one in _sizes(entry, manifest)) <= _SMALL:
+    if size <= _SMALL:
         data.verify()
     return data
-
-
-def _sizes(entry: SplitEntry, manifest: Manifest) -> Iterable[int]:
-    return file_sizes(entry, manifest.layout).values()
 
 
 def _check_tokenizer(path: Path, fingerprint: str) -> None:

@@ -35,17 +35,8 @@ from translucid.decoding.constraints import (
     build_filters,
     build_loop_guard,
 )
-from translucid.decoding.hypothesis import (
-    Ending,
-    FinishedHypotheses,
-    Hypothesis,
-    length_penalty,
-)
-from translucid.decoding.penalties import (
-    coverage_penalty,
-    get_attention,
-    longest_length_penalty,
-)
+from translucid.decoding.hypothesis import Ending, FinishedHypotheses, Hypothesis, length_penalty
+from translucid.decoding.penalties import coverage_penalty, get_attention, longest_length_penalty
 from translucid.decoding.request import SearchRequest
 from translucid.decoding.stepper import Stepper
 from translucid.decoding.tree import Recorder, Status, Stop
@@ -155,25 +146,20 @@ def cannot_be_beaten(best_B: Tensor, to_beat_B: Tensor, max_penalty_B: Tensor) -
     return (to_beat_B > -math.inf) & (best_B / max_penalty_B <= to_beat_B)
 
 
+@dataclass(eq=False)
 class BeamSearch:
     """The beam search of one batch: its fixed parts, and the hypotheses that have ended."""
 
-    def __init__(
-        self,
-        stepper: Stepper,
-        request: SearchRequest,
-        settings: SearchConfig,
-        chooser: Choose,
-        recorder: Recorder | None,
-    ) -> None:
-        self.stepper = stepper
-        self.request = request
-        self.settings = settings
-        self.chooser = chooser
-        self.recorder = recorder
-        self.finished = [FinishedHypotheses() for _ in range(request.sources)]
-        self._guard: LoopGuard | None = build_loop_guard(request, settings)
-        self._max_penalty_B = longest_length_penalty(request.limits_B, settings)
+    stepper: Stepper
+    request: SearchRequest
+    settings: SearchConfig
+    chooser: Choose
+    recorder: Recorder | None
+
+    def __post_init__(self) -> None:
+        self.finished = [FinishedHypotheses() for _ in range(self.request.sources)]
+        self._guard: LoopGuard | None = build_loop_guard(self.request, self.settings)
+        self._max_penalty_B = longest_length_penalty(self.request.limits_B, self.settings)
         self._to_beat_B = torch.full_like(self._max_penalty_B, -math.inf)
 
     @torch.inference_mode()

@@ -150,9 +150,7 @@ class Engines:
         The fast engine reports a greedy search only. Where a beam has no PyTorch to report it, the
         search is silent.
         """
-        fast = None
-        if self.fast is not None and self._is_fast(options, item):
-            fast = self.fast
+        fast = self.fast if self.fast is not None and self._is_fast(options, item) else None
         if fast is not None and options.settings.method == "greedy" and not item.prefix:
             return [fast.stream(item, options, lambda tokens: report(Snapshot(tokens, tokens)))]
         if fast is not None and self._without_pytorch:

@@ -27,12 +27,7 @@ from translucid.config import ModelConfig
 from translucid.decoding.config import SearchConfig
 from translucid.decoding.hypothesis import Hypothesis, Tokens
 from translucid.errors import needs_pytorch
-from translucid.text.tokenizer import (
-    FAMILY_SIZE,
-    FIRST_PIECE,
-    PLACEHOLDER_FAMILIES,
-    PLACEHOLDERS,
-)
+from translucid.text.tokenizer import FAMILY_SIZE, FIRST_PIECE, PLACEHOLDER_FAMILIES, PLACEHOLDERS
 
 Array: TypeAlias = npt.NDArray[Any]
 OnFinished: TypeAlias = Callable[[int, list[Hypothesis]], None]

@@ -22,18 +22,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from translucid.checkpoint.model_directory import (
-    check_weights,
-    hash_network,
-)
+from translucid.checkpoint.model_directory import check_weights, hash_network
 from translucid.config import ModelConfig, Precision
-from translucid.decoding.hypothesis import (
-    Ending,
-    Hypothesis,
-    Tokens,
-    is_looping,
-    normalize_score,
-)
+from translucid.decoding.hypothesis import Ending, Hypothesis, Tokens, is_looping, normalize_score
 from translucid.engines.base import (
     Array,
     DecoderInput,
@@ -43,11 +34,7 @@ from translucid.engines.base import (
     SearchOptions,
     count_positions,
 )
-from translucid.engines.conversion import (
-    convert,
-    expected_shapes,
-    serialize,
-)
+from translucid.engines.conversion import convert, expected_shapes, serialize
 from translucid.engines.heads import AlignmentHeads, Head
 from translucid.errors import optional
 from translucid.text.placeholders import is_intact
@@ -103,7 +90,8 @@ class CTranslate2Engine(Engine):
     ) -> Any:
         """Return CTranslate2's translator with our weights."""
         config = self.config
-        self._is_exact = _alignment_layer(self.heads.chosen)[1]
+        # Whether all heads that align are of one layer, which is all that CTranslate2 reports.
+        self.aligns = _alignment_layer(self.heads.chosen)[1]
         ids = tuple(map(str, range(max(config.source_vocab_size, config.target_vocab_size))))
         return package.Translator(
             "model",
@@ -120,11 +108,6 @@ class CTranslate2Engine(Engine):
                 path=path,
             ),
         )
-
-    @property
-    def aligns(self) -> bool:
-        """Whether all heads that align are of one layer, which is all that CTranslate2 reports."""
-        return self._is_exact
 
     def find_obstacle(self, options: SearchOptions, item: DecoderInput) -> str | None:
         """Return why the engine cannot do this search; None if it can."""

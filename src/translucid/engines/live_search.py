@@ -87,7 +87,9 @@ class ObservedStepper:
         else:
             newest = last_ids_N.tolist()
             self._rows = [(*row, token) for row, token in zip(self._rows, newest, strict=True)]
-            self._report(_snapshot(self._contenders(), self._tree))
+            contenders = self._contenders()
+            beams = () if self._tree is None else self._tree.beams()
+            self._report(Snapshot(common_prefix(contenders), contenders[0], beams))
         return self._stepper.step(last_ids_N)
 
     def reorder(self, rows_N: Tensor) -> None:
@@ -107,11 +109,6 @@ class ObservedStepper:
             return self._tree.contenders()
         assert self._rows is not None
         return [row[: row.index(EOS)] if EOS in row else row for row in self._rows]
-
-
-def _snapshot(contenders: Sequence[Tokens], tree: LiveTree | None) -> Snapshot:
-    beams = () if tree is None else tree.beams()
-    return Snapshot(stable=common_prefix(contenders), best=contenders[0], beams=beams)
 
 
 def common_prefix(rows: Sequence[Tokens]) -> Tokens:

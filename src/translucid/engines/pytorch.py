@@ -321,9 +321,25 @@ class PyTorchEngine(Engine):
             decode=options.decode,
         )
 
+    @torch.inference_mode()
     def score(self, pairs: Sequence[Pair]) -> list[list[float]]:
         """Return log P of every token of each target, and last that of its end."""
-        return score_pairs(self.members, pairs)
+        if not pairs:
+            return []
+        labels_BT = pad([(*pair.target, EOS) for pair in pairs], torch.device("cpu"))
+        places_BT = labels_BT != PAD
+        labels_P = labels_BT[places_BT]
+        states = [_states(member, pairs)[places_BT.to(member.device)] for member in self.members]
+        found = []
+        for begin in range(0, labels_P.numel(), _POSITIONS_PER_CHUNK):
+            chunk = slice(begin, begin + _POSITIONS_PER_CHUNK)
+            each_PV = [
+                member.model.output_projection(states_PD[chunk]).log_softmax(dim=-1).cpu()
+                for member, states_PD in zip(self.members, states, strict=True)
+            ]
+            found.append(log_mean(each_PV).gather(1, labels_P[chunk, None])[:, 0])
+        values = iter(torch.cat(found).tolist())
+        return [[next(values) for _ in (*pair.target, EOS)] for pair in pairs]
 
     def align(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> list[Array]:
         """Return how much each target token attends to each source token, the mean of networks."""
@@ -353,27 +369,6 @@ def sampling_key(item: DecoderInput) -> int:
     """Return a number that depends on the input alone: samples are the same in any batch."""
     content = repr((item.source, item.prefix, item.terms)).encode()
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
-
-
-@torch.inference_mode()
-def score_pairs(members: Sequence[Member], pairs: Sequence[Pair]) -> list[list[float]]:
-    """Return log P of every token of each target, and last that of its end."""
-    if not pairs:
-        return []
-    labels_BT = pad([(*pair.target, EOS) for pair in pairs], torch.device("cpu"))
-    places_BT = labels_BT != PAD
-    labels_P = labels_BT[places_BT]
-    states = [_states(member, pairs)[places_BT.to(member.device)] for member in members]
-    found = []
-    for begin in range(0, labels_P.numel(), _POSITIONS_PER_CHUNK):
-        chunk = slice(begin, begin + _POSITIONS_PER_CHUNK)
-        each_PV = [
-            member.model.output_projection(states_PD[chunk]).log_softmax(dim=-1).cpu()
-            for member, states_PD in zip(members, states, strict=True)
-        ]
-        found.append(log_mean(each_PV).gather(1, labels_P[chunk, None])[:, 0])
-    values = iter(torch.cat(found).tolist())
-    return [[next(values) for _ in (*pair.target, EOS)] for pair in pairs]
 
 
 def _states(member: Member, pairs: Sequence[Pair]) -> Tensor:

@@ -49,11 +49,6 @@ SIGNIFICANT = 0.05
 TRIALS = 10_000  # sacrebleu's default for approximate randomisation
 
 Method = Literal["bs", "ar"]
-TITLES: dict[Method, str] = {
-    "bs": "paired bootstrap resampling",
-    "ar": "paired approximate randomisation",
-}
-
 
 Outputs: TypeAlias = Mapping[str, Sequence[str]]  # translations by the name of the system
 

@@ -60,12 +60,7 @@ from translucid.evaluation.system import (
 )
 from translucid.events import Emit, Progress, silent
 from translucid.translator import Reranker, Translator
-from translucid.translator.confidence import (
-    ACCEPTABLE,
-    Bin,
-    area_under_curve,
-    calibration_curve,
-)
+from translucid.translator.confidence import ACCEPTABLE, Bin, area_under_curve, calibration_curve
 from translucid.translator.translation import DOUBTFUL, Flags
 
 SENTENCES = 25  # of each kind, in reports and JSON

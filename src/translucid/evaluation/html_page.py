@@ -239,7 +239,8 @@ def differences(first: str, second: str) -> tuple[list[Span], list[Span]]:
         return [Span(first, not same)], [Span(second, not same)]
     left: list[Span] = []
     right: list[Span] = []
-    for tag, begin, end, begin2, end2 in _match(*words):
+    matcher = SequenceMatcher(None, *words, autojunk=False)
+    for tag, begin, end, begin2, end2 in matcher.get_opcodes():
         one, other = words[0][begin:end], words[1][begin2:end2]
         if tag == "replace":
             pieces = _match_characters("".join(one), "".join(other))
@@ -248,10 +249,6 @@ def differences(first: str, second: str) -> tuple[list[Span], list[Span]]:
         left += pieces[0]
         right += pieces[1]
     return _merge(left), _merge(right)
-
-
-def _match(first: Sequence[str], second: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
-    return SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
 
 
 def _match_characters(first: str, second: str) -> tuple[list[Span], list[Span]]:

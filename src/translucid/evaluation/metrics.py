@@ -91,6 +91,11 @@ class MetricScore:
         """Whether a higher score is better; TER counts edits."""
         return higher_is_better(self.name)
 
+    @property
+    def with_margin(self) -> str:
+        """The score, and the margin of its interval if it has one."""
+        return f"{self.score:.2f}" + ("" if self.margin is None else f" ± {self.margin:.2f}")
+
     def cite(self) -> str:
         """Return the score as sacrebleu writes it, with the signature to compute it again."""
         interval = "" if self.mean is None else f" (μ = {self.mean:.2f} ± {self.margin:.2f})"

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from functools import lru_cache
 
 from sacrebleu.tokenizers.tokenizer_base import BaseTokenizer
@@ -105,7 +104,8 @@ def normalize_punctuation(text: str, language: str) -> str:
 
 def split_words(text: str, language: str) -> list[str]:
     """Return the words of a text whose punctuation is normalised."""
-    spaced = _separate("".join(_printable(" ".join(text.split()))), language)
+    printable = (character for character in " ".join(text.split()) if character >= " ")
+    spaced = _separate("".join(printable), language)
     words = spaced.split()
     divided: list[str] = []
     for place, word in enumerate(words):
@@ -117,10 +117,6 @@ def split_words(text: str, language: str) -> list[str]:
     if divided and divided[-1].endswith(".'"):
         divided[-1:] = [*filter(None, [divided[-1][:-2]]), ".", "'"]
     return divided
-
-
-def _printable(text: str) -> Iterator[str]:
-    return (character for character in text if character >= " ")
 
 
 _PIECES = re.compile(r"\.{2,}|.", re.DOTALL)

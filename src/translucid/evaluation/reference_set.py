@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from translucid.checksums import compute_checksum
 from translucid.data.readers.corpus import ReadReport
 from translucid.data.readers.lines import read_text_lines
 from translucid.data.shards import PreparedData
@@ -203,8 +203,7 @@ def read_split(data: PreparedData, split: str, source: str, target: str) -> Refe
 
 def describe_file(path: Path) -> dict[str, Any]:
     """Return the name of a file and the hash of its bytes."""
-    with path.open("rb") as file:
-        return {"path": str(path), "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+    return {"path": str(path), "sha256": compute_checksum(path).sha256}
 
 
 def stem(path: Path) -> str:

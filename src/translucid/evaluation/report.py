@@ -132,8 +132,8 @@ def _by_length(found: Evaluation) -> str:
         [
             escape(group.label),
             f"{group.sentences:,}",
-            bar(group.bleu.score, most, _with_margin(group.bleu)),
-            bar(group.chrf.score, 100.0, _with_margin(group.chrf)),
+            bar(group.bleu.score, most, group.bleu.with_margin),
+            bar(group.chrf.score, 100.0, group.chrf.with_margin),
             number(group.length_ratio, 3),
         ]
         for group in found.by_length
@@ -147,10 +147,6 @@ def _by_length(found: Evaluation) -> str:
         ),
         table("Scores by number of words in the source", columns, rows),
     )
-
-
-def _with_margin(score: MetricScore) -> str:
-    return f"{score.score:.2f}" + ("" if score.margin is None else f" ± {score.margin:.2f}")
 
 
 def number(value: float | None, places: int) -> str:

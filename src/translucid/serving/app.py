@@ -12,9 +12,10 @@ import hashlib
 import importlib.util
 import mimetypes
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +29,17 @@ from starlette.routing import BaseRoute, Match, Route
 from translucid import __version__
 from translucid.errors import needs_pytorch
 from translucid.serving import libretranslate, reference
-from translucid.serving.auth import Access, HostCheck, KeyCheck
+from translucid.serving.auth import Access, host_problem, key_problem
 from translucid.serving.config import ServingConfig
 from translucid.serving.engine.engine import Engine
 from translucid.serving.middleware import (
     AccessLog,
     BodyPacer,
     DrainCheck,
-    FramingCheck,
+    Gate,
     RequestReader,
     SecurityHeaders,
+    framing_problem,
 )
 from translucid.serving.problems import (
     REQUEST_ERRORS,
@@ -92,7 +94,9 @@ def create_app(
         app.include_router(part)
     files = list(page_routes(page))
     app.router.routes.extend(files)
-    _describe(app, state)
+    app.openapi = cache(  # type: ignore[method-assign]
+        lambda: build_openapi(app, settings, keys=bool(len(state.access.keys)))
+    )
     _add_problems(app, [*(route for part in routers for route in part.routes), *files])
     _add_middleware(app, state)
     _add_gauges(state)
@@ -137,17 +141,6 @@ def _answer_without_pytorch() -> APIRouter:
         for address in (f"/v1/{path}", f"/v1/{path}/{{rest:path}}"):
             routes.add_api_route(address, missing, methods=["GET", "POST"])
     return routes
-
-
-def _describe(app: FastAPI, state: ServerState) -> None:
-    made: list[dict[str, Any]] = []  # built at the first request, then cached
-
-    def openapi() -> dict[str, Any]:
-        if not made:
-            made.append(build_openapi(app, state.settings, keys=bool(len(state.access.keys))))
-        return made[0]
-
-    app.openapi = openapi  # type: ignore[method-assign]
 
 
 def _lifespan(state: ServerState) -> Any:
@@ -230,7 +223,7 @@ def _add_middleware(app: FastAPI, state: ServerState) -> None:
     """Add the middleware; requests pass first through what is added last."""
     access = state.access
     app.add_middleware(RequestReader, settings=state.settings)
-    app.add_middleware(KeyCheck, access=access)
+    app.add_middleware(Gate, problem=partial(key_problem, access))
     if access.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -240,8 +233,8 @@ def _add_middleware(app: FastAPI, state: ServerState) -> None:
             expose_headers=["Location", "Retry-After", "X-Request-Id", "X-Shape"],
         )
     app.add_middleware(DrainCheck, in_flight=state.in_flight)
-    app.add_middleware(HostCheck, access=access)
-    app.add_middleware(FramingCheck)
+    app.add_middleware(Gate, problem=partial(host_problem, access))
+    app.add_middleware(Gate, problem=framing_problem)
     app.add_middleware(BodyPacer, most=state.settings.max_sending_bytes)
     app.add_middleware(AccessLog, state=state)
     app.add_middleware(SecurityHeaders, shared=bool(access.origins))
@@ -249,30 +242,27 @@ def _add_middleware(app: FastAPI, state: ServerState) -> None:
 
 def _add_gauges(state: ServerState) -> None:
     """Add gauges, whose values are read whenever the metrics are."""
-    metrics, in_flight = state.metrics, state.in_flight
-    metrics.add_gauge("ready", "1 when all models are warm", lambda: float(state.readiness.ready))
-    metrics.add_gauge(
-        "http_requests_in_flight", "HTTP requests under way", lambda: float(in_flight.count)
-    )
-    metrics.add_gauge(
-        "models_in_memory",
-        "Models in memory, those counted that were replaced and still have requests",
-        lambda: float(state.models_in_memory),
-    )
-    metrics.add_gauge(
-        "waiting",
-        "Sentences, streams and jobs that wait",
-        lambda: float(state.started.waiting if state.started else 0),
-    )
-    metrics.add_gauge(
-        "running",
-        "Requests that the engine has accepted and not answered",
-        lambda: float(state.started.running if state.started else 0),
-    )
+    gauges: dict[str, tuple[str, Callable[[], float]]] = {
+        "ready": ("1 when all models are warm", lambda: state.readiness.ready),
+        "http_requests_in_flight": ("HTTP requests under way", lambda: state.in_flight.count),
+        "models_in_memory": (
+            "Models in memory, those counted that were replaced and still have requests",
+            lambda: state.models_in_memory,
+        ),
+        "waiting": (
+            "Sentences, streams and jobs that wait",
+            lambda: state.started.waiting if state.started else 0,
+        ),
+        "running": (
+            "Requests that the engine has accepted and not answered",
+            lambda: state.started.running if state.started else 0,
+        ),
+    }
     if (inside := state.inside) is not None:
-        traces = inside.traces
-        metrics.add_gauge("traces", "Traces kept", lambda: float(len(traces)))
-        metrics.add_gauge("trace_bytes", "Bytes of the traces kept", lambda: float(traces.bytes))
+        gauges["traces"] = "Traces kept", lambda: len(inside.traces)
+        gauges["trace_bytes"] = "Bytes of the traces kept", lambda: inside.traces.bytes
+    for name, (description, read) in gauges.items():
+        state.metrics.add_gauge(name, description, read)
 
 
 INDEX = "index.html"

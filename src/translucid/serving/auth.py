@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
 from translucid.errors import DataError, InputError
 from translucid.serving.config import KEYS_VARIABLE
-from translucid.serving.problems import Problem, problem_response
+from translucid.serving.problems import Problem
 
 SHORTEST_KEY = 16
 _MAKE_ONE = 'python -c "import secrets; print(secrets.token_urlsafe(32))"'
@@ -151,50 +151,38 @@ def header(scope: Scope, name: bytes) -> str | None:
     return found[0].decode("latin-1") if found else None
 
 
-class HostCheck:
-    """Refuse requests to other host names, and requests from pages of other sites.
+def host_problem(access: Access, scope: Scope) -> Problem | None:
+    """Return what is wrong with a request to another host name, or from a page of another site.
 
     A page of any site can make a browser send requests to this machine. It cannot read the answers,
     unless its own name was pointed here (DNS rebinding), but it could keep the server busy.
     """
-
-    def __init__(self, app: ASGIApp, *, access: Access) -> None:
-        self._app, self._access = app, access
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request that was meant for this server."""
-        if scope["type"] == "http" and (problem := self._problem(scope)):
-            await problem_response(scope, problem)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
-
-    def _problem(self, scope: Scope) -> Problem | None:
-        host = header(scope, b"host") or ""
-        name = host_name(host)
-        if name is None:
-            return Problem(
-                "bad-request",
-                f"the Host header says {host[:80]!r}: it must be the name or address of the "
-                "server, and nothing else but a port",
-                headers={"Connection": "close"},
-            )
-        if self._access.hosts is not None and name not in self._access.hosts:
-            return Problem(
-                "wrong-host",
-                f"the Host header says {host[:80]!r}; this server goes by "
-                f"{', '.join(sorted(self._access.hosts))}: use one of these, or start it with "
-                "--allow-host NAME",
-            )
-        origin = header(scope, b"origin")
-        if not _is_cross_site(scope, host, origin):
-            return None
-        if origin in self._access.origins or "*" in self._access.origins:
-            return None
+    host = header(scope, b"host") or ""
+    name = host_name(host)
+    if name is None:
         return Problem(
-            "wrong-origin",
-            f"a page of {(origin or 'another site')[:80]} sent this: start the server with "
-            "--allow-origin ORIGIN to let it",
+            "bad-request",
+            f"the Host header says {host[:80]!r}: it must be the name or address of the "
+            "server, and nothing else but a port",
+            headers={"Connection": "close"},
         )
+    if access.hosts is not None and name not in access.hosts:
+        return Problem(
+            "wrong-host",
+            f"the Host header says {host[:80]!r}; this server goes by "
+            f"{', '.join(sorted(access.hosts))}: use one of these, or start it with "
+            "--allow-host NAME",
+        )
+    origin = header(scope, b"origin")
+    if not _is_cross_site(scope, host, origin):
+        return None
+    if origin in access.origins or "*" in access.origins:
+        return None
+    return Problem(
+        "wrong-origin",
+        f"a page of {(origin or 'another site')[:80]} sent this: start the server with "
+        "--allow-origin ORIGIN to let it",
+    )
 
 
 def _is_cross_site(scope: Scope, host: str, origin: str | None) -> bool:
@@ -211,25 +199,18 @@ def _is_cross_site(scope: Scope, host: str, origin: str | None) -> bool:
     return origin is not None and origin.partition("://")[2].lower() != host.strip().lower()
 
 
-class KeyCheck:
-    """Refuse requests without a key, if the server has keys.
+def key_problem(access: Access, scope: Scope) -> Problem | None:
+    """Return what is wrong with a request without a key, if the server has keys.
 
     Health checks, the page, its files and the reference stay open: they reveal nothing. The
     LibreTranslate endpoints check the key themselves, because it may be a field of the body.
     """
-
-    def __init__(self, app: ASGIApp, *, access: Access) -> None:
-        self._app, self._access = app, access
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request that has a key or needs none."""
-        if scope["type"] == "http" and needs_key(scope["path"]):
-            try:
-                check_key(self._access, bearer_key(scope))
-            except Problem as problem:
-                await problem_response(scope, problem)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+    try:
+        if needs_key(scope["path"]):
+            check_key(access, bearer_key(scope))
+    except Problem as problem:
+        return problem
+    return None
 
 
 def needs_key(path: str) -> bool:

@@ -31,7 +31,7 @@ from translucid.serving.request_bodies import (
     decode_utf8,
     media_type,
     parse_json,
-    request_body_schema,
+    post,
     validate_body,
 )
 from translucid.serving.schemas import Answer, AtMost, Body, Text, Texts
@@ -163,11 +163,7 @@ def router(state: ServerState) -> APIRouter:
 
 
 def _add_translation(routes: APIRouter, state: ServerState) -> None:
-    @routes.post(
-        "/translate",
-        response_model=LibreTranslation,
-        openapi_extra=request_body_schema(LibreTranslateBody),
-    )
+    @post(routes, "/translate", LibreTranslateBody, LibreTranslation)
     async def translate(request: Request) -> Response:
         """Translate a text or several; JSON or a form."""
         body = await read_body(request, LibreTranslateBody)
@@ -284,11 +280,7 @@ def _add_detection(routes: APIRouter, state: ServerState) -> None:
         found = await state.engine.run(detect, text, _served_languages(state.models))
         return json_response(found)
 
-    @routes.post(
-        "/detect",
-        response_model=list[DetectedFields],
-        openapi_extra=request_body_schema(LibreDetectBody),
-    )
+    @post(routes, "/detect", LibreDetectBody, list[DetectedFields])
     async def detect_sent(request: Request) -> Response:
         """Detect the language of a text, among those that are served; JSON or a form."""
         body = await read_body(request, LibreDetectBody)

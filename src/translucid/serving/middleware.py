@@ -5,11 +5,11 @@
     SecurityHeaders   headers that restrict what a browser may do
     AccessLog         one log line and one measurement per request; unexpected errors become a 500
     BodyPacer         send long bodies as fast as their clients read, within a total
-    FramingCheck      the end of the request is where everybody sees it
-    HostCheck         Host and Origin are those of this server (auth.py)
+    Gate              framing_problem: the end of the request is where everybody sees it
+    Gate              host_problem: Host and Origin are those of this server (auth.py)
     DrainCheck        a server that shuts down refuses new requests
     (CORS)            where pages of other sites may call
-    KeyCheck          API keys (auth.py)
+    Gate              key_problem: API keys (auth.py)
     RequestReader     read the body within its limits; cancel the work when the client disconnects
     routes
 
@@ -24,7 +24,7 @@ import secrets
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -231,28 +231,34 @@ def _identity(body: memoryview) -> tuple[int, int]:
     return np.frombuffer(body, np.uint8).ctypes.data, len(body)
 
 
-class FramingCheck:
-    """Refuse a request that says twice how long it is, and close its connection.
+class Gate:
+    """Refuse the requests of which `problem` says what is wrong."""
+
+    def __init__(self, app: ASGIApp, *, problem: Callable[[Scope], Problem | None]) -> None:
+        self._app, self._problem = app, problem
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a request, or answer why not."""
+        if scope["type"] == "http" and (problem := self._problem(scope)):
+            await problem_response(scope, problem)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def framing_problem(scope: Scope) -> Problem | None:
+    """Return what is wrong with a request that says twice how long it is; its connection closes.
 
     With both Content-Length and Transfer-Encoding, a proxy in front of the server may take for the
     next request what the server takes for the rest of this one (RFC 9112, section 11.2).
     """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request whose length is said once, or not at all."""
-        names = {name for name, _ in scope.get("headers", ())}
-        if not names >= {b"content-length", b"transfer-encoding"}:
-            await self._app(scope, receive, send)
-            return
-        problem = Problem(
-            "bad-request",
-            "the request has both a Content-Length and a Transfer-Encoding: send one of the two",
-            headers={"Connection": "close"},
-        )
-        await problem_response(scope, problem)(scope, receive, send)
+    names = {name for name, _ in scope["headers"]}
+    if not names >= {b"content-length", b"transfer-encoding"}:
+        return None
+    return Problem(
+        "bad-request",
+        "the request has both a Content-Length and a Transfer-Encoding: send one of the two",
+        headers={"Connection": "close"},
+    )
 
 
 class RequestReader:

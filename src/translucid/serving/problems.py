@@ -42,198 +42,82 @@ class Fault:
 
 
 _PROBLEM_TYPES = (
-    ProblemType(
-        "bad-request",
-        400,
-        "The request is not valid HTTP",
-        "The request's line, headers or framing cannot be understood. Check the client.",
-    ),
-    ProblemType(
-        "bad-json",
-        400,
-        "The body is not valid JSON",
+    ProblemType("bad-request", 400, "The request is not valid HTTP",
+        "The request's line, headers or framing cannot be understood. Check the client."),
+    ProblemType("bad-json", 400, "The body is not valid JSON",
         "The body must be JSON (RFC 8259) in UTF-8: numbers are finite, strings are whole "
         "characters, a key stands once in an object, and nothing is nested deeper than the limit "
-        "max_json_depth.",
-    ),
-    ProblemType(
-        "bad-encoding",
-        400,
-        "The body is not valid UTF-8",
-        "Text must be sent in UTF-8. The detail names the first byte that is not.",
-    ),
-    ProblemType(
-        "wrong-key",
-        401,
-        "An API key is needed",
+        "max_json_depth."),
+    ProblemType("bad-encoding", 400, "The body is not valid UTF-8",
+        "Text must be sent in UTF-8. The detail names the first byte that is not."),
+    ProblemType("wrong-key", 401, "An API key is needed",
         "This server answers only those who send one of its keys: the header "
         "`Authorization: Bearer KEY`, or the field `api_key` of the LibreTranslate endpoints. "
-        "Health checks and the page itself need none.",
-    ),
-    ProblemType(
-        "wrong-origin",
-        403,
-        "Pages of other sites may not call this server",
+        "Health checks and the page itself need none."),
+    ProblemType("wrong-origin", 403, "Pages of other sites may not call this server",
         "A page of another site sent this request from somebody's browser. Start the server with "
-        "--allow-origin ORIGIN to let pages of one site do so.",
-    ),
-    ProblemType(
-        "wrong-host",
-        421,
-        "This server does not have that name",
+        "--allow-origin ORIGIN to let pages of one site do so."),
+    ProblemType("wrong-host", 421, "This server does not have that name",
         "The Host header has a name that is not one of this server's. This protects a server on "
-        "your own machine from pages of other sites. Start it with --allow-host NAME to add one.",
-    ),
-    ProblemType(
-        "not-found",
-        404,
-        "There is nothing here",
-        "No endpoint has this path. /docs lists all of them.",
-    ),
-    ProblemType(
-        "unknown-model",
-        404,
-        "No model has this name",
-        "GET /v1/models lists the models that are served.",
-    ),
-    ProblemType(
-        "unknown-trace",
-        404,
-        "No trace has this id",
+        "your own machine from pages of other sites. Start it with --allow-host NAME to add one."),
+    ProblemType("not-found", 404, "There is nothing here",
+        "No endpoint has this path. /docs lists all of them."),
+    ProblemType("unknown-model", 404, "No model has this name",
+        "GET /v1/models lists the models that are served."),
+    ProblemType("unknown-trace", 404, "No trace has this id",
         "Traces are kept in memory for a while, and the least used ones give way to new ones. Ask "
-        "for the trace again with POST /v1/trace.",
-    ),
-    ProblemType(
-        "unknown-tensor",
-        404,
-        "The trace has no such tensor",
-        "The field `tensors` of a trace lists their names and shapes.",
-    ),
-    ProblemType(
-        "unknown-run",
-        404,
-        "No training run has this name",
-        "GET /v1/runs lists the runs that are shown. Start the server with --run RUN to show one.",
-    ),
-    ProblemType(
-        "method-not-allowed",
-        405,
-        "This path does not take that method",
-        "The header Allow lists the methods that the path takes.",
-    ),
-    ProblemType(
-        "slow-body",
-        408,
-        "The body came too slowly",
-        "The whole body must arrive within the limit body_seconds.",
-    ),
-    ProblemType(
-        "model-replaced",
-        410,
-        "The model that made this was replaced",
+        "for the trace again with POST /v1/trace."),
+    ProblemType("unknown-tensor", 404, "The trace has no such tensor",
+        "The field `tensors` of a trace lists their names and shapes."),
+    ProblemType("unknown-run", 404, "No training run has this name",
+        "GET /v1/runs lists the runs that are shown. Start the server with --run RUN to show one."),
+    ProblemType("method-not-allowed", 405, "This path does not take that method",
+        "The header Allow lists the methods that the path takes."),
+    ProblemType("slow-body", 408, "The body came too slowly",
+        "The whole body must arrive within the limit body_seconds."),
+    ProblemType("model-replaced", 410, "The model that made this was replaced",
         "A trace keeps its numbers when the server takes another model in the place of the one "
-        "that made it, but what needs the model itself is gone. Make the trace again.",
-    ),
-    ProblemType(
-        "body-too-large",
-        413,
-        "The body is too large",
-        "The body has more bytes than the limit max_body_bytes. Send several smaller requests.",
-    ),
-    ProblemType(
-        "too-many-tokens",
-        413,
-        "The texts have too many tokens",
+        "that made it, but what needs the model itself is gone. Make the trace again."),
+    ProblemType("body-too-large", 413, "The body is too large",
+        "The body has more bytes than the limit max_body_bytes. Send several smaller requests."),
+    ProblemType("too-many-tokens", 413, "The texts have too many tokens",
         "The texts have more tokens than the limits max_tokens and max_total_tokens allow. Send "
-        "less at a time.",
-    ),
-    ProblemType(
-        "trace-too-large",
-        413,
-        "The trace would be too large",
+        "less at a time."),
+    ProblemType("trace-too-large", 413, "The trace would be too large",
         "A trace of this text has more bytes than the limit max_trace_bytes. Take a shorter text, "
-        "or level \"light\".",
-    ),
-    ProblemType(
-        "unsupported-media-type",
-        415,
-        "The body has a type that is not read here",
-        "Send `Content-Type: application/json`. The LibreTranslate endpoints read forms too.",
-    ),
-    ProblemType(
-        "not-installed",
-        501,
-        "This server lacks a package",
+        "or level \"light\"."),
+    ProblemType("unsupported-media-type", 415, "The body has a type that is not read here",
+        "Send `Content-Type: application/json`. The LibreTranslate endpoints read forms too."),
+    ProblemType("not-installed", 501, "This server lacks a package",
         "Traces, runs and some kinds of search need PyTorch, which is not installed on this "
-        "server. Greedy and beam search and scoring work without it.",
-    ),
-    ProblemType(
-        "invalid-fields",
-        422,
-        "Some fields cannot be used",
+        "server. Greedy and beam search and scoring work without it."),
+    ProblemType("invalid-fields", 422, "Some fields cannot be used",
         "`faults` lists everything that is wrong: where, and what is allowed. The limits of this "
-        "server are in GET /v1/models.",
-    ),
-    ProblemType(
-        "unusable-input",
-        422,
-        "This cannot be done",
+        "server are in GET /v1/models."),
+    ProblemType("unusable-input", 422, "This cannot be done",
         "Every field is sound by itself, but the model cannot do what they ask for together. The "
-        "detail says why.",
-    ),
-    ProblemType(
-        "headers-too-large",
-        431,
-        "The headers are too large",
-        "The request's line and headers have more bytes than the limit max_header_bytes.",
-    ),
-    ProblemType(
-        "queue-full",
-        429,
-        "The server is busy",
+        "detail says why."),
+    ProblemType("headers-too-large", 431, "The headers are too large",
+        "The request's line and headers have more bytes than the limit max_header_bytes."),
+    ProblemType("queue-full", 429, "The server is busy",
         "As many sentences are waiting as the limit queue_size allows. Try again after the seconds "
-        "that the header Retry-After names.",
-    ),
-    ProblemType(
-        "internal",
-        500,
-        "Something went wrong in the server",
+        "that the header Retry-After names."),
+    ProblemType("internal", 500, "Something went wrong in the server",
         "This is a fault of the server, not of the request. Its log has the details, under the "
-        "request's id.",
-    ),
-    ProblemType(
-        "not-ready",
-        503,
-        "The server is not ready",
-        "The models are still being warmed up. GET /health/ready answers 200 when they are.",
-    ),
-    ProblemType(
-        "too-many-connections",
-        503,
-        "The server has too many connections",
+        "request's id."),
+    ProblemType("not-ready", 503, "The server is not ready",
+        "The models are still being warmed up. GET /health/ready answers 200 when they are."),
+    ProblemType("too-many-connections", 503, "The server has too many connections",
         "As many requests are being answered as the limit max_connections allows connections, or "
-        "as many of one address as max_connections_per_address. Try again in a moment.",
-    ),
-    ProblemType(
-        "sending-full",
-        503,
-        "The server has too much to send",
+        "as many of one address as max_connections_per_address. Try again in a moment."),
+    ProblemType("sending-full", 503, "The server has too much to send",
         "The answers that are being sent have as many bytes as the limit max_sending_bytes allows. "
-        "Try again in a moment.",
-    ),
-    ProblemType(
-        "draining",
-        503,
-        "The server is shutting down",
-        "It finishes what it has accepted and takes nothing new.",
-    ),
-    ProblemType(
-        "timed-out",
-        504,
-        "The answer took too long",
+        "Try again in a moment."),
+    ProblemType("draining", 503, "The server is shutting down",
+        "It finishes what it has accepted and takes nothing new."),
+    ProblemType("timed-out", 504, "The answer took too long",
         "It was not ready within the limit request_seconds, waiting in the queue included, and was "
-        "given up. Send fewer or shorter texts, or try again later.",
-    ),
+        "given up. Send fewer or shorter texts, or try again later."),
 )  # fmt: skip
 PROBLEM_TYPES: Mapping[str, ProblemType] = {kind.name: kind for kind in _PROBLEM_TYPES}
 

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from types import UnionType
 from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin
 
-from fastapi import Request
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, ValidationError
 
 from translucid.errors import nearest
@@ -25,6 +25,7 @@ from translucid.serving.problems import Fault, Problem, invalid_fields
 from translucid.serving.schemas import Body
 
 BodyT = TypeVar("BodyT", bound=Body)
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 # Tags of a union; they are not part of the path of a fault.
 TEXT_TAG, LIST_TAG = "(text)", "(list)"
 _MOST_FAULTS = 20  # reported per body
@@ -43,11 +44,14 @@ def json_body(model: type[BodyT]) -> Callable[[Request], Awaitable[BodyT]]:
     return read
 
 
-def request_body_schema(model: type[Body]) -> dict[str, Any]:
-    """Return the `requestBody` of an operation for the OpenAPI document."""
-    schema = {"$ref": f"#/components/schemas/{model.__name__}"}
+def post(
+    routes: APIRouter, path: str, body: type[Body], answer: Any, **more: Any
+) -> Callable[[Endpoint], Endpoint]:
+    """Add an endpoint that reads a body of this class, and say so in the OpenAPI document."""
+    schema = {"$ref": f"#/components/schemas/{body.__name__}"}
     content = {"application/json": {"schema": schema}}
-    return {"requestBody": {"required": True, "content": content}}
+    extra = {"requestBody": {"required": True, "content": content}}
+    return routes.post(path, response_model=answer, openapi_extra=extra, **more)
 
 
 def media_type(request: Request) -> str:

@@ -33,11 +33,6 @@ class Run:
     path: Path
 
     @property
-    def metrics(self) -> Path:
-        """The file of its training events."""
-        return self.directory.metrics.path
-
-    @property
     def directory(self) -> RunDirectory:
         """Where its files are."""
         return RunDirectory(self.path)
@@ -46,18 +41,6 @@ class Run:
         """Return the settings of the run; resuming replaces them as a whole."""
         content: dict[str, Any] = json.loads(self.directory.record_path.read_bytes())
         return content
-
-    def exists(self) -> bool:
-        """Return whether its folder is still a run."""
-        return self.directory.exists()
-
-    def directions(self) -> list[tuple[str, str]]:
-        """Return source and target languages of its models; none where there is none yet."""
-        return self.directory.directions()
-
-    def checkpoint_steps(self) -> list[int]:
-        """Return the steps of which there is a checkpoint, oldest first."""
-        return self.directory.checkpoints.steps()
 
     def checkpoint_loader(self) -> Callable[[int], Translator]:
         """Return a function that loads the network of a step; a DataError if it is damaged."""
@@ -77,7 +60,7 @@ class Run:
 
     def step(self) -> int:
         """Return the newest step in its events; 0 before the first."""
-        return last_step(self.metrics)
+        return last_step(self.directory.metrics.path)
 
     def describe(self) -> dict[str, Any]:
         """Return its entry in a list of runs; `started`: when it began or was last resumed."""
@@ -87,7 +70,7 @@ class Run:
             "state": self.state(),
             "step": self.step(),
             "max_steps": record["training"]["max_steps"],
-            "directions": self.directions(),
+            "directions": self.directory.directions(),
             "started": self.directory.started().isoformat(timespec="seconds"),
             "settings": {"model": record["model"], "training": record["training"]},
         }
@@ -120,7 +103,7 @@ class Runs:
     def find(self, name: str) -> Run:
         """Return a run by name; raise a Problem that names a similar one if there is none."""
         run = self._runs.get(name)
-        if run is not None and run.exists():
+        if run is not None and run.directory.exists():
             return run
         if run is not None:
             raise Problem("unknown-run", f"the folder of the run {name!r} no longer exists")
@@ -237,7 +220,7 @@ class Films:
 
     def frames(self, run: Run, request: FilmRequest) -> tuple[Frame, ...]:
         """Return a frame for each of some checkpoints, evenly chosen, oldest first."""
-        steps = choose_evenly(run.checkpoint_steps(), request.frames)
+        steps = choose_evenly(run.directory.checkpoints.steps(), request.frames)
         if not steps:
             raise InputError(
                 f"the run {run.name} has no checkpoints yet: training writes one every "
@@ -274,7 +257,7 @@ def _load_networks(
         try:
             yield step, load_step(step)
         except DataError as error:
-            if step in run.checkpoint_steps():
+            if step in run.directory.checkpoints.steps():
                 raise InputError(
                     f"the checkpoint of step {step} of the run {run.name} is damaged"
                 ) from error

@@ -49,16 +49,6 @@ _SEND_BUFFER = 65_536  # bytes that wait for a client to read; as many in the sy
 _LAST_SECONDS = 5  # for tasks that are cancelled when the time to finish is over
 
 
-class BusyPortError(TranslucidError):
-    """A port that another program listens on."""
-
-    def __init__(self, host: str, port: int) -> None:
-        super().__init__(
-            f"port {port} of {host} is taken by another program: stop it, or choose another port "
-            "with --port (0: any that is free)"
-        )
-
-
 def bind_socket(host: str, port: int) -> socket.socket:
     """Return a socket bound to an address; raise an error that says why it cannot be."""
     try:
@@ -79,7 +69,10 @@ def bind_socket(host: str, port: int) -> socket.socket:
     except OSError as error:
         made.close()
         if error.errno in _TAKEN:
-            raise BusyPortError(host, port) from error
+            raise TranslucidError(
+                f"port {port} of {host} is taken by another program: stop it, or choose another "
+                "port with --port (0: any that is free)"
+            ) from error
         raise InputError(f"cannot listen on {host}, port {port}: {error.strerror}") from error
     made.set_inheritable(False)
     return made

@@ -55,50 +55,6 @@ def measure_bytes(stored: StoredTrace) -> int:
     return stored.trace.bytes + (1 + _OBJECTS) * len(stored.body)
 
 
-class TraceStore:
-    """Traces by id, in a :class:`BoundedStore`."""
-
-    def __init__(
-        self, settings: ServingConfig, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._seconds = settings.trace_seconds
-        self._store: BoundedStore[str, StoredTrace] = BoundedStore(
-            max_bytes=settings.trace_store_bytes,
-            max_count=settings.trace_store_count,
-            seconds=settings.trace_seconds,
-            clock=clock,
-        )
-
-    def __len__(self) -> int:
-        return len(self._store)
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of all traces together."""
-        return self._store.bytes
-
-    def add(self, stored: StoredTrace) -> None:
-        """Keep a trace under its id."""
-        self._store.put(stored.id, stored, measure_bytes(stored))
-
-    def expire(self) -> None:
-        """Drop traces that were not read for too long."""
-        self._store.expire()
-
-    def find(self, key: str) -> StoredTrace:
-        """Return a trace by its id, which counts as a use; raise a Problem if it was dropped."""
-        stored = self._store.get(key) if _ID.fullmatch(key) else None
-        if stored is None:
-            shown = key if len(key) <= _MAX_SHOWN_ID else f"{key[:_MAX_SHOWN_ID]}…"
-            raise Problem(
-                "unknown-trace",
-                f"no trace {shown!r} is kept: an id has 22 letters, digits, - and _, and a trace "
-                f"is kept for {self._seconds:,.0f} seconds after its last use, or until newer ones "
-                "need its room. Make it again with POST /v1/trace",
-            )
-        return stored
-
-
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
@@ -184,6 +140,37 @@ class BoundedStore(Generic[Key, Value]):
             if kept.used >= oldest:
                 return
             self._drop(key)
+
+
+class TraceStore(BoundedStore[str, StoredTrace]):
+    """Traces by id."""
+
+    def __init__(
+        self, settings: ServingConfig, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(
+            max_bytes=settings.trace_store_bytes,
+            max_count=settings.trace_store_count,
+            seconds=settings.trace_seconds,
+            clock=clock,
+        )
+
+    def add(self, stored: StoredTrace) -> None:
+        """Keep a trace under its id."""
+        self.put(stored.id, stored, measure_bytes(stored))
+
+    def find(self, key: str) -> StoredTrace:
+        """Return a trace by its id, which counts as a use; raise a Problem if it was dropped."""
+        stored = self.get(key) if _ID.fullmatch(key) else None
+        if stored is None:
+            shown = key if len(key) <= _MAX_SHOWN_ID else f"{key[:_MAX_SHOWN_ID]}…"
+            raise Problem(
+                "unknown-trace",
+                f"no trace {shown!r} is kept: an id has 22 letters, digits, - and _, and a trace "
+                f"is kept for {self._seconds:,.0f} seconds after its last use, or until newer ones "
+                "need its room. Make it again with POST /v1/trace",
+            )
+        return stored
 
 
 @contextmanager

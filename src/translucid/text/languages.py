@@ -125,11 +125,7 @@ def _find_name(names: Sequence[str], side: int, languages: tuple[str, str]) -> i
     return min(candidates, key=distance, default=None)
 
 
-_WITHOUT_SPACES = {
-    "zh": "zh",
-    "ja": "char",
-    "th": "char",
-}  # written without spaces
+_WITHOUT_SPACES = {"zh": "zh", "ja": "char", "th": "char"}  # written without spaces
 
 
 def bleu_tokenizer(language: str | None) -> str:

@@ -23,11 +23,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from translucid.text.sentencepiece import load_processor
-from translucid.text.sentencepiece_model import (
-    BYTE_PIECES,
-    SPACE_MARK,
-    locate_pieces,
-)
+from translucid.text.sentencepiece_model import BYTE_PIECES, SPACE_MARK, locate_pieces
 from translucid.text.tokenizer import (
     CORE_PIECES,
     FIRST_PIECE,

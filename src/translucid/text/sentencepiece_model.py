@@ -189,7 +189,8 @@ def add_normalization(data: bytes, table: Mapping[str, str]) -> bytes:
             normalization_rule_tsv=str(rules),
             minloglevel=2,
         )
-    compiled = _expect(_read_normalizer(file.getvalue())[2], bytes)
+    (spec,) = (_expect(value, bytes) for number, value in _fields(file.getvalue()) if number == 3)
+    compiled = _expect(dict(_fields(spec))[2], bytes)
     # In a protocol buffer, a message that comes again adds its fields to the first.
     return data + _encode_bytes(3, _encode_bytes(1, b"translucid") + _encode_bytes(2, compiled))
 
@@ -199,11 +200,6 @@ def remove_normalization(data: bytes) -> bytes:
     fields = [(number, field) for number, _, field in _raw_fields(data)]
     added = [place for place, (number, _) in enumerate(fields) if number == 3][1:]
     return b"".join(field for place, (_, field) in enumerate(fields) if place not in added)
-
-
-def _read_normalizer(data: bytes) -> dict[int, int | float | bytes]:
-    (spec,) = (_expect(value, bytes) for number, value in _fields(data) if number == 3)
-    return dict(_fields(spec))
 
 
 class _Piece(NamedTuple):

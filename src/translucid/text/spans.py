@@ -176,17 +176,13 @@ class SpanFinder:
             if (kept := self._kept.match(text, start)) and kept.end() > end:
                 kind, end = "kept", kept.end()
             source = text[start:end]
-            written = self._localize(source) if kind == "amount" else source
+            written = source
+            if kind == "amount" and self.source is not None and self.target is not None:
+                written = localize_amount(source, self.source, self.target)
             family: Family = "mark" if kind in ("emoji", "private", "tag") else "word"
             found.append(Span(start, end, kind, family, source, written))
             position = max(end, start + 1)
         return _pair_tags(_join_touching(text, found))
-
-    def _localize(self, amount: str) -> str:
-        """Return an amount with the separators of the target language."""
-        if self.source is None or self.target is None:
-            return amount
-        return localize_amount(amount, self.source, self.target)
 
 
 @lru_cache(maxsize=64)

@@ -1,26 +1,24 @@
-"""One model of several checkpoints of a run, measured on its dev set (section 6.1)."""
+"""Averaging: one model whose weights are the mean over several checkpoints (section 6.1).
+
+"For the base models, we used a single model obtained by averaging the last 5 checkpoints."
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import torch
 from torch import Tensor
 
-from translucid.checkpoint.averaging import (
-    average_checkpoints,
-    best_steps,
-    newest_steps,
-    round_to_half,
-)
 from translucid.checkpoint.model_directory import build_network, is_model_directory
 from translucid.checkpoint.run_directory import RunDirectory, RunRecord
+from translucid.checkpoint.store import CheckpointStore
 from translucid.data.mixture import fingerprint_data, mix
 from translucid.data.shards import PreparedData, open_data
 from translucid.errors import DataError, InputError
 from translucid.events import Notice, TrainingEvent, Validated
-from translucid.text.tokenizer import load_tokenizer
 from translucid.training.model_card import ModelWriter, RunFacts
 from translucid.training.recipe import Recipe
 from translucid.training.state import TrainingState, read_run_recipe
@@ -70,8 +68,7 @@ def average(
     writer.write(folder, weights, facts)
     emit = on_event or (lambda _: None)
     finish_models([folder], prepared, emit, parent)
-    shown = ", ".join(f"{step:,}" for step in steps)
-    emit(Notice(f"mean of the checkpoints after steps {shown}"))
+    emit(Notice(facts.describe_averaging()))
     if scores is not None:
         emit(scores)
     return folder
@@ -118,14 +115,7 @@ def _validate(
     if "dev" not in data.manifest.splits:
         return None
     model = build_network(recipe.model, weights, run)
-    settings = recipe.training
-    found = Validator(
-        data,
-        load_tokenizer(data.tokenizer_path),
-        settings.validation_sample,
-        settings.micro_batch_tokens,
-    )(model, step)
-    return Validated(step=step, best=False, **vars(found))
+    return Validator.for_settings(data, recipe.training)(model, step)
 
 
 def _facts(
@@ -135,3 +125,59 @@ def _facts(
     state = TrainingState.from_json(run.checkpoints.open(steps[-1]).state)
     facts = RunFacts.from_state(state, scores, command)
     return replace(facts, averaged=tuple(steps), half=half)
+
+
+def average_checkpoints(store: CheckpointStore, steps: Sequence[int]) -> dict[str, Tensor]:
+    """Return the mean of the weights at these steps, summed in float64, one checkpoint at a time.
+
+    Every byte of each checkpoint is checked first; a damaged one is refused by name.
+    """
+    if not steps:
+        raise InputError("no checkpoints to average: give at least one step")
+    sums: dict[str, Tensor] = {}
+    types: dict[str, torch.dtype] = {}
+    for step in steps:
+        for name, weight in store.open(step).weights().items():
+            types[name] = weight.dtype
+            sums[name] = sums[name].add_(weight) if name in sums else weight.double()
+    return {name: (total / len(steps)).to(types[name]) for name, total in sums.items()}
+
+
+def round_to_half(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return weights rounded to 16 bits; one that 16 bits cannot hold is refused by name."""
+    rounded = {name: weight.half() for name, weight in weights.items()}
+    lost = [name for name, weight in rounded.items() if not weight.isfinite().all()]
+    if lost:
+        raise InputError(
+            f"16 bits hold numbers up to {torch.finfo(torch.float16).max:,.0f}, and these weights "
+            f"have larger ones: {', '.join(lost)}. Keep 32 bits."
+        )
+    return rounded
+
+
+def newest_steps(store: CheckpointStore, count: int) -> list[int]:
+    """Return the steps of the newest checkpoints, oldest first."""
+    return _last(store.steps(), count, f"{store.folder}: ")
+
+
+def best_steps(store: CheckpointStore, scores: Mapping[int, float], count: int) -> list[int]:
+    """Return the steps of the checkpoints with the highest scores, oldest first.
+
+    `scores` come by step; a checkpoint without one does not count.
+    """
+    scored = [step for step in store.steps() if step in scores]
+    ranked = sorted(scored, key=lambda step: scores[step])
+    where = f"{store.folder}, of checkpoints that were validated: "
+    return sorted(_last(ranked, count, where))
+
+
+def _last(steps: Sequence[int], count: int, where: str) -> list[int]:
+    if count < 1:
+        raise InputError(f"{count} checkpoints cannot be averaged: give at least 1")
+    if count > len(steps):
+        there = f"{len(steps)} ({', '.join(map(str, sorted(steps)))})" if steps else "none"
+        raise InputError(
+            f"{where}{count} were requested, and there are {there}. Give a lower number, or "
+            "train with a greater training.keep_checkpoints."
+        )
+    return list(steps[-count:])

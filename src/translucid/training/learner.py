@@ -172,6 +172,13 @@ class Learner:
         """Drop the gradients, after a step or instead of one."""
         self.optimizer.zero_grad(set_to_none=True)
 
+    def try_step(self, batches: Sequence[Batch], step: int) -> None:
+        """Take a whole step that changes next to nothing, to see what time and memory it needs."""
+        self.forward_backward(batches, step, len(batches))
+        self.clip_gradients(sum(batch.tokens for batch in batches))
+        self.update(step, 1e-9)
+        self.zero_gradients()
+
     @contextlib.contextmanager
     def best_weights(self) -> Iterator[Transformer]:
         """Give the network with the weights to use: the averaged ones where there are any."""

@@ -274,9 +274,9 @@ def _sum_rows(e_CV: Tensor) -> Tensor:
     """
     if e_CV.dtype != torch.bfloat16:
         return e_CV.sum(dim=-1, keepdim=True)
-    parts = torch.split(e_CV, SUM_COLUMNS, dim=-1)
-    sums = [part_CW.sum(dim=-1, keepdim=True) for part_CW in parts]
-    return torch.cat(sums, dim=-1).sum(dim=-1, keepdim=True, dtype=torch.float32)
+    columns = torch.split(e_CV, SUM_COLUMNS, dim=-1)
+    parts = [part_CW.sum(dim=-1, keepdim=True) for part_CW in columns]
+    return torch.cat(parts, dim=-1).sum(dim=-1, keepdim=True, dtype=torch.float32)
 
 
 def _normalize_pairs(

@@ -187,11 +187,7 @@ def _step(learner: Learner, rows: int, length: int) -> Measurement:
         Batch(part, part, part, part.numel(), *np.zeros((2, len(part)), np.int64))
         for part in ids.long().chunk(learner.parallel)
     ]
-    step = learner.settings.rdrop_start  # from which on steps need more
-    learner.forward_backward(batches, step, len(batches))
-    learner.clip_gradients(ids.numel())
-    learner.update(step, 1e-9)
-    learner.zero_gradients()
+    learner.try_step(batches, learner.settings.rdrop_start)  # from which on steps need more
     return Measurement(rows * length, _peak(learner.device))
 
 

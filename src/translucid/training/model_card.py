@@ -64,6 +64,11 @@ class RunFacts:
             command=command,
         )
 
+    def describe_averaging(self) -> str:
+        """Return which checkpoints were averaged."""
+        steps = ", ".join(f"{step:,}" for step in self.averaged)
+        return f"mean of the checkpoints after steps {steps}"
+
 
 @dataclass(frozen=True)
 class DataPart:
@@ -85,7 +90,7 @@ def model_card(
     sections = [
         _head(config, parts, facts, parent),
         _scores(parts[0].manifest, settings, facts),
-        _course(),
+        f"![Loss and learning rate by step]({CURVE})",
         _network(config),
         _data(parts),
         _training(settings, facts),
@@ -134,10 +139,6 @@ def _scores(manifest: Manifest, settings: TrainingConfig, facts: RunFacts) -> st
         f"## Scores\n\n{table}\n\nLoss and perplexity are without label smoothing.{mean} "
         f"Signatures of sacrebleu:\n\n{signatures}"
     )
-
-
-def _course() -> str:
-    return f"![Loss and learning rate by step]({CURVE})"
 
 
 def _network(config: ModelConfig) -> str:
@@ -199,7 +200,7 @@ def _data_tables(manifest: Manifest) -> str:
 def _training(settings: TrainingConfig, facts: RunFacts) -> str:
     what_happened = [
         ("steps", f"{facts.step:,}"),
-        *([("weights", _describe_averaging(facts))] if facts.averaged else []),
+        *([("weights", facts.describe_averaging())] if facts.averaged else []),
         *([("on disk", "weights of 16 bits, computed in 32")] if facts.half else []),
         ("epochs", f"{facts.epoch:,} complete"),
         ("target tokens", f"{facts.tokens:,}"),
@@ -213,11 +214,6 @@ def _training(settings: TrainingConfig, facts: RunFacts) -> str:
         f"<details><summary>All settings</summary>\n\n{_table(('setting', 'value'), chosen)}\n\n"
         "</details>"
     )
-
-
-def _describe_averaging(facts: RunFacts) -> str:
-    steps = ", ".join(f"{step:,}" for step in facts.averaged)
-    return f"mean of the checkpoints after steps {steps}"
 
 
 def _licence(manifests: Sequence[Manifest], parent: Parent | None) -> str:
@@ -280,11 +276,6 @@ class ModelWriter:
             CURVE: draw_learning_curves(curves).svg,
         }
 
-    def _origin(self) -> dict[str, Any]:
-        if self.parent is None:
-            return {}
-        return {"parent": {"name": self.parent.name, "sha256": self.parent.sha256}}
-
     def _parts(self) -> list[DataPart]:
         return [
             DataPart(part.folder.resolve().name, part.manifest, weight)
@@ -292,7 +283,7 @@ class ModelWriter:
         ]
 
     def _provenance(self, facts: RunFacts) -> dict[str, Any]:
-        found = facts.validation
+        found, parent = facts.validation, self.parent
         scores = None
         if found is not None:
             scores = {name: getattr(found, name) for name in ("loss", "perplexity", "bleu", "chrf")}
@@ -321,7 +312,7 @@ class ModelWriter:
                     for corpus in part.manifest.corpora
                 ],
             },
-            **self._origin(),
+            **({"parent": {"name": parent.name, "sha256": parent.sha256}} if parent else {}),
             "training": self.settings.model_dump(mode="json"),
             "dev": scores,
         }

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from translucid.checkpoint.model_directory import (
     read_weights,
 )
 from translucid.checkpoint.run_directory import Parent
+from translucid.checksums import compute_checksum
 from translucid.config import GenerationConfig
 from translucid.data.shards import PreparedData
 from translucid.errors import DataError, InputError
@@ -153,5 +153,4 @@ def _hash_weights(folder: Path) -> str:
             "the file is missing",
             remedy="The model directory is damaged or was copied in part: copy or train it again.",
         )
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return compute_checksum(path).sha256

@@ -128,13 +128,10 @@ BEGINNING = TrainingState(
 def update_best(best: Best | None, scores: Scores, metric: Metric) -> Best:
     """Return the best validation after one more; a tie is no new best."""
     value: float = getattr(scores, metric)
-    if best is None or math.isnan(best.value) or _better(value, best.value, metric):
+    sign = -1 if metric == "loss" else 1
+    if best is None or math.isnan(best.value) or sign * value > sign * best.value:
         return Best(scores.step, value, since=0)
     return dataclasses.replace(best, since=best.since + 1)
-
-
-def _better(value: float, than: float, metric: Metric) -> bool:
-    return value < than if metric == "loss" else value > than
 
 
 def find_cause(

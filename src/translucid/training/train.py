@@ -36,7 +36,6 @@ from translucid.data.shards import PreparedData
 from translucid.errors import InputError, optional
 from translucid.events import Notice, Started, Stopped, Trained, TrainingEvent, Validated
 from translucid.machine import Machine, keep_freed_memory
-from translucid.text.tokenizer import load_tokenizer
 from translucid.training.budget import Planning, find_budget, measure_pace, plan_run
 from translucid.training.config import TrainingConfig
 from translucid.training.device import choose_bf16, choose_device, training_flops
@@ -196,10 +195,15 @@ def train(
         parent=parent,
         planning=planning,
     )
-    emit = on_event or _ignore
+    consumers = [] if on_event is None else [on_event]
+
+    def emit(event: TrainingEvent) -> None:
+        for consumer in consumers:
+            consumer(event)
+
     with ExitStack() as stack:
         if tensorboard and context.is_main:
-            emit = _both(emit, stack.enter_context(write_tensorboard(run.tensorboard)))
+            consumers.append(stack.enter_context(write_tensorboard(run.tensorboard)))
         stopped = job.run_to_end(emit, stop)
     if context.is_main and stopped.cause != "interrupted":
         finish_models(run.models, prepared, emit, parent)
@@ -230,18 +234,6 @@ def _read_layers(config: str | Path | Sequence[Settings] | None) -> Sequence[Set
     if config is None:
         return []
     return [read_settings(Path(config))] if isinstance(config, str | Path) else config
-
-
-def _ignore(event: TrainingEvent) -> None:
-    del event
-
-
-def _both(first: OnEvent, second: OnEvent) -> OnEvent:
-    def emit(event: TrainingEvent) -> None:
-        first(event)
-        second(event)
-
-    return emit
 
 
 @dataclass(frozen=True)
@@ -367,24 +359,19 @@ class _Plan:
     def build_trainer(self, job: TrainingJob, stop: threading.Event | None) -> Trainer:
         """Return the trainer of this process."""
         settings, data = self.training, job.data
-        validator = Validator(
-            data,
-            load_tokenizer(data.tokenizer_path),
-            settings.validation_sample,
-            settings.micro_batch_tokens,
-        )
+        has_dev = "dev" in data.manifest.splits
         return Trainer(
             initial_model(self.model, settings.seed),
             data,
             settings,
-            job.run.path,
-            validate=validator if "dev" in data.manifest.splits else None,
+            job.run,
+            validate=Validator.for_settings(data, settings) if has_dev else None,
             distribution=self.distribution,
             device=self.device,
             bf16=self.bf16,
             resume=job.resume,
             command=job.command,
-            stop=stop,
+            stop=stop or threading.Event(),
             parent=job.parent,
             plan=self.plan,
         )
@@ -542,20 +529,28 @@ def _save_alignment_heads(models: Sequence[Path], data: PreparedData) -> None:
         save_alignment_heads(model, find_alignment_heads(translator, pairs, target=target))
 
 
+def _sample_dev(data: PreparedData) -> list[tuple[str, list[str], list[str]]]:
+    """Return some dev pairs of each direction: target language, sources and references."""
+    split = data.split("dev")
+    numbers = range(0, len(split), -(-len(split) // _PAIRS_CALIBRATED))
+
+    def texts(language: str) -> list[str]:
+        return [split.text(language, number) for number in numbers]
+
+    return [(target, texts(source), texts(target)) for source, target in data.manifest.directions]
+
+
 def _save_calibration(models: Sequence[Path], data: PreparedData) -> None:
     """Translate dev pairs of all directions, and learn when translations are acceptable."""
-    split, chrf = data.split("dev"), CHRF()
-    numbers = range(0, len(split), -(-len(split) // _PAIRS_CALIBRATED))
+    directions, chrf = _sample_dev(data), CHRF()
     for model in models:
         translator = load(model)
         rows: list[tuple[float, ...]] = []
         acceptable: list[bool] = []
-        for source, target in data.manifest.directions:
-            texts = [split.text(source, number) for number in numbers]
-            found = translator.translate(texts, target=target)
-            for number, translation in zip(numbers, found, strict=True):
+        for target, sources, references in directions:
+            found = translator.translate(sources, target=target)
+            for reference, translation in zip(references, found, strict=True):
                 if translation.tokens:
-                    reference = split.text(target, number)
                     score = float(chrf.sentence_score(translation.text, [reference]).score)
                     rows.append(compute_features(translation.n_best[0], translation.source_tokens))
                     acceptable.append(score >= ACCEPTABLE)
@@ -564,20 +559,15 @@ def _save_calibration(models: Sequence[Path], data: PreparedData) -> None:
 
 def _save_precision(models: Sequence[Path], data: PreparedData) -> None:
     """Let the fast engine round weights to int8 where that costs next to nothing on the dev set."""
-    split, chrf = data.split("dev"), CHRF()
-    numbers = range(0, len(split), -(-len(split) // _PAIRS_CALIBRATED))
+    directions, chrf = _sample_dev(data), CHRF()
     for model in models:
         if load(model).engines.fast is None:
             continue
         scores = dict.fromkeys(get_args(Precision), 0.0)
         for precision in scores:
             translator = load(model, precision=precision)
-            for source, target in data.manifest.directions:
-                found = translator.translate(
-                    [split.text(source, number) for number in numbers], target=target
-                )
-                references = [split.text(target, number) for number in numbers]
-                texts = [one.text for one in found]
+            for target, sources, references in directions:
+                texts = [one.text for one in translator.translate(sources, target=target)]
                 scores[precision] += float(chrf.corpus_score(texts, [references]).score)
-        lost = (scores["float32"] - scores["int8"]) / len(data.manifest.directions)
+        lost = (scores["float32"] - scores["int8"]) / len(directions)
         save_precision(model, "int8" if lost <= INT8_MAY_LOSE else "float32")

@@ -65,9 +65,8 @@ from translucid.training.state import (
     start_run,
     update_best,
 )
-from translucid.training.validation import Validation
 
-Validate = Callable[[Transformer, int], Validation]
+Validate = Callable[[Transformer, int], Validated]
 Events = Iterator[TrainingEvent]
 
 _STEPS_AHEAD = 2
@@ -82,12 +81,13 @@ class StepTotals(NamedTuple):
     tokens: int
 
 
+@dataclasses.dataclass(eq=False)
 class Trainer:
     """Trains a network on prepared data, in a run directory.
 
     ::
 
-        trainer = Trainer(model, data, settings, Path("RUN"), validate=validator, …)
+        trainer = Trainer(model, data, settings, RunDirectory(path), validate=validator, …)
         for event in trainer.events():
             print(event)
 
@@ -99,42 +99,28 @@ class Trainer:
     what run.json is to say of how the settings came about.
     """
 
-    def __init__(
-        self,
-        model: Transformer,
-        data: PreparedData,
-        settings: TrainingConfig,
-        run: Path,
-        *,
-        validate: Validate | None,
-        distribution: Distribution,
-        device: torch.device,
-        bf16: bool = False,
-        resume: bool = False,
-        command: str = "",
-        stop: threading.Event | None = None,
-        parent: Parent | None = None,
-        plan: Mapping[str, Any] | None = None,
-    ) -> None:
-        check_model_fits(model, data)
-        self.settings = settings
-        self.run = RunDirectory(run)
+    model: Transformer
+    data: PreparedData
+    settings: TrainingConfig
+    run: RunDirectory
+    validate: Validate | None
+    distribution: Distribution
+    device: torch.device
+    bf16: bool = False
+    resume: bool = False
+    command: str = ""
+    stop: threading.Event = dataclasses.field(default_factory=threading.Event)  # on this process
+    parent: Parent | None = None
+    plan: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        check_model_fits(self.model, self.data)
+        config, settings = self.model.config, self.settings
         self.state = BEGINNING
-        self._model = model
-        self._data = data
-        self._validate = validate
-        self._distribution = distribution
-        self._device = device
-        self._bf16 = bf16
-        self._resume = resume
-        self._command = command
-        self._parent = parent
-        self._plan = plan
-        self._examples = load_examples(data, "train")
+        self._examples = load_examples(self.data, "train")
         self._batches = Batches(self._examples, settings.micro_batch_tokens, settings.seed)
-        self._writer = ModelWriter(model.config, settings, data, self.run, parent)
-        self._largest_loss = largest_loss(model.config.target_vocab_size, settings.explosion_factor)
-        self._stop = stop or threading.Event()  # on this process
+        self._writer = ModelWriter(config, settings, self.data, self.run, self.parent)
+        self._largest_loss = largest_loss(config.target_vocab_size, settings.explosion_factor)
         self._interrupted = False  # on any process, as all of them know
         self._validated: Validated | None = None
         self._saved_step: int | None = None
@@ -144,7 +130,7 @@ class Trainer:
 
         Any of several processes may be asked; all of them end after the same step.
         """
-        self._stop.set()
+        self.stop.set()
 
     def events(self) -> Events:
         """Train, and yield what happens; the run directory is locked until the iterator ends.
@@ -153,30 +139,30 @@ class Trainer:
         directory, and InputError where it holds another run.
         """
         with contextlib.ExitStack() as stack:
-            if self._distribution.is_main:
+            if self.distribution.is_main:
                 self.run.path.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(locked(self.run.path))
-                recipe = Recipe(self._model.config, self.settings)
+                recipe = Recipe(self.model.config, self.settings)
                 start_run(
                     self.run,
                     recipe,
-                    self._data,
-                    resume=self._resume,
-                    parent=self._parent,
-                    plan=self._plan,
+                    self.data,
+                    resume=self.resume,
+                    parent=self.parent,
+                    plan=self.plan,
                 )
                 self.run.recover()
             self._learner = Learner(
-                self._model,
+                self.model,
                 self.settings,
-                self._distribution,
-                device=self._device,
-                bf16=self._bf16,
+                self.distribution,
+                device=self.device,
+                bf16=self.bf16,
             )
             is_new = not (yield from self._restore())
             self._clock = time.perf_counter() - self.state.seconds
-            if is_new and self._parent is not None:
-                yield from self._start_from(self._parent)
+            if is_new and self.parent is not None:
+                yield from self._start_from(self.parent)
             cause = yield from self._train()
             yield from self._finish(cause)
 
@@ -185,19 +171,19 @@ class Trainer:
     def _restore(self) -> Generator[TrainingEvent, None, bool]:
         """Load the newest sound checkpoint, and tell whether there is one."""
         checkpoint = None
-        if self._distribution.is_main:
+        if self.distribution.is_main:
             checkpoint, refusals = self.run.checkpoints.newest()
             for refused, why in refusals:
                 aside = self.run.checkpoints.set_aside(refused)
                 yield Notice(f"{why}\n  It is now called {aside.name}; an earlier one is used.")
             self.run.metrics.cut(checkpoint.step if checkpoint else -1)
-        found = self._distribution.broadcast(json.dumps(checkpoint.state if checkpoint else None))
+        found = self.distribution.broadcast(json.dumps(checkpoint.state if checkpoint else None))
         if found == "null":
             return False
         self.state = _parse_state(found, checkpoint)
         self._saved_step = self.state.step
         self._learner.restore(checkpoint)
-        if self._distribution.is_main:
+        if self.distribution.is_main:
             validations = self.run.metrics.validations()
             self._validated = max(validations, key=lambda event: event.step, default=None)
         yield Resumed(self.state.step, self.state.seconds)
@@ -205,7 +191,7 @@ class Trainer:
 
     def _start_from(self, parent: Parent) -> Events:
         """Load the weights of the parent, score them, and save all as the checkpoint of step 0."""
-        is_main = self._distribution.is_main
+        is_main = self.distribution.is_main
         self._learner.load_weights(read_parent_weights(parent) if is_main else {}, parent.folder)
         yield from self._validate_model()
         yield from self._save_checkpoint()
@@ -213,8 +199,8 @@ class Trainer:
     def _train(self) -> Generator[TrainingEvent, None, Cause]:
         """Train step by step until there is a cause to end."""
         # Processes beyond the number of micro-batches read the last one's and only take part.
-        rank, per_step = self._distribution.rank, self.settings.micro_batches
-        busy = min(self._distribution.world_size, per_step)
+        rank, per_step = self.distribution.rank, self.settings.micro_batches
+        busy = min(self.distribution.world_size, per_step)
         steps = self._build_loader().steps(
             self.state.cursor, per_step=per_step, rank=min(rank, busy - 1), world_size=busy
         )
@@ -237,7 +223,7 @@ class Trainer:
             yield from self._save_checkpoint()
         if cause != "interrupted":
             yield self._write_model(self.run.model)
-        self._distribution.barrier()
+        self.distribution.barrier()
         yield Stopped(step, describe_cause(cause, self.state, self.settings), cause)
 
     # One step.
@@ -255,7 +241,7 @@ class Trainer:
         totals = self._sum_over_processes(losses, batches)
         self._check_loss(step, batches, losses, totals)
         norm = self._learner.clip_gradients(totals.tokens)
-        rate = learning_rate(step, self.settings, self._model.config.d_model)
+        rate = learning_rate(step, self.settings, self.model.config.d_model)
         if is_usable := math.isfinite(norm):
             self._learner.update(step, rate)
         elif before.skipped:
@@ -279,18 +265,18 @@ class Trainer:
 
     def _sum_over_processes(self, losses: Tensor, batches: Sequence[Batch]) -> StepTotals:
         """Add up losses and tokens over all processes; agree on the time and on stopping."""
-        main = self._distribution.is_main
+        main = self.distribution.is_main
         elapsed = time.perf_counter() - self._clock if main else 0.0
         tokens = sum(batch.tokens for batch in batches)
-        values = [*losses.sum(0).tolist(), tokens, elapsed, self._stop.is_set()]
+        values = [*losses.sum(0).tolist(), tokens, elapsed, self.stop.is_set()]
         mine = torch.tensor(values, dtype=torch.float64)
-        smoothed, plain, tokens, elapsed, stops = self._distribution.all_sum(mine).tolist()
+        smoothed, plain, tokens, elapsed, stops = self.distribution.all_sum(mine).tolist()
         self._interrupted = stops > 0
         self.state = dataclasses.replace(self.state, seconds=elapsed)
         return StepTotals(smoothed, plain, round(tokens))
 
     def _log(self, event: MetricsEvent) -> MetricsEvent:
-        if self._distribution.is_main:
+        if self.distribution.is_main:
             self.run.metrics.add(event)
         return event
 
@@ -310,8 +296,8 @@ class Trainer:
         """Save the sentences of the suspect micro-batches of all processes; raise DivergedError."""
         found = describe_batches(batches, losses[:, 1].tolist(), self._largest_loss, self._examples)
         path = self.run.bad_batch(step)
-        texts = self._distribution.all_gather(json.dumps(found))
-        if self._distribution.is_main:
+        texts = self.distribution.all_gather(json.dumps(found))
+        if self.distribution.is_main:
             write_bad_batch(path, step, [line for text in texts for line in json.loads(text)])
         kept = (
             f"The last checkpoint, of step {self._saved_step:,}, is kept."
@@ -328,32 +314,27 @@ class Trainer:
 
     def _validate_model(self) -> Events:
         """Validate the network, and keep it if it is the best so far."""
-        if self._validate is None:
+        if self.validate is None:
             return
         event, step = None, self.state.step
         with self._learner.best_weights() as model:
-            if self._distribution.is_main:
-                event = self._judge(self._validate(model.eval(), step))
+            if self.distribution.is_main:
+                event = self.validate(model.eval(), step)
         text = json.dumps(None if event is None else dataclasses.asdict(event))
-        event = _VALIDATED.validate_json(self._distribution.broadcast(text))
-        scores = _extract_scores(event)
+        event = _VALIDATED.validate_json(self.distribution.broadcast(text))
+        scores = Scores(step, event.loss, event.bleu, event.chrf)
         best = update_best(self.state.best, scores, self.settings.metric)
+        event = dataclasses.replace(event, best=best.step == step)
         self.state = dataclasses.replace(self.state, scores=scores, best=best)
         self._validated = event
         yield self._log(event)
         if event.best:
             yield self._write_model(self.run.best)
 
-    def _judge(self, found: Validation) -> Validated:
-        """Return a validation as an event that tells whether it is the best so far."""
-        event = Validated(step=self.state.step, best=False, **vars(found))
-        best = update_best(self.state.best, _extract_scores(event), self.settings.metric)
-        return dataclasses.replace(event, best=best.step == event.step)
-
     def _save_checkpoint(self) -> Events:
         """Write a checkpoint, and remove the oldest beyond those to keep."""
         tensors, store = self._learner.tensors(), self.run.checkpoints
-        if self._distribution.is_main:
+        if self.distribution.is_main:
             self.run.metrics.sync()  # a checkpoint must not be ahead of the metrics
             store.save(self.state.step, tensors, self.state.to_json())
             store.prune(self.settings.keep_checkpoints)
@@ -363,42 +344,38 @@ class Trainer:
     def _write_model(self, folder: Path) -> Saved:
         """Write a model directory of the network as it is."""
         weights = self._learner.weights_to_use()
-        if self._distribution.is_main:
-            facts = RunFacts.from_state(self.state, self._validated, self._command)
+        if self.distribution.is_main:
+            facts = RunFacts.from_state(self.state, self._validated, self.command)
             self._writer.write(folder, weights, facts)
         return Saved(self.state.step, str(folder))
 
     # Small questions.
 
     def _find_cause(self) -> Cause | None:
-        alone = self._distribution.world_size == 1  # several processes must agree first
-        interrupted = self._interrupted or (alone and self._stop.is_set())
+        alone = self.distribution.world_size == 1  # several processes must agree first
+        interrupted = self._interrupted or (alone and self.stop.is_set())
         return find_cause(self.state, self.settings, interrupted=interrupted)
 
     def _build_loader(self) -> Loader:
-        settings, config = self.settings, self._model.config
+        settings, config = self.settings, self.model.config
         sampling = None
         noise = settings.source_noise, settings.casing_noise, settings.accent_noise
-        if settings.casing_noise and self._data.manifest.lowercase:
+        if settings.casing_noise and self.data.manifest.lowercase:
             raise InputError(
                 f"casing_noise = {settings.casing_noise}: the data was prepared with --lowercase, "
                 "and capitals would teach the network to write them: set casing_noise = 0"
             )
         if settings.subword_sampling or any(noise):
-            tokenizer = load_tokenizer(self._data.tokenizer_path)
+            tokenizer = load_tokenizer(self.data.tokenizer_path)
             sampling = Sampling(
                 tokenizer,
-                tokenizer.within(self._data.manifest.tokenizer.sizes[1]),
+                tokenizer.within(self.data.manifest.tokenizer.sizes[1]),
                 settings.subword_sampling,
                 config.max_positions if config.positions == "learned" else self._batches.max_tokens,
                 *noise,
-                self._data.manifest.plain_typography,
+                self.data.manifest.plain_typography,
             )
-        return Loader(self._batches, sampling, ahead=_STEPS_AHEAD, pin=self._device.type == "cuda")
-
-
-def _extract_scores(event: Validated) -> Scores:
-    return Scores(event.step, event.loss, event.bleu, event.chrf)
+        return Loader(self._batches, sampling, ahead=_STEPS_AHEAD, pin=self.device.type == "cuda")
 
 
 def _parse_state(text: str, checkpoint: Checkpoint | None) -> TrainingState:

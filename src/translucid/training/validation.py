@@ -24,31 +24,17 @@ from translucid.decoding.config import SearchConfig
 from translucid.decoding.greedy import greedy_search
 from translucid.decoding.request import SearchRequest
 from translucid.decoding.stepper import length_limits
-from translucid.events import Sample
+from translucid.events import Sample, Validated
 from translucid.model import Transformer
 from translucid.text.languages import bleu_tokenizer
-from translucid.text.tokenizer import BOS, EOS, PAD, Tokenizer, tag_id
+from translucid.text.tokenizer import BOS, EOS, PAD, Tokenizer, load_tokenizer, tag_id
+from translucid.training.config import TrainingConfig
 from translucid.training.loss import Objective
 
 SAMPLES_SHOWN = 3
 _BATCHES_AHEAD = 2
 ROWS_AT_A_TIME = 64  # greedy decoding of more gains little on a CPU
 PLAIN_GREEDY = SearchConfig(method="greedy", loop_guard=False)  # what the network says, all of it
-
-
-@dataclass(frozen=True)
-class Validation:
-    """The scores of one validation, and a few translations to look at.
-
-    `signatures` says how BLEU and chrF were computed, one of each for every direction.
-    """
-
-    loss: float
-    perplexity: float
-    bleu: float
-    chrf: float
-    signatures: tuple[str, ...]
-    samples: tuple[Sample, ...]
 
 
 @dataclass(frozen=True)
@@ -64,7 +50,8 @@ class Scores:
 class Validator:
     """Validates a network on the dev set of prepared data; called as ``validator(model, step)``.
 
-    `sample_size` pairs are translated; the loss is computed in batches of `max_tokens` a side.
+    `sample_size` pairs are translated, the same ones every time, so that one sees the translations
+    change; the loss is computed in batches of `max_tokens` a side.
     """
 
     data: PreparedData
@@ -72,33 +59,35 @@ class Validator:
     sample_size: int
     max_tokens: int
 
-    def __call__(self, model: Transformer, step: int) -> Validation:
+    @classmethod
+    def for_settings(cls, data: PreparedData, settings: TrainingConfig) -> Validator:
+        """Return the validator that the settings of a run ask for."""
+        tokenizer = load_tokenizer(data.tokenizer_path)
+        return cls(data, tokenizer, settings.validation_sample, settings.micro_batch_tokens)
+
+    def __call__(self, model: Transformer, step: int) -> Validated:
         """Return the scores of the network as it is; its mode and gradients are not changed."""
-        del step  # the same pairs every time, so that one sees the translations change
         with evaluation_mode(model):
             loss = dev_loss(model, self.data, self.max_tokens)
-            each = [self._translate(model, direction) for direction in range(self._directions)]
-        scores = [score(samples, self._target(number)) for number, samples in enumerate(each)]
-        return Validation(
+            directions = self.data.manifest.directions
+            each = [self._translate(model, *direction) for direction in directions]
+        scores = [
+            score(samples, target) for samples, (_, target) in zip(each, directions, strict=True)
+        ]
+        return Validated(
+            step=step,
             loss=loss,
             perplexity=math.exp(min(loss, 700.0)),  # beyond it a float overflows
             bleu=sum(one.bleu for one in scores) / len(scores),
             chrf=sum(one.chrf for one in scores) / len(scores),
             signatures=tuple(signature for one in scores for signature in one.signatures),
             samples=_choose_samples(each),
+            best=False,  # which only who knows the earlier ones can say
         )
 
-    @property
-    def _directions(self) -> int:
-        return len(self.data.manifest.directions)
-
-    def _target(self, direction: int) -> str:
-        return self.data.manifest.directions[direction][1]
-
-    def _translate(self, model: Transformer, direction: int) -> list[Sample]:
+    def _translate(self, model: Transformer, source: str, target: str) -> list[Sample]:
         """Translate the fixed sample in one direction."""
         split = self.data.split("dev")
-        source, target = self.data.manifest.directions[direction]
         pairs = spread(len(split), self.sample_size)
         sources = [split.text(source, pair) for pair in pairs]
         translations = translate(

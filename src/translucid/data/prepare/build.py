@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from translucid.checksums import compute_checksum
 from translucid.data.batches import Batches, iterate_blocks, load_examples, longest_example
-from translucid.data.cleaning import REASON_TITLES, Cleaner, Reason
+from translucid.data.cleaning import Cleaner, Reason
 from translucid.data.config import PrepareConfig
-from translucid.data.known_corpora import compute_sha256
 from translucid.data.manifest import (
     VERSION,
     CorpusEntry,
@@ -138,7 +138,9 @@ class Build:
             counts.merge(cleaned.tallies)
             counts.merge(count_removed(selection))
             reasons = [
-                f"{REASON_TITLES[r]}: {counts.count(r):,}" for r in Reason if counts.count(r)
+                f"{reason.heading}: {counts.count(reason):,}"
+                for reason in Reason
+                if counts.count(reason)
             ]
             raise DataError(
                 self.inputs.train[0].name,
@@ -163,7 +165,7 @@ class Build:
             )
         else:
             tokenizer = load_base(self.base, placeholders=self.config.placeholders > 0)
-            if tokenizer.fingerprint != compute_sha256(self.base.tokenizer):
+            if tokenizer.fingerprint != compute_checksum(self.base.tokenizer).sha256:
                 self.emit(
                     Notice(
                         f"note: {self.base.tokenizer} was trained by another program. Its pieces "

@@ -56,11 +56,6 @@ class CleanedCorpora:
     read_reports: list[dict[str, Any]]
 
     @property
-    def pairs(self) -> int:
-        """The number of remaining pairs."""
-        return sum(chunk.pairs for chunk in self.chunks)
-
-    @property
     def read(self) -> int:
         """The number of pairs before cleaning."""
         return sum(chunk.read for chunk in self.chunks)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from translucid import __version__
+from translucid.checksums import compute_checksum
 from translucid.data.cleaning import CleaningConfig
 from translucid.data.config import PrepareConfig
-from translucid.data.known_corpora import compute_sha256
 from translucid.data.prepare.tokenization import BaseTokenizer
 from translucid.data.readers import Corpus, find_corpora
 from translucid.errors import DataError, InputError
@@ -144,7 +144,7 @@ def describe_settings(
         "train": [_describe_corpus(corpus) for corpus in inputs.train],
         "dev": [_describe_corpus(corpus) for corpus in inputs.dev],
         "test": [_describe_corpus(corpus) for corpus in inputs.test],
-        "tokenizer_from": None if base is None else compute_sha256(base.tokenizer),
+        "tokenizer_from": None if base is None else compute_checksum(base.tokenizer).sha256,
         **config.model_dump(mode="json"),
     }
     # Data that was prepared before these settings existed is the same data.
@@ -185,7 +185,7 @@ def _explain_unreadable(path: Path) -> Iterator[None]:
 
 def _checksum(path: Path) -> str:
     with _explain_unreadable(path):
-        return compute_sha256(path)
+        return compute_checksum(path).sha256
 
 
 def stamp_files(corpora: Iterable[Corpus]) -> dict[Path, tuple[int, int]]:

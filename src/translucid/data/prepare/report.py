@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from translucid.data.cleaning import (
-    REASON_TITLES,
-    REPAIR_TITLES,
-    CleaningConfig,
-    Reason,
-    enabled_steps,
-)
+from translucid.data.cleaning import CleaningConfig, Reason, Repair, enabled_steps
 from translucid.data.manifest import Manifest
 from translucid.data.readers import Corpus
 
@@ -66,8 +60,8 @@ def build_report(results: Results, output: Path) -> dict[str, Any]:
             "pairs": read,
             "corpora": _describe_corpora(results.inputs.train, results.cleaned.read_reports),
         },
-        "repaired": _with_switch(tallies.describe(REPAIR_TITLES, read, names), results.cleaning),
-        "removed": _with_switch(tallies.describe(REASON_TITLES, read, names), results.cleaning),
+        "repaired": _with_switch(tallies.describe(Repair, read, names), results.cleaning),
+        "removed": _with_switch(tallies.describe(Reason, read, names), results.cleaning),
         "held_out": {
             name: _describe_held_out(results, name, names)
             for name in manifest.splits
@@ -117,16 +111,15 @@ def _describe_held_out(results: Results, name: str, names: list[str]) -> dict[st
         return {"from": "split", "corpora": [], "repaired": [], "kept_although": []}
     held = results.given[name]
     corpora = results.inputs.dev if name == "dev" else results.inputs.test
-    empty = {Reason.EMPTY: REASON_TITLES[Reason.EMPTY]}
     return {
         "from": "files",
         "corpora": _describe_corpora(corpora, held.read_reports),
         "repaired": [
             entry
-            for entry in held.tallies.describe(REPAIR_TITLES, len(held.rows), names)
+            for entry in held.tallies.describe(Repair, len(held.rows), names)
             if entry["pairs"]
         ],
-        "kept_although": held.tallies.describe(empty, len(held.rows), names),
+        "kept_although": held.tallies.describe([Reason.EMPTY], len(held.rows), names),
     }
 
 
@@ -226,19 +219,19 @@ class PairTallies:
         )
 
     def describe(
-        self, titles: Mapping[Any, str], total: int, names: Sequence[str]
+        self, steps: Iterable[Repair | Reason], total: int, names: Sequence[str]
     ) -> list[dict[str, Any]]:
         """Return the entries of report.json: counts, shares of `total`, examples with their file.
 
-        `titles` lists what is reported, `names` the corpora by number.
+        `steps` lists what is reported, `names` the corpora by number.
         """
         entries = []
-        for name, title in titles.items():
-            tally = self.by_name.get(name, PairTally())
+        for step in steps:
+            tally = self.by_name.get(step, PairTally())
             entries.append(
                 {
-                    "name": str(name),
-                    "title": title,
+                    "name": str(step),
+                    "title": step.heading,
                     "pairs": tally.pairs,
                     "share": round(tally.pairs / total, 6) if total else 0.0,
                     "examples": [_describe_example(example, names) for example in tally.examples],

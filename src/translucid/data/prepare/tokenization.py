@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -431,18 +431,16 @@ def _rows(task: _EncodingTask) -> Iterator[CleanedPair]:
     chunk = load_chunk(task.chunk)
     statuses = np.load(task.selection, mmap_mode="r")
     job = task.job
-    insert: Callable[[tuple[str, str]], tuple[str, str]] = _unchanged
+    insert: PlaceholderInserter | None = None
     if job.lexicon is not None:
         lexicon = _lexicon(job.lexicon, job.fingerprint)
         insert = PlaceholderInserter.for_languages(lexicon, job.placeholders, job.layout.languages)
     here = statuses[task.start : task.start + len(chunk.sources)]
     for index in np.flatnonzero(has_status(here, PairStatus.TRAIN)).tolist():
-        pair = insert((chunk.sources[index], chunk.targets[index]))
+        pair = chunk.sources[index], chunk.targets[index]
+        if insert is not None:
+            pair = insert(pair)
         yield CleanedPair(*pair, chunk.corpus, int(chunk.lines[index]))
-
-
-def _unchanged(pair: tuple[str, str]) -> tuple[str, str]:
-    return pair
 
 
 @functools.lru_cache(maxsize=1)

@@ -17,15 +17,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
-from types import TracebackType
 from typing import TypeVar
 
 from translucid.errors import TranslucidError
-from translucid.text.tokenizer import (
-    TokenizerKind,
-    register_tokenizer,
-    registered_tokenizers,
-)
+from translucid.text.tokenizer import TokenizerKind, register_tokenizer, registered_tokenizers
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -52,12 +47,7 @@ class Workers:
     def __enter__(self) -> Workers:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
 

@@ -69,7 +69,8 @@ def find_corpora(
     for position, text in enumerate(arguments):
         argument = _parse(text, position)
         name = str(argument.path)
-        if _needs_no_file(name) and not argument.path.exists():
+        known = known_formats().get(name)
+        if known is not None and not known.needs_file and not argument.path.exists():
             if name == LESSON:
                 check_lesson_languages(languages)
             placed[position] = Corpus((), name, argument.weight or 1.0, *languages, None)
@@ -240,10 +241,6 @@ def _check_fields(corpora: Iterable[Corpus], fields: tuple[str, str] | None) -> 
             f"fields {fields[0]!r} and {fields[1]!r} were given, but no corpus has fields: "
             f"only {', '.join(having)} have"
         )
-
-
-def _needs_no_file(name: str) -> bool:
-    return name in known_formats() and not known_formats()[name].needs_file
 
 
 def _describe_formats(languages: tuple[str, str]) -> str:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -199,16 +200,14 @@ _CODES = frozenset({"bpt", "ept", "ph", "it", "ut"})
 _LINE_BREAKS = frozenset({"lb", "xlf:lb"})
 
 
+@dataclass(frozen=True)
 class XmlFile:
     """An XML file with units: its path, the name of its root, and the names of units."""
 
-    def __init__(
-        self, path: Path, *, root: str, units: tuple[str, ...], languages: tuple[str, str]
-    ) -> None:
-        self.path = path
-        self.root = root
-        self.units = units
-        self.languages = languages
+    path: Path
+    root: str
+    units: tuple[str, ...]
+    languages: tuple[str, str]
 
     def read(self, report: ReadReport) -> Iterator[Element]:
         """Yield each unit, an lxml element that is valid until the next one is read."""

@@ -29,7 +29,7 @@ from translucid.interpret.patching import (
 from translucid.interpret.trace import Trace
 from translucid.serving.engine.tasks import check_cancelled
 from translucid.serving.problems import Fault, invalid_fields, json_response
-from translucid.serving.request_bodies import json_body, request_body_schema
+from translucid.serving.request_bodies import json_body, post
 from translucid.serving.routes.trace import check_tokens, disabled
 from translucid.serving.schemas import build_search
 from translucid.serving.served_models import ServedModel
@@ -55,36 +55,26 @@ def router(state: ServerState) -> APIRouter:
     """Return the endpoints of patching."""
     routes = APIRouter(tags=["trace"])
 
-    @routes.post("/v1/patch", response_model=Patching, openapi_extra=request_body_schema(PatchBody))
+    @post(routes, "/v1/patch", PatchBody, Patching)
     async def measure_patching(body: PatchInput) -> Response:
         """Say which states and heads decide where the translations of two sentences part."""
         pair = _choose(state, body)
         return json_response(await state.engine.run(_measure, pair, body))
 
-    @routes.post(
-        "/v1/patch/cells",
-        response_model=PatchedAnswer,
-        openapi_extra=request_body_schema(PatchCellsBody),
-    )
+    @post(routes, "/v1/patch/cells", PatchCellsBody, PatchedAnswer)
     async def patch_cells(body: CellsInput) -> Response:
         """Patch some cells together, and read what the two sentences become then."""
         pair = _choose(state, body)
         forward, backward = await state.engine.run(_patch, pair, body)
         return json_response({"forward": forward, "backward": backward})
 
-    @routes.post(
-        "/v1/patch/repeat",
-        response_model=Repetition,
-        openapi_extra=request_body_schema(RepeatBody),
-    )
+    @post(routes, "/v1/patch/repeat", RepeatBody, Repetition)
     async def repeat_patch(body: RepeatInput) -> Response:
         """Measure the same decision in other sentences, made by exchanging the same words."""
         pair = _choose(state, body)
         return json_response(await state.engine.run(_repeat, pair, body))
 
-    @routes.post(
-        "/v1/heads", response_model=HeadMargins, openapi_extra=request_body_schema(HeadMarginsBody)
-    )
+    @post(routes, "/v1/heads", HeadMarginsBody, HeadMargins)
     async def measure_heads(body: HeadsInput) -> Response:
         """Switch off each head by itself, and read what becomes of one decision."""
         served = state.models.choose(body.model, body.source, body.target)

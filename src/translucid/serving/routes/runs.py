@@ -11,7 +11,7 @@ from translucid.config import Count, ModelConfig
 from translucid.interpret.network import AttentionHead, check_heads
 from translucid.interpret.trace import Side
 from translucid.serving.problems import json_response
-from translucid.serving.request_bodies import json_body, request_body_schema
+from translucid.serving.request_bodies import json_body, post
 from translucid.serving.runs import FilmRequest, State, film_json, read_events
 from translucid.serving.schemas import (
     Answer,
@@ -107,7 +107,7 @@ def router(state: ServerState) -> APIRouter:
     @routes.get("/v1/runs", response_model=RunsAnswer)
     def list_runs() -> Response:
         """List the training runs that this server shows."""
-        runs = [run.describe() for run in state.runs if run.exists()]
+        runs = [run.describe() for run in state.runs if run.directory.exists()]
         return json_response({"runs": runs}, headers=_NEWEST)
 
     @routes.get(
@@ -117,7 +117,7 @@ def router(state: ServerState) -> APIRouter:
         """Read what a run has reported since the last time."""
         run = state.runs.find(name)
         now = run.state()  # before the events: when it has finished, none can be missing
-        chunk = read_events(run.metrics, after)
+        chunk = read_events(run.directory.metrics.path, after)
         return json_response(
             {
                 "events": chunk.events,
@@ -130,12 +130,7 @@ def router(state: ServerState) -> APIRouter:
             headers=_NEWEST,
         )
 
-    @routes.post(
-        "/v1/runs/{name}/film",
-        response_model=FilmAnswer,
-        openapi_extra=request_body_schema(FilmBody),
-        responses=problem_responses(404),
-    )
+    @post(routes, "/v1/runs/{name}/film", FilmBody, FilmAnswer, responses=problem_responses(404))
     async def make_film(name: str, body: FilmInput) -> Response:
         """Follow one head and one translation over the checkpoints of a run."""
         run = state.runs.find(name)

@@ -28,7 +28,7 @@ from translucid.interpret.trace_json import trace_json
 from translucid.serving.config import ServingConfig
 from translucid.serving.engine.tasks import check_cancelled
 from translucid.serving.problems import JSON, Fault, Problem, invalid_fields, json_response
-from translucid.serving.request_bodies import json_body, request_body_schema
+from translucid.serving.request_bodies import json_body, post
 from translucid.serving.schemas import build_search, problem_responses
 from translucid.serving.served_models import ServedModel
 from translucid.serving.state import ServerState
@@ -92,13 +92,7 @@ def router(state: ServerState) -> APIRouter:
     """Return the endpoints of traces."""
     routes = APIRouter(tags=["trace"])
 
-    @routes.post(
-        "/v1/trace",
-        status_code=201,
-        response_model=TraceAnswer,
-        openapi_extra=request_body_schema(TraceBody),
-        responses=_NOT_KEPT,
-    )
+    @post(routes, "/v1/trace", TraceBody, TraceAnswer, status_code=201, responses=_NOT_KEPT)
     async def make_trace(body: TraceInput) -> Response:
         """Translate one sentence and keep everything that the network did."""
         served = state.models.choose(body.model, body.source, body.target)
@@ -310,7 +304,7 @@ NextInput = Annotated[NextBody, Depends(json_body(NextBody))]
 
 
 def _add_next(routes: APIRouter, state: ServerState) -> None:
-    @routes.post("/v1/next", response_model=NextAnswer, openapi_extra=request_body_schema(NextBody))
+    @post(routes, "/v1/next", NextBody, NextAnswer)
     async def read_next(body: NextInput) -> Response:
         """Read the distribution of the next token, with temperature and cuts as in sampling."""
         if body.prefix is not None and body.prefix_text is not None:

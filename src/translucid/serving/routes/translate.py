@@ -18,7 +18,7 @@ from translucid.serving.problems import (
     json_response,
     problem_from_error,
 )
-from translucid.serving.request_bodies import json_body, request_body_schema
+from translucid.serving.request_bodies import json_body, post
 from translucid.serving.schemas import (
     RequestBody,
     ScoreAnswer,
@@ -63,9 +63,7 @@ def router(state: ServerState) -> APIRouter:
     _add_translate(routes, state)
     _add_stream(routes, state)
 
-    @routes.post(
-        "/v1/score", response_model=ScoreAnswer, openapi_extra=request_body_schema(ScoreBody)
-    )
+    @post(routes, "/v1/score", ScoreBody, ScoreAnswer)
     async def score(body: ScoreInput) -> Response:
         """Score given translations: log P of each token and of the whole."""
         served = state.models.choose(body.model, body.source, body.target)
@@ -78,11 +76,7 @@ def router(state: ServerState) -> APIRouter:
 
 
 def _add_translate(routes: APIRouter, state: ServerState) -> None:
-    @routes.post(
-        "/v1/translate",
-        response_model=TranslateAnswer,
-        openapi_extra=request_body_schema(TranslateBody),
-    )
+    @post(routes, "/v1/translate", TranslateBody, TranslateAnswer)
     async def translate(body: TranslateInput) -> Response:
         """Translate texts: a list in, a list out, in the same order."""
         served = state.models.choose(body.model, body.source, body.target)
@@ -103,12 +97,7 @@ def _add_translate(routes: APIRouter, state: ServerState) -> None:
 
 
 def _add_stream(routes: APIRouter, state: ServerState) -> None:
-    @routes.post(
-        "/v1/translate/stream",
-        response_class=Response,
-        openapi_extra=request_body_schema(StreamBody),
-        responses=_SSE,
-    )
+    @post(routes, "/v1/translate/stream", StreamBody, None, response_class=Response, responses=_SSE)
     async def stream(body: StreamInput, request: Request) -> Response:
         """Translate one text and tell what there is as it grows, as server-sent events."""
         served = state.models.choose(body.model, body.source, body.target)

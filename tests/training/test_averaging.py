@@ -9,14 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from translucid.checkpoint.averaging import (
+from translucid.checkpoint.store import CheckpointStore
+from translucid.errors import DataError, InputError
+from translucid.training.average import (
     average_checkpoints,
     best_steps,
     newest_steps,
     round_to_half,
 )
-from translucid.checkpoint.store import CheckpointStore
-from translucid.errors import DataError, InputError
 
 STEPS = (5, 10, 15, 20)
 
