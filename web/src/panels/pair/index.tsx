@@ -18,6 +18,7 @@ import {
   clicked,
   competing,
   describe,
+  hasHeads,
   type Into,
   keyOf,
   looksOf,
@@ -242,7 +243,7 @@ function optional<T extends object>(values: T): Partial<T> {
 
 /* Which decision is meant: where the translations part, or one that the reader chooses. */
 
-/** A step and two tokens; on a saved page, what was recorded stays. */
+/** A step and two tokens, to be chosen; a saved page has those that were recorded. */
 function DecisionChoice({ trace, patching }: { trace: Trace; patching: Patching }) {
   const { step, first, second, pieces } = patching.decision;
   const known = new Map([
@@ -250,7 +251,13 @@ function DecisionChoice({ trace, patching }: { trace: Trace; patching: Patching 
     [second, pieces[1]],
     ...(trace.steps[step]?.top ?? []).map(({ id, piece }) => [id, piece] as const),
   ]);
-  if (saved) return null;
+  if (saved) {
+    return (
+      <p>
+        Step {step + 1} writes “{plain(pieces[0])}” or “{plain(pieces[1])}”.
+      </p>
+    );
+  }
   const choose = (at: number, one: number, other: number): void =>
     setExtra({ at: String(at + 1), between: `${one}.${other}`, cells: null });
   const chooseStep = (at: number): void => {
@@ -263,7 +270,11 @@ function DecisionChoice({ trace, patching }: { trace: Trace; patching: Patching 
     <p class="pair-decision">
       <label>
         Step{" "}
-        <select value={step} onChange={(event) => chooseStep(Number(event.currentTarget.value))}>
+        <select
+          value={step}
+          class="pair-step"
+          onChange={(event) => chooseStep(Number(event.currentTarget.value))}
+        >
           {trace.steps.map(({ token }, at) => (
             <option key={at} value={at}>
               {at + 1} {plain(token.piece)}
@@ -271,6 +282,7 @@ function DecisionChoice({ trace, patching }: { trace: Trace; patching: Patching 
           ))}
         </select>
       </label>{" "}
+      writes{" "}
       <TokenChoice
         name="First token"
         known={known}
@@ -384,8 +396,8 @@ function MarginBar({ patching, into, run }: RunProps) {
   return (
     <div class="pair-margin" data-margin={String(now)}>
       <p>
-        Step {patching.decision.step + 1} writes “{one}” or “{other}”. Logit of {one} minus logit of{" "}
-        {other}: <Num value={first} digits={2} /> in 1, <Num value={second} digits={2} /> in 2
+        Logit of “{one}” minus logit of “{other}”: <Num value={first} digits={2} /> in 1,{" "}
+        <Num value={second} digits={2} /> in 2
         {run && (
           <>
             , <b>patched</b> <Num value={run.margin} digits={2} />
@@ -474,8 +486,8 @@ function shareTable(patching: Patching) {
     columns: ["part", "layer", "index", "2 into 1", "1 into 2", "mean", "agrees"],
     rows: patching.cells.map((one) => [
       one.cell.part,
-      one.cell.layer,
-      one.cell.index,
+      hasHeads(one.cell.part) ? one.cell.layer + 1 : one.cell.layer,
+      one.cell.index + 1,
       one.forward,
       one.backward,
       shareOf(one),
