@@ -167,7 +167,9 @@ def test_the_cursor_of_the_matrix_tells_weights_and_picks_rows(
     for key in ("ArrowDown", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
     row, column = reading(page, "row")[0], reading(page, "column")[0]
-    expect(page.locator(".attention-large .matrix-words")).to_contain_text(f"{weights[row, column]:.4f}")
+    expect(page.locator(".attention-large .matrix-words")).to_contain_text(
+        f"{weights[row, column]:.4f}"
+    )
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(f"query={row + 1}"))
     assert "step=" not in page.url  # the arrow keys were the matrix's own

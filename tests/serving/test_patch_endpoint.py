@@ -12,11 +12,12 @@ from fastapi.testclient import TestClient
 from inspected_server import problem, running, tagged_translator
 
 from small_traces import SENTENCE, pair_trace, taught_translator
-from translucid.interpret.attribution import Contrast
+from translucid.interpret.ablation import measure_head_margins
+from translucid.interpret.decision import Contrast
 from translucid.interpret.explain import explain
 from translucid.interpret.minimal_pairs import measure_against, repeat_patching
 from translucid.interpret.patched_runs import Cell
-from translucid.interpret.patching import PatchablePair, apply_patch, measure_head_margins
+from translucid.interpret.patching import PatchablePair, apply_patch
 from translucid.serving.trace_schemas import PatchedAnswer, TraceAnswer
 
 OTHER = "chat noir mange"
@@ -50,7 +51,7 @@ def test_a_decision_and_a_control_are_chosen(client: TestClient) -> None:
     translator = taught_translator()
     tokens = translator.tokenizer.encode("cat dog")
     expected = measure_against(
-        translator, explain(translator, SENTENCE), OTHER,
+        translator, explain(translator, SENTENCE), explain(translator, OTHER),
         contrast=Contrast(0, *tokens), control="livre rouge",
     )  # fmt: skip
     found = answered(client, "/v1/patch", step=0, tokens=tokens, control="livre rouge")

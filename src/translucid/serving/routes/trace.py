@@ -16,9 +16,9 @@ from pydantic_core import to_json
 
 from translucid.decoding.config import SearchConfig
 from translucid.interpret.ablation import disable_heads
-from translucid.interpret.attribution import Contrast
+from translucid.interpret.decision import Contrast
 from translucid.interpret.explain import encode_prefix, explain
-from translucid.interpret.minimal_pairs import measure_against
+from translucid.interpret.minimal_pairs import explain_against, measure_against
 from translucid.interpret.network import AttentionHead
 from translucid.interpret.next_tokens import NextTokens, next_tokens
 from translucid.interpret.page import lens_json, saved_page
@@ -249,14 +249,14 @@ def _compare(
     assert body.against is not None
     chosen = body.decision
     contrast = None if chosen is None else Contrast(chosen.step, *chosen.tokens)
+
+    def on_event(_: object) -> None:
+        check_cancelled()
+
+    second = explain_against(translator, trace, body.against, target=target, on_event=on_event)
+    check_tokens("against", second, most)
     patching = measure_against(
-        translator,
-        trace,
-        body.against,
-        target=target,
-        contrast=contrast,
-        check=lambda second: check_tokens("against", second, most),
-        on_event=lambda _: check_cancelled(),
+        translator, trace, second, target=target, contrast=contrast, on_event=on_event
     )
     return replace(trace, patching=patching)
 
