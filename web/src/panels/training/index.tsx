@@ -213,8 +213,8 @@ function NoRun() {
       </pre>
       <p class="muted">
         <code>DATA</code> is what <code>translucid prepare</code> has made of your sentence pairs;{" "}
-        <code>-m RUN</code> is its best model, which is there from the first validation on. Without data,{" "}
-        <code>translucid demo</code> trains on a built-in lesson in a few minutes; its run is{" "}
+        <code>-m RUN</code> is its best model, which is there from the first validation on. Without
+        data, <code>translucid demo</code> trains on a built-in lesson in a few minutes; its run is{" "}
         <code>translucid-demo/run</code>.
       </p>
     </div>
