@@ -11,8 +11,8 @@ import { plain } from "../../drawing/pieces.ts";
 import { Segmented } from "../../drawing/Segmented.tsx";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { NeedsServer } from "../../frame/Saved.tsx";
-import { oneSentence, traceRequest } from "../../state/requests.ts";
-import { address, models, setExtra } from "../../state/store.ts";
+import { likeModels, oneSentence, traceRequest } from "../../state/requests.ts";
+import { address, model, models, setExtra } from "../../state/store.ts";
 import { CellMap } from "./CellMap.tsx";
 import {
   clicked,
@@ -67,7 +67,8 @@ function SavedSentence() {
 
 /** The field of the second sentence. It is compared when the reader is done with it. */
 function OtherSentence() {
-  const { against = "" } = address.value.extra;
+  const { against = "", reader = "" } = address.value.extra;
+  const likes = model.value ? likeModels(models.value.value, model.value) : [];
   const [text, setText] = useState(against);
   useEffect(() => setText(against), [against]);
   const compare = (): void => {
@@ -101,6 +102,29 @@ function OtherSentence() {
           Copy the first
         </button>
       )}
+      {likes.length > 0 && (
+        <label class="pair-reader">
+          <span>read by</span>
+          <select
+            value={reader}
+            onChange={(event) =>
+              setExtra({
+                reader: event.currentTarget.value || null,
+                cells: null,
+                at: null,
+                between: null,
+              })
+            }
+          >
+            <option value="">the same model</option>
+            {likes.map(({ name }) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
       <button type="submit" class="button button-main">
         Compare
       </button>
@@ -127,7 +151,7 @@ function Pair({ trace, patching }: { trace: Trace; patching: Patching }) {
       <div class="pair-side">
         <DecisionChoice trace={trace} patching={patching} />
         <MarginBar patching={patching} into={into} run={value} />
-        <Sentences patching={patching} into={into} run={value} />
+        <Sentences patching={patching} into={into} run={value} chosen={cells.length > 0} />
         {run.problem && (
           <p class="panel-problem" role="alert">
             {run.problem.detail}
@@ -182,9 +206,11 @@ function Pair({ trace, patching }: { trace: Trace; patching: Patching }) {
       >
         <CellMap patching={patching} chosen={cells} onChoose={choose} onPoint={setPointed} />
       </Figure>
-      <div class="pair-below">
-        <Repeat trace={trace} patching={patching} />
-      </div>
+      {patching.models[0] === patching.models[1] && (
+        <div class="pair-below">
+          <Repeat trace={trace} patching={patching} />
+        </div>
+      )}
     </div>
   );
 }
@@ -209,19 +235,20 @@ function usePatched(
   const measured = cells.length === 1 && share ? patched(patching, share, into) : null;
   const unknown = cells.length > 0 && !measured?.translation;
   const { step, first, second } = patching.decision;
-  const key = JSON.stringify([patching.first, patching.second, step, first, second, cells]);
+  const { models: both } = patching;
+  const key = JSON.stringify([patching.first, patching.second, both, step, first, second, cells]);
   useEffect(() => {
     setProblem(null);
     const request = traceRequest(address.peek(), models.peek().value);
     if (!unknown || saved || !request?.against) return;
     const abort = new AbortController();
-    const { text, model, target, search, without, against, decision } = request;
+    const { text, model, target, search, without, against, against_model, decision } = request;
     const asked = {
       text,
       against,
       cells,
       ...decision,
-      ...optional({ model, target, search, without }),
+      ...optional({ model, target, search, without, against_model }),
     };
     patchCells(asked, abort.signal)
       .then(({ forward, backward }) => setAnswer({ key, runs: [forward, backward] }))
@@ -346,7 +373,10 @@ interface RunProps {
   run: Patched | null;
 }
 
-function Sentences({ patching, run, into }: RunProps) {
+/** `chosen`: cells are, though it may not be known yet what they do. */
+function Sentences({ patching, run, into, chosen }: RunProps & { chosen: boolean }) {
+  const [one, other] = patching.models;
+  const named = one !== other;
   const { before, after } = compareTexts(patching.first_translation, patching.second_translation);
   const own = into === "1" ? patching.first_translation : patching.second_translation;
   const rewritten = run?.translation ? compareTexts(own, run.translation) : null;
@@ -355,13 +385,13 @@ function Sentences({ patching, run, into }: RunProps) {
       <div data-row="1">
         <dt>1</dt>
         <dd>
-          <Marked parts={before} mark="ins" />
+          <Marked parts={before} mark="ins" /> {named && <span class="muted">({one})</span>}
         </dd>
       </div>
       <div data-row="2">
         <dt>2</dt>
         <dd>
-          <Marked parts={after} mark="ins" />
+          <Marked parts={after} mark="ins" /> {named && <span class="muted">({other})</span>}
         </dd>
       </div>
       <div data-row="patched" aria-live="polite">
@@ -372,7 +402,7 @@ function Sentences({ patching, run, into }: RunProps) {
           {rewritten ? (
             <Marked parts={rewritten.after} mark="ins" />
           ) : (
-            <span class="muted">{waiting(run)}</span>
+            <span class="muted">{waiting(chosen)}</span>
           )}
         </dd>
       </div>
@@ -381,8 +411,8 @@ function Sentences({ patching, run, into }: RunProps) {
 }
 
 /** Why there is no rewritten sentence yet. */
-function waiting(run: Patched | null): string {
-  if (run === null) return "Click a cell to patch it, and the sentence is written anew.";
+function waiting(chosen: boolean): string {
+  if (!chosen) return "Click a cell to patch it, and the sentence is written anew.";
   return saved ? "It moves too little: what is written then was not saved." : "Writing …";
 }
 
