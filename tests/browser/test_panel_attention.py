@@ -24,6 +24,7 @@ STEMS = {
     "cross": "decoder.{}.cross_attention",
 }
 SIDES = tuple(STEMS)
+LARGE = ".attention-large [role=application]"
 
 Weights = NDArray[np.float32]
 
@@ -91,6 +92,29 @@ def test_facts_follow_the_librarys_definitions(
     assert page.locator("[data-figure$=all-heads] .attention-small").count() > 0
 
 
+@pytest.mark.parametrize("side", SIDES)
+def test_one_word_is_shown_across_all_heads(explorer: Explorer, server: Server, side: str) -> None:
+    page = show(explorer, side=side, query=2)
+    trace = server.trace()
+    figure = page.locator(f"[data-figure={side}-one-word]")
+    names, *rows = csv.reader(io.StringIO(saved(page, figure, "CSV")))
+    layers = trace["model"]["encoder_layers" if side == "encoder" else "decoder_layers"]
+    expected = np.stack([weights_of(server, trace, side, n)[:, 2] for n in range(layers)])
+    found = np.array([row[2:] for row in rows], float)
+    assert found == pytest.approx(expected.reshape(found.shape))
+    heads = trace["model"]["heads"]
+    places = [[str(1 + n // heads), str(1 + n % heads)] for n in range(len(rows))]
+    assert [row[:2] for row in rows] == places
+    assert names[:2] == ["layer", "head"]
+    strips = figure.locator("[role=application]")
+    strips.focus()
+    page.keyboard.press("End")
+    page.keyboard.press("PageDown")
+    page.keyboard.press("Enter")
+    heading = f"layer {layers}, head {heads}"
+    expect(page.get_by_role("heading", name=heading)).to_be_visible()
+
+
 def test_a_small_head_is_enlarged_by_click_and_by_keys(explorer: Explorer) -> None:
     page = show(explorer, side="encoder")
     page.locator(".attention-small[data-layer='0'][data-head='1']").click()
@@ -112,7 +136,7 @@ def test_a_link_opens_the_same_head_row_and_shape(explorer: Explorer, server: Se
     )
     assert reading(page, "row")[0] == 1
     page.get_by_role("button", name="Matrix").click()
-    expect(page.get_by_role("application")).to_be_visible()
+    expect(page.locator(LARGE)).to_be_visible()
     assert "shape=" not in page.url
 
 
@@ -139,11 +163,13 @@ def test_the_cursor_of_the_matrix_tells_weights_and_picks_rows(
 ) -> None:
     page = show(explorer, side="cross", query=0)
     weights = weights_of(server, server.trace(), "cross", 0)[0]
-    page.get_by_role("application").focus()
+    page.locator(LARGE).focus()
     for key in ("ArrowDown", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
     row, column = reading(page, "row")[0], reading(page, "column")[0]
-    expect(page.locator(".matrix-words")).to_contain_text(f"{weights[row, column]:.4f}")
+    expect(page.locator(".attention-large .matrix-words")).to_contain_text(
+        f"{weights[row, column]:.4f}"
+    )
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(f"query={row + 1}"))
     assert "step=" not in page.url  # the arrow keys were the matrix's own
@@ -153,9 +179,9 @@ def test_the_future_is_hatched_and_told(explorer: Explorer, server: Server) -> N
     page = show(explorer, side="decoder", step=3, query=1)
     trace = server.trace()
     mask = server.tensor(trace, "decoder.0.self_attention.mask")
-    page.get_by_role("application").focus()
+    page.locator(LARGE).focus()
     page.keyboard.press("End")
-    expect(page.locator(".matrix-words")).to_contain_text(
+    expect(page.locator(".attention-large .matrix-words")).to_contain_text(
         "weight 0, the future is hidden (section 3.2.3)"
     )
     assert np.isneginf(mask[1, -1])
@@ -180,7 +206,7 @@ def test_hidden_symbols_are_named_and_nothing_is_rescaled(
     assert after == best_first(weights[1, :-1])
     assert set(after) <= set(before)
     expect(page.locator("[data-reading=row]")).to_contain_text("Not shown: 1 symbol")
-    expect(page.get_by_role("application")).to_have_attribute(
+    expect(page.locator(LARGE)).to_have_attribute(
         "aria-label", re.compile(f"{weights.shape[1] - 1} columns")
     )
     assert "x-symbols=hidden" in page.url

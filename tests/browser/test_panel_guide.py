@@ -27,6 +27,22 @@ STEPS = (
     ("How it learned", "training"),
 )
 CROSS = 9
+# What each step explains; the last one speaks of training runs, which a server need not have.
+FIGURES = dict(
+    enumerate(
+        (
+            *("map", "tokens-source", "embedding-source", "embedding-source", "encoder-layer-"),
+            *("encoder-all-heads", "attention-in-six-steps", "add-and-norm", "decoder-layer-"),
+            *("cross-layer-", "softmax", "search-", "cache-triangle", "head-switches"),
+        )
+    )
+)
+# Whether so many pixels of a figure are above the card.
+SEEN = """([name, pixels]) => {
+  const box = document.querySelector(`[data-figure^="${name}"]`)?.getBoundingClientRect();
+  const card = document.querySelector(".guide-card").getBoundingClientRect();
+  return box && Math.min(box.bottom, card.top) - Math.max(box.top, 0) >= pixels;
+}"""
 
 
 def fields(page: Page) -> dict[str, str]:
@@ -138,3 +154,20 @@ def test_the_card_is_accessible_and_fits_a_phone(explorer: Explorer, page: Page)
     assert edge is not None
     assert edge["x"] >= 0
     assert edge["x"] + edge["width"] <= 320
+
+
+def test_on_a_phone_the_card_leaves_what_it_explains_in_sight(
+    explorer: Explorer, page: Page
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    explorer.open("guide")
+    page.get_by_role("button", name="Start the tour").click()
+    card = page.locator(".guide-card")
+    for place, (title, _) in enumerate(STEPS):
+        expect(card.locator("h2")).to_have_text(title)
+        expect(page.locator(".guide-words")).to_be_visible()
+        figure = FIGURES.get(place)
+        if figure is not None:
+            page.wait_for_function(SEEN, arg=[figure, 150])
+        if place < len(STEPS) - 1:
+            card.get_by_role("button", name="Next").click()

@@ -116,7 +116,7 @@ def test_switches_do_not_move_when_one_is_pressed(explorer: Explorer, page: Page
     table = page.locator(".lens-switches")
     before = table.bounding_box()
     switch.click()
-    expect(page.locator("[data-row=same] .num")).to_be_visible()
+    expect(page.locator("[data-number=again] .num")).to_be_visible()
     assert table.bounding_box() == before
 
 
@@ -138,8 +138,8 @@ def test_heads_that_are_off_change_the_translation_as_the_api_says(
         expect(page.locator("[data-row=before] dd").first).to_have_text(whole["translation"])
         assert number_in(page.locator("[data-row=before]")) == pytest.approx(whole["log_prob"])
         assert number_in(page.locator("[data-row=after]")) == pytest.approx(changed["log_prob"])
-        expect(page.locator("[data-row=same] .num")).to_be_visible()
-        assert number_in(page.locator("[data-row=same]")) == pytest.approx(
+        expect(page.locator("[data-number=again] .num")).to_be_visible()
+        assert number_in(page.locator("[data-number=again]")) == pytest.approx(
             log_prob_given(server, off), rel=1e-6
         )
         page.reload()

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
-from served_page import PATIENCE, Explorer, Server
+from served_page import PATIENCE, Explorer, Server, serving
 
+from networks import network
 from small_traces import pair_trace, taught_translator
+from small_translators import write_directory
 from translucid.interpret.explain import explain
+from translucid.interpret.network import single_network
 from translucid.interpret.page import saved_page
 from translucid.interpret.patched_runs import Cell
 from translucid.interpret.patching import PatchablePair, Patching, apply_patch
@@ -218,3 +221,28 @@ def test_a_saved_page_shows_what_was_recorded(file: Page, measured: Patching) ->
     expect(file.locator('[data-row="patched"]')).to_contain_text("It moves too little")
     cell_of(file, best.cell).click(modifiers=["Shift"])
     expect(file.locator(".saved-missing")).to_contain_text(["patch several cells", "other sent"])
+
+
+def test_one_sentence_is_compared_under_two_models(browser: Browser, tmp_path: Path) -> None:
+    taught = taught_translator()
+    directories = {
+        "taught": single_network(taught),
+        "untaught": network(single_network(taught).config, 3),
+    }
+    words: list[str] = []
+    for name, model in directories.items():
+        path = write_directory(tmp_path / name, model, taught.tokenizer, taught.generation)
+        words += ["-m", f"{name}={path}"]
+    with serving(words) as two:
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.goto(f"{two.url}/#/explore/pair?text=chat+noir+dort&model=taught")
+        page.get_by_label("read by").select_option("untaught")
+        page.wait_for_selector(".pair-map")
+        expect(page.locator('[data-row="2"]')).to_contain_text("(untaught)")
+        asked = {"text": FIRST, "against": FIRST, "model": "taught", "against_model": "untaught"}
+        expected = two.json("v1/patch", asked)
+        assert margin(page) == pytest.approx(expected["decision"]["margins"][0], abs=1e-4)
+        assert "x-reader=untaught" in page.url
+        expect(page.locator(".pair-repeat")).to_have_count(0)
+        page.close()

@@ -192,7 +192,7 @@ def test_saved_files_hold_every_number(explorer: Explorer, server: Server) -> No
         texts[kind] = Path(download.value.path()).read_text(encoding="utf-8-sig")
     names, *lines = csv.reader(io.StringIO(texts["CSV"]))
     keys = len(head.raw_scores[2])
-    column = names.index("k0")
+    column = names.index("k1")
     found = np.array([row[column:] for row in lines[:keys]], float)
     assert np.array_equal(found, np.concatenate([head.k, head.v], axis=1))
     assert [row[names.index("mask")] for row in lines[:keys]].count("−∞") == keys - 3

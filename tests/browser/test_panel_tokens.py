@@ -28,7 +28,7 @@ def test_tokens_have_their_ids_and_spans(
         expect(chosen).to_have_attribute("data-token", str(index))
         expect(chosen).to_contain_text(f"id {tokens[index]['id']}")
         start, end = tokens[index]["start"], tokens[index]["end"]
-        span = "no characters" if start == end else f"characters {start} to {end - 1}"
+        span = "no characters" if start == end else f"characters {start + 1} to {end}"
         expect(chosen).to_contain_text(span)
 
 
@@ -107,7 +107,7 @@ def test_positions_are_compared_by_dot_product(
     page.keyboard.press("ArrowDown")
     product = positions[1] @ positions[0]
     expect(page.locator("[data-figure=position-similarity-source] .matrix-words")).to_have_text(
-        f"positions 1 and 0, distance 1: {product:.2f}"
+        f"positions 2 and 1, distance 1: {product:.2f}"
     )
 
 

@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 
 from small_translators import write_random_model, write_taught_model
+from translucid.interpret.decision import Decision
 from translucid.interpret.explain import explain
 from translucid.interpret.patched_runs import align_tokens
 from translucid.interpret.patching import (
     DISAGREEMENT,
     CellShare,
-    Decision,
     Everything,
     Patching,
     all_cells,

@@ -7,18 +7,17 @@ import torch
 
 from small_traces import pair_trace, taught_translator
 from translucid.errors import InputError
-from translucid.interpret.ablation import disable_heads
+from translucid.interpret.ablation import disable_heads, measure_head_margins
 from translucid.interpret.attribution import (
-    Contrast,
     alignment_attention,
     integrated_gradients,
     occlusion,
     spearman,
 )
+from translucid.interpret.decision import Contrast
 from translucid.interpret.decision_table import DecisionTable, compare_methods
 from translucid.interpret.explain import explain
 from translucid.interpret.network import AttentionHead, all_heads, rescore, single_network
-from translucid.interpret.patching import measure_head_margins
 from translucid.text.tokenizer import EOS
 from translucid.translator import Translator
 

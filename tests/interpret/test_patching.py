@@ -21,7 +21,7 @@ from small_traces import random_translator, taught_translator
 from small_translators import LEXICON
 from translucid.errors import InputError
 from translucid.events import Event, Progress
-from translucid.interpret.attribution import Contrast
+from translucid.interpret.decision import Contrast, find_contrast
 from translucid.interpret.explain import explain
 from translucid.interpret.network import named_attentions, replace_network, single_network
 from translucid.interpret.patched_runs import HEADS, Cell, Part, align_tokens
@@ -29,7 +29,6 @@ from translucid.interpret.patching import (
     PatchablePair,
     all_cells,
     apply_patch,
-    find_contrast,
     measure_patching,
 )
 from translucid.interpret.trace import Trace

@@ -11,12 +11,18 @@ import pytest
 from fastapi.testclient import TestClient
 from inspected_server import problem, running, tagged_translator
 
+from networks import network
 from small_traces import SENTENCE, pair_trace, taught_translator
-from translucid.interpret.attribution import Contrast
+from translucid.interpret.ablation import measure_head_margins
+from translucid.interpret.decision import Contrast
 from translucid.interpret.explain import explain
 from translucid.interpret.minimal_pairs import measure_against, repeat_patching
+from translucid.interpret.network import replace_network, single_network
 from translucid.interpret.patched_runs import Cell
-from translucid.interpret.patching import PatchablePair, apply_patch, measure_head_margins
+from translucid.interpret.patching import PatchablePair, apply_patch
+from translucid.serving.app import create_app
+from translucid.serving.config import ServingConfig
+from translucid.serving.served_models import ServedModel, ServedModels
 from translucid.serving.trace_schemas import PatchedAnswer, TraceAnswer
 
 OTHER = "chat noir mange"
@@ -50,7 +56,7 @@ def test_a_decision_and_a_control_are_chosen(client: TestClient) -> None:
     translator = taught_translator()
     tokens = translator.tokenizer.encode("cat dog")
     expected = measure_against(
-        translator, explain(translator, SENTENCE), OTHER,
+        translator, explain(translator, SENTENCE), explain(translator, OTHER),
         contrast=Contrast(0, *tokens), control="livre rouge",
     )  # fmt: skip
     found = answered(client, "/v1/patch", step=0, tokens=tokens, control="livre rouge")
@@ -161,3 +167,19 @@ def test_a_trace_that_compares_keeps_to_the_limit_too(client: TestClient) -> Non
     for field in ("text", "against"):
         answer = client.post("/v1/trace", json={**PAIR, field: LONG})
         assert f"{field}: has 15 tokens" in problem(answer, 422, "invalid-fields")
+
+
+def test_one_sentence_is_compared_under_two_models() -> None:
+    taught = taught_translator()
+    other = replace_network(taught, network(single_network(taught).config, 3), "untaught")
+    served = ServedModels([ServedModel("taught", taught), ServedModel("untaught", other)])
+    asked = {"text": SENTENCE, "against": SENTENCE, "model": "taught", "against_model": "untaught"}
+    with TestClient(create_app(served, ServingConfig()), base_url="http://localhost") as client:
+        found = client.post("/v1/trace", json=asked).json()["patching"]
+        assert client.post("/v1/patch", json=asked).json() == found
+        lonely = client.post("/v1/trace", json={**asked, "against": None})
+        assert "give against too" in problem(lonely, 422, "invalid-fields")
+    expected = explain(taught, SENTENCE, against_model=other).patching
+    assert expected is not None
+    assert found["cells"] == plain(asdict(expected))["cells"]
+    assert found["models"] == ["taught", "untaught"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
@@ -11,6 +10,16 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from translucid.cli import options
+from translucid.cli.explain_files import (
+    Explained,
+    Form,
+    list_panels,
+    parse_choice,
+    parse_form,
+    write,
+    write_drawing,
+)
+from translucid.cli.patching_display import Comparison, compare
 from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Progress
@@ -19,10 +28,7 @@ if TYPE_CHECKING:
     from translucid.checkpoint.run_directory import RunDirectory
     from translucid.decoding.config import SearchConfig
     from translucid.interpret.figures.charts import LearningCurves
-    from translucid.interpret.figures.drawing import Drawing
-    from translucid.interpret.figures.panels import Choice, Material
     from translucid.interpret.film import Frame
-    from translucid.interpret.page import SavedRun
     from translucid.interpret.trace import Trace
     from translucid.translator import Translator
 
@@ -175,8 +181,9 @@ def explain(
     if panels:
         list_panels()
         return
-    comparison = Comparison(against, against_model, between, control, patch or [], repeat)
-    form = parse_form(output, panel, comparison)
+    comparison = Comparison(against, against_model, between, control, patch or [], repeat, threads)
+    comparison.check()
+    form = parse_form(output, panel, compares=bool(comparison.given()))
     choice = parse_choice(form, side, layer, head, step)
     search = options.with_sample(search, sample=sample)
 
@@ -202,62 +209,11 @@ def explain(
         write_curve(form, chosen_options)
         return
     explained = build_material(chosen_options, form, network, how)
-    if comparison.given():
-        compare(explained, comparison, threads)
     if form.suffix:
         write(form, explained, choice)
 
 
 MAX_FRAMES = 24  # of a film strip; more checkpoints are sampled evenly
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """The options that compare two sentences, or two models."""
-
-    against: str | None
-    model: Path | None
-    between: str | None
-    control: str | None
-    patch: Sequence[str]
-    repeat: int | None
-
-    def given(self) -> list[str]:
-        """Return the options that were given."""
-        named = {
-            "--against": self.against is not None,
-            "--against-model": self.model is not None,
-            "--between": self.between is not None,
-            "--control": self.control is not None,
-            "--patch": bool(self.patch),
-            "--repeat": self.repeat is not None,
-        }
-        return [name for name, there in named.items() if there]
-
-    @property
-    def words(self) -> tuple[str, str] | None:
-        """The two words that compete, if they were given."""
-        if self.between is None:
-            return None
-        one, slash, other = self.between.partition("/")
-        if not (slash and one.strip() and other.strip()):
-            raise InputError(f"--between {self.between}: give two words, such as il/elle")
-        return one.strip(), other.strip()
-
-    def check(self) -> None:
-        """Refuse options that compare where nothing is to be compared."""
-        _ = self.words
-        given = self.given()
-        if given and self.against is None and self.model is None:
-            raise InputError(
-                f"{', '.join(given)}: what is compared is missing: give another sentence with "
-                "--against TEXT, or another model with --against-model MODEL"
-            )
-        if self.repeat is not None and (self.against is None or self.model is not None):
-            raise InputError(
-                "--repeat exchanges the words in which two sentences differ, under one model: give "
-                "--against TEXT without --against-model"
-            )
 
 
 @dataclass(frozen=True)
@@ -274,15 +230,6 @@ class ExplainOptions:
     model: bool
     search: bool
     comparison: Comparison
-
-
-@dataclass(frozen=True)
-class Explained:
-    """A trace with what its pictures need; `target` is its language, where that is known."""
-
-    material: Material
-    target: str
-    run: SavedRun | None
 
 
 def build_material(
@@ -315,7 +262,7 @@ def build_material(
     trace = _explain(options, translator, search)
     target = translator.target_language(options.target, [trace.source])
     if options.comparison.given():
-        trace = _measure(options, translator, trace)
+        trace = replace(trace, patching=compare(options.comparison, translator, trace, target))
     if options.run is None or not shows_run:
         return Explained(Material(trace, translator), target, None)
     frames = _build_frames(options, options.run, translator, search)
@@ -378,66 +325,6 @@ def _explain(options: ExplainOptions, translator: Translator, search: SearchConf
     )
 
 
-def _measure(options: ExplainOptions, translator: Translator, trace: Trace) -> Trace:
-    """Return the trace with what patching against the other sentence or model shows."""
-    from translucid.cli.display import show_progress, stderr_console
-    from translucid.cli.options import load_models
-    from translucid.interpret.minimal_pairs import measure_against
-
-    comparison = options.comparison
-    other = None if comparison.model is None else load_models([comparison.model], None)
-    with show_progress(stderr_console()) as emit:
-        patching = measure_against(
-            translator,
-            trace,
-            comparison.against,
-            target=options.target,
-            other=other,
-            contrast=comparison.words,
-            control=comparison.control,
-            on_event=emit,
-        )
-    return replace(trace, patching=patching)
-
-
-def compare(explained: Explained, comparison: Comparison, threads: int | None) -> None:
-    """Print who decides; patch some cells together, and repeat it in other sentences."""
-    from translucid.cli.display import show_progress, stderr_console
-    from translucid.cli.options import load_models
-    from translucid.cli.patching_display import show_patched, show_patching, show_repetition
-    from translucid.interpret.attribution import Contrast
-    from translucid.interpret.minimal_pairs import explain_against, repeat_patching
-    from translucid.interpret.patched_runs import Cell
-    from translucid.interpret.patching import PatchablePair, apply_patch
-
-    trace, translator = explained.material.trace, explained.material.translator
-    assert translator is not None
-    assert trace.patching is not None
-    cells = [Cell.parse(name) for name in comparison.patch]
-    show_patching(trace.patching)
-    if cells:
-        other = None if comparison.model is None else load_models([comparison.model], threads)
-        second = explain_against(
-            translator, trace, comparison.against, target=explained.target, other=other
-        )
-        decision = trace.patching.decision
-        contrast = Contrast(decision.step, decision.first, decision.second)
-        pair = PatchablePair.of(translator, trace, second, other=other, contrast=contrast)
-        show_patched(cells, apply_patch(pair, cells))
-    if comparison.repeat is not None:
-        with show_progress(stderr_console()) as emit:
-            found = repeat_patching(
-                translator,
-                trace.source,
-                trace.patching.second,
-                trace.patching.decision,
-                target=explained.target,
-                count=comparison.repeat,
-                on_event=emit,
-            )
-        show_repetition(found, comparison.repeat)
-
-
 def _build_frames(
     options: ExplainOptions, run: Path, translator: Translator, search: SearchConfig
 ) -> tuple[Frame, ...]:
@@ -495,163 +382,3 @@ def write_curve(form: Form, options: ExplainOptions) -> None:
             f"{', '.join(wrong)}: the panel curve shows a run, not a translation; leave it out"
         )
     write_drawing(form, draw_learning_curves(read_curves(options.run)))
-
-
-FORMS = (".html", ".svg", ".png", ".pdf", ".json", ".safetensors")
-PICTURES = (".html", ".svg", ".png", ".pdf")
-USUAL = "alignment"  # the panel of a picture where none is named
-COMPARING = "patching"  # the same, where two sentences are compared
-
-
-@dataclass(frozen=True)
-class Form:
-    """A file to write: its path, what its name ends in, and the panel it shows (None: all).
-
-    Where nothing is to be written, its name ends in nothing.
-    """
-
-    path: Path
-    suffix: str
-    panel: str | None
-
-
-def parse_form(output: Path | None, panel: str | None, comparison: Comparison) -> Form:
-    """Return what is to be written, or raise InputError that says what can be."""
-    from translucid.interpret.figures.panels import check_drawn, find_panel
-
-    comparison.check()
-    compares = bool(comparison.given())
-    if output is None and compares and panel is None:
-        return Form(Path(), "", None)
-    if output is None:
-        raise InputError(f"no file to write: give one with -o FILE, ending in {' '.join(FORMS)}")
-    suffix = output.suffix.lower()
-    if suffix not in FORMS:
-        raise InputError(f"-o {output}: the name must end in {', '.join(FORMS)}")
-    if not output.resolve().parent.is_dir():
-        raise InputError(f"-o {output}: there is no folder {output.parent}")
-    if panel is not None:
-        find_panel(panel)
-        if suffix not in PICTURES:
-            raise InputError(
-                f"--panel {panel}: a {suffix} file holds the whole trace; leave --panel out, or "
-                f"write {', '.join(PICTURES)}"
-            )
-        if suffix != ".html":
-            check_drawn(panel)
-    elif suffix in PICTURES and compares:
-        panel = COMPARING
-    elif suffix in PICTURES[1:]:
-        panel = USUAL
-    return Form(output, suffix, panel)
-
-
-def parse_choice(
-    form: Form,
-    side: str | None,
-    layer: int | None,
-    head: int | None,
-    step: int | None,
-) -> Choice:
-    """Return which part of the network is shown; for a file that shows none, nothing may be."""
-    from translucid.interpret.figures.panels import Choice, check_choice
-    from translucid.interpret.network import SIDES
-
-    names = dict(zip(SIDES, SIDES, strict=True))
-    if side is not None and side not in names:
-        raise InputError(f"--side {side}: must be {', '.join(SIDES)}")
-    choice = Choice(None if side is None else names[side], *map(_from_zero, (layer, head, step)))
-    if not form.suffix and choice.given():
-        raise InputError(
-            f"--{choice.given()[0]} chooses what a picture shows: write one with -o FILE"
-        )
-    if form.suffix not in PICTURES and choice.given():
-        raise InputError(
-            f"--{choice.given()[0]} chooses what a picture shows, and a {form.suffix} file holds "
-            "the whole trace: leave it out"
-        )
-    if form.panel is not None:
-        check_choice(form.panel, choice)
-    elif choice.side is not None:
-        raise InputError("--side chooses one attention, and the page shows all three: add --panel")
-    return choice
-
-
-def _from_zero(number: int | None) -> int | None:
-    """Return a number of the command line, counted from 1, as Python counts."""
-    return None if number is None else number - 1
-
-
-def list_panels() -> None:
-    """Print every panel with what it shows and the options that it takes."""
-    from translucid.interpret.figures.panels import PANELS
-
-    width = max(map(len, PANELS))
-    for name, panel in PANELS.items():
-        takes = " ".join(f"--{option}" for option in panel.options)
-        only = "" if panel.draw else "  [.html only]"
-        typer.echo(f"{name:{width}}  {panel.about}{f'  ({takes})' if takes else ''}{only}")
-
-
-def write(form: Form, explained: Explained, choice: Choice) -> None:
-    """Write the file in its form."""
-    from translucid.interpret.figures.panels import draw
-
-    trace = explained.material.trace
-    if form.suffix == ".safetensors":
-        trace.save(form.path)
-        report_file(form.path)
-    elif form.suffix == ".json":
-        content = json.dumps(trace.to_json(), ensure_ascii=False, indent=2)
-        write_bytes(form.path, f"{content}\n".encode())
-    elif form.suffix == ".html":
-        write_page(form, explained, choice)
-    else:
-        assert form.panel is not None
-        write_drawing(form, draw(form.panel, explained.material, choice))
-
-
-def write_page(form: Form, explained: Explained, choice: Choice) -> None:
-    """Write the explorer with the trace inside, open at a panel."""
-    from translucid.interpret.figures.panels import page_address
-    from translucid.interpret.page import saved_page
-
-    trace = explained.material.trace
-    page = saved_page(
-        trace,
-        translator=explained.material.translator,
-        target=explained.target,
-        run=explained.run,
-        address=page_address(form.panel, trace, choice),
-    )
-    write_bytes(form.path, page.html.encode())
-    if page.left_out:
-        left_out = ", ".join(page.left_out)
-        typer.echo(f"note: left out to keep the file small: {left_out}", err=True)
-
-
-def write_drawing(form: Form, drawing: Drawing) -> None:
-    """Write one picture as SVG, PNG, PDF, or alone in an HTML file."""
-    from translucid.interpret.figures.drawing import html_file, pdf, png
-
-    makers: dict[str, Callable[[Drawing], bytes]] = {
-        ".html": html_file,
-        ".svg": lambda drawing: drawing.svg.encode(),
-        ".png": png,
-        ".pdf": pdf,
-    }
-    write_bytes(form.path, makers[form.suffix](drawing))
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, and print its name."""
-    from translucid.files import new_file
-
-    with new_file(path) as file:
-        file.write(content)
-    report_file(path)
-
-
-def report_file(path: Path) -> None:
-    """Tell which file was written."""
-    typer.echo(f"{path}")

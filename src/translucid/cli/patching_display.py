@@ -1,21 +1,133 @@
-"""Who decides between two sentences, as text: `translucid explain A --against B`."""
+"""Who decides between two sentences: `translucid explain A --against B`, measured and printed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translucid.cli.display import build_table, print_whole_table, stdout_console
+from translucid.cli.display import (
+    build_table,
+    print_whole_table,
+    show_progress,
+    stderr_console,
+    stdout_console,
+)
+from translucid.cli.options import load_models
+from translucid.errors import InputError
 
 if TYPE_CHECKING:
     from translucid.interpret.minimal_pairs import Repetition
     from translucid.interpret.patched_runs import Cell, Part
     from translucid.interpret.patching import CellShare, PatchedRun, Patching
+    from translucid.interpret.trace import Trace
+    from translucid.translator import Translator
 
 SHOWN = 3  # cells of each part
 LEAST = 0.05  # of the flip; cells below it are left out, except the first
 _HEADS: tuple[Part, ...] = ("encoder", "decoder", "cross")
 _PARTS: tuple[tuple[Part, ...], ...] = (_HEADS, ("source",), ("target",))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The options that compare two sentences, or two models."""
+
+    against: str | None
+    model: Path | None
+    between: str | None
+    control: str | None
+    patch: Sequence[str]
+    repeat: int | None
+    threads: int | None
+
+    def given(self) -> list[str]:
+        """Return the options that were given."""
+        named = {
+            "--against": self.against is not None,
+            "--against-model": self.model is not None,
+            "--between": self.between is not None,
+            "--control": self.control is not None,
+            "--patch": bool(self.patch),
+            "--repeat": self.repeat is not None,
+        }
+        return [name for name, there in named.items() if there]
+
+    @property
+    def words(self) -> tuple[str, str] | None:
+        """The two words that compete, if they were given."""
+        if self.between is None:
+            return None
+        one, slash, other = self.between.partition("/")
+        if not (slash and one.strip() and other.strip()):
+            raise InputError(f"--between {self.between}: give two words, such as il/elle")
+        return one.strip(), other.strip()
+
+    def check(self) -> None:
+        """Refuse options that compare where nothing is to be compared."""
+        _ = self.words
+        given = self.given()
+        if given and self.against is None and self.model is None:
+            raise InputError(
+                f"{', '.join(given)}: what is compared is missing: give another sentence with "
+                "--against TEXT, or another model with --against-model MODEL"
+            )
+        if self.repeat is not None and (self.against is None or self.model is not None):
+            raise InputError(
+                "--repeat exchanges the words in which two sentences differ, under one model: give "
+                "--against TEXT without --against-model"
+            )
+
+
+def compare(comparison: Comparison, translator: Translator, trace: Trace, target: str) -> Patching:
+    """Measure who decides, and print it; patch some cells together, and repeat it elsewhere."""
+    from translucid.interpret.decision import find_contrast
+    from translucid.interpret.minimal_pairs import (
+        explain_against,
+        measure_against,
+        repeat_patching,
+    )
+    from translucid.interpret.patched_runs import Cell
+    from translucid.interpret.patching import PatchablePair, apply_patch
+
+    cells = [Cell.parse(name) for name in comparison.patch]
+    words = comparison.words
+    other = None
+    if comparison.model is not None:
+        other = load_models([comparison.model], comparison.threads, "pytorch")
+    with show_progress(stderr_console()) as emit:
+        second = explain_against(
+            translator, trace, comparison.against, target=target, other=other, on_event=emit
+        )
+        patching = measure_against(
+            translator,
+            trace,
+            second,
+            target=target,
+            other=other,
+            contrast=None if words is None else find_contrast(translator, trace, second, words),
+            control=comparison.control,
+            on_event=emit,
+        )
+    show_patching(patching)
+    if cells:
+        contrast = patching.decision.contrast
+        pair = PatchablePair.of(translator, trace, second, other=other, contrast=contrast)
+        show_patched(cells, apply_patch(pair, cells))
+    if comparison.repeat is not None:
+        with show_progress(stderr_console()) as emit:
+            found = repeat_patching(
+                translator,
+                trace.source,
+                second.source,
+                patching.decision,
+                target=target,
+                count=comparison.repeat,
+                on_event=emit,
+            )
+        show_repetition(found, comparison.repeat)
+    return patching
 
 
 def show_patching(patching: Patching) -> None:

@@ -17,7 +17,8 @@
     state_space.py      states of tokens as points, and the vocabulary entries near them
     lens.py             logit lens and decoder lens: the prediction of every layer
     ablation.py         heads turned off
-    patching.py         where one decision is made: activations of one run put into another
+    decision.py         a step and two tokens that compete there
+    patching.py         where a decision is made: activations of one run put into another
     patched_runs.py     the patched runs, many in one batch
     minimal_pairs.py    the same decision in other sentences
     attribution.py      occlusion, integrated gradients, attention rollout

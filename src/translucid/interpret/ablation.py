@@ -16,6 +16,7 @@ from torch import Tensor
 
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
+from translucid.interpret.decision import Contrast, check_contrast
 from translucid.interpret.network import (
     AttentionHead,
     all_heads,
@@ -27,6 +28,8 @@ from translucid.interpret.network import (
     retranslate,
     single_network,
 )
+from translucid.interpret.patched_runs import Cell, Run
+from translucid.interpret.patching import Direction
 from translucid.interpret.trace import Side, Trace
 from translucid.model.attention import Kernel
 from translucid.translator import Translator
@@ -139,6 +142,53 @@ def measure_head_importance(
         losses.append(HeadImportance(head, whole - without, tokens))
         on_event(Progress("turning heads off", number, len(heads), "heads"))
     return tuple(losses)
+
+
+@dataclass(frozen=True)
+class HeadMargin:
+    """The margin of a decision without one head; `flips`: it has the other sign then."""
+
+    side: Side
+    layer: int
+    head: int
+    margin: float
+    flips: bool
+
+
+@dataclass(frozen=True)
+class HeadMargins:
+    """The margin of a decision in one sentence, with all heads and with each turned off."""
+
+    step: int
+    first: int
+    second: int
+    pieces: tuple[str, str]
+    margin: float
+    heads: tuple[HeadMargin, ...]
+
+
+def measure_head_margins(translator: Translator, trace: Trace, contrast: Contrast) -> HeadMargins:
+    """Turn off each head by itself and return the margin of one decision, all in one batch."""
+    contrast = check_contrast(translator, contrast, trace, trace)
+    network = single_network(translator)
+    source = tuple(token.id for token in trace.source_tokens)
+    prefix = tuple(step.token.id for step in trace.steps[: contrast.step])
+    run = Run.record(network, source, prefix)
+    own = tuple(((at, at + 1), (at, at + 1)) for at in range(len(source)))
+    direction = Direction(translator, trace, run, run.zeros(), own, contrast)
+    heads = all_heads(network.config)
+    patches = [frozenset[Cell](), *(frozenset([Cell(*head)]) for head in heads)]
+    whole, *margins = direction.margins(patches).tolist()
+    piece = translator.target_tokenizer.piece
+    return HeadMargins(
+        *contrast,
+        pieces=(piece(contrast.first), piece(contrast.second)),
+        margin=whole,
+        heads=tuple(
+            HeadMargin(*head, margin=margin, flips=margin * whole < 0)
+            for head, margin in zip(heads, margins, strict=True)
+        ),
+    )
 
 
 def _log_prob(translator: Translator, trace: Trace) -> float:

@@ -37,6 +37,7 @@ import torch
 from torch import Tensor
 
 from translucid.errors import InputError
+from translucid.interpret.decision import Contrast
 from translucid.interpret.network import single_network
 from translucid.interpret.trace import Side, Trace
 from translucid.model import Transformer
@@ -73,17 +74,6 @@ class IntegratedGradients(Attribution):
     differences_T: Tensor
     error: float
     points: int
-
-
-class Contrast(NamedTuple):
-    """A decision: the step, and two tokens that compete there.
-
-    Its margin is the difference of the two tokens' logits, and of their log P.
-    """
-
-    step: int
-    first: int
-    second: int
 
 
 @torch.inference_mode()

@@ -21,16 +21,16 @@ import torch
 
 from translucid.events import Emit, silent
 from translucid.interpret.attribution import (
-    Contrast,
     alignment_attention,
     integrated_gradients,
     occlusion,
     spearman,
 )
+from translucid.interpret.decision import Decision
 from translucid.interpret.minimal_pairs import explain_against
 from translucid.interpret.network import all_heads, single_network
 from translucid.interpret.patched_runs import Cell, Column
-from translucid.interpret.patching import Decision, PatchablePair
+from translucid.interpret.patching import PatchablePair
 from translucid.interpret.trace import Trace
 from translucid.translator import Translator
 
@@ -90,7 +90,7 @@ def compare_methods(
     """
     second = explain_against(translator, first, against, target=target, on_event=on_event)
     pair = PatchablePair.of(translator, first, second)
-    contrast = Contrast(*pair.contrast)
+    contrast = pair.contrast
     network = single_network(translator)
     last = network.config.encoder_layers
     states = [Cell("source", last, column) for column in range(len(pair.columns))]

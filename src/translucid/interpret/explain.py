@@ -109,10 +109,13 @@ def explain(
     trace = _build_trace(translator, sentence, output, recording, len(forced))
     if against is None and against_model is None:
         return trace
-    from translucid.interpret.minimal_pairs import measure_against
+    from translucid.interpret.minimal_pairs import explain_against, measure_against
 
-    patching = measure_against(
+    second = explain_against(
         translator, trace, against, target=target, other=against_model, on_event=on_event
+    )
+    patching = measure_against(
+        translator, trace, second, target=target, other=against_model, on_event=on_event
     )
     return replace(trace, patching=patching)
 

@@ -18,7 +18,7 @@ import itertools
 import math
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,16 +26,14 @@ from translucid.data.readers.built_in import Split, lesson_pairs
 from translucid.decoding.config import SearchConfig
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
-from translucid.interpret.attribution import Contrast
+from translucid.interpret.decision import Contrast, Decision
 from translucid.interpret.explain import explain
 from translucid.interpret.network import all_heads, single_network
 from translucid.interpret.patched_runs import Cell
 from translucid.interpret.patching import (
-    Decision,
     PatchablePair,
     Patching,
     check_models,
-    find_contrast,
     measure_patching,
 )
 from translucid.interpret.trace import Trace
@@ -227,28 +225,19 @@ def explain_against(
 def measure_against(
     translator: Translator,
     first: Trace,
-    against: str | None,
+    second: Trace,
     *,
     target: str | None = None,
     other: Translator | None = None,
-    contrast: Contrast | tuple[str, str] | None = None,
+    contrast: Contrast | None = None,
     control: str | None = None,
-    check: Callable[[Trace], None] = lambda _: None,
     on_event: Emit = silent,
 ) -> Patching:
-    """Translate the other sentence and patch every cell of the two runs (see `patching`).
-
-    `contrast` chooses the decision, as such or as two words.
+    """Patch every cell of two runs (see `patching`), with a control from an unrelated sentence.
 
     The control is a sentence of the lesson that shares no word, unless one is given; there is none
-    where the lesson is in another language. `check` may refuse the trace of the other sentence.
+    where the lesson is in another language.
     """
-    second = explain_against(
-        translator, first, against, target=target, other=other, on_event=on_event
-    )
-    check(second)
-    if isinstance(contrast, tuple) and not isinstance(contrast, Contrast):
-        contrast = find_contrast(translator, first, second, contrast)
     text = control or find_control(first.source, second.source)
     unrelated = None
     if text is not None:  # its translation does not matter

@@ -366,3 +366,51 @@ class _Row:
                 own += range(span.start, span.stop)
                 theirs += range(*other)
         return own, theirs
+
+
+# ---- where the heads look -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HeadRows:
+    """Where one head looks in the two runs: one row of its weights in each.
+
+    In `cross` and `decoder` it is the row of the decision. In `encoder` it is the column whose two
+    rows differ most, `column`.
+    """
+
+    cell: Cell
+    column: int | None
+    first: tuple[float, ...]
+    second: tuple[float, ...]
+
+
+def compare_rows(runs: tuple[Run, Run], columns: Sequence[Column]) -> Iterator[HeadRows]:
+    """Yield where every head looks in both runs, over columns of the source or target positions."""
+    spans = [column.first for column in columns], [column.second for column in columns]
+    for side, layer, _ in named_attentions(runs[0].model):
+        rows: list[Tensor] = []
+        for run, places in zip(runs, spans, strict=True):
+            weights_HLM = run.weights[side, layer]
+            if side == "encoder":
+                weights_HLM = _sum_columns(weights_HLM.transpose(1, 2), places, mean=True)
+                weights_HLM = _sum_columns(weights_HLM.transpose(1, 2), places, mean=False)
+            elif side == "cross":
+                weights_HLM = _sum_columns(weights_HLM[:, -1:], places, mean=False)
+            else:
+                weights_HLM = weights_HLM[:, -1:]
+            rows.append(weights_HLM)
+        differences_HL = (rows[0] - rows[1]).abs().sum(dim=2)
+        for head, column in enumerate(differences_HL.argmax(dim=1).tolist()):
+            yield HeadRows(
+                Cell(side, layer, head),
+                column if side == "encoder" else None,
+                *(tuple(row_HLM[head, column].tolist()) for row_HLM in rows),
+            )
+
+
+def _sum_columns(weights_HLM: Tensor, spans: Sequence[Span], *, mean: bool) -> Tensor:
+    """Return the last dimension by columns: the sum, or the mean, of each column's tokens."""
+    parts = [weights_HLM[..., slice(*span)].sum(dim=2) for span in spans]
+    lengths = [max(1, end - begin) if mean else 1 for begin, end in spans]
+    return torch.stack([part / length for part, length in zip(parts, lengths, strict=True)], dim=2)

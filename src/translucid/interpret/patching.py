@@ -37,49 +37,35 @@ from translucid.decoding.candidates import argmax_tokens
 from translucid.decoding.hypothesis import Tokens
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
-from translucid.interpret.attribution import Contrast
+from translucid.interpret.decision import Contrast, Decision, check_contrast, find_decision
 from translucid.interpret.network import (
     all_heads,
     decode_part,
-    named_attentions,
     single_network,
 )
 from translucid.interpret.patched_runs import (
     HEADS,
     Cell,
     Column,
+    HeadRows,
     Part,
     Patch,
     PatchedBatch,
     Run,
     Span,
     align_tokens,
+    compare_rows,
 )
-from translucid.interpret.trace import Side, Trace, TraceToken
+from translucid.interpret.trace import Trace, TraceToken
 from translucid.text.tokenizer import EOS
 from translucid.translator import Translator
 
 DISAGREEMENT = 0.2  # of the flip, between the two directions
 REWRITTEN = 0.05  # of the flip; of cells with less in a direction, nothing is written anew
-_SPACES = ("▁", " ")  # how pieces spell the space before a word
 LEAST_DIFFERENCE = 0.01  # of the two margins; with less there is nothing to share out
 _MAX_VALUES = 1 << 24  # of one layer of one batch of patched runs
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Decision:
-    """The step where two translations part, and the tokens that they write there.
-
-    `margins` are logit(first token) − logit(second token) in the first and in the second run.
-    """
-
-    step: int
-    first: int
-    second: int
-    pieces: tuple[str, str]
-    margins: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -103,20 +89,6 @@ class CellShare:
     def share(self) -> float:
         """The mean of both directions."""
         return (self.forward + self.backward) / 2
-
-
-@dataclass(frozen=True)
-class HeadRows:
-    """Where one head looks in the two runs: one row of its weights in each.
-
-    In `cross` and `decoder` it is the row of the decision. In `encoder` it is the column whose two
-    rows differ most, `column`.
-    """
-
-    cell: Cell
-    column: int | None
-    first: tuple[float, ...]
-    second: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -169,91 +141,11 @@ class PatchedRun:
     translation: str
 
 
-def _last_shared_step(first: Trace, second: Trace) -> int:
-    """Return the last step that both translations reach with the same tokens."""
-    written = [[step.token.id for step in trace.steps] for trace in (first, second)]
-    both = range(min(map(len, written)))
-    return next((at for at in both if written[0][at] != written[1][at]), both[-1])
-
-
-def find_contrast(
-    translator: Translator, first: Trace, second: Trace, words: tuple[str, str]
-) -> Contrast:
-    """Return the decision between two words: the first step that writes one of them.
-
-    Each must be a single token of the vocabulary, and both translations the same up to there.
-    """
-    tokenizer = translator.target_tokenizer
-    pieces = [tokenizer.piece(token) for token in range(tokenizer.vocab_size)]
-    for step in range(_last_shared_step(first, second) + 1):
-        for trace in (first, second):
-            written = trace.steps[step].token.piece
-            if _plain(written) not in words:
-                continue
-            spaced = written.startswith(_SPACES)
-            tokens = [
-                next(
-                    (
-                        token
-                        for token, piece in enumerate(pieces)
-                        if _plain(piece) == word and piece.startswith(_SPACES) == spaced
-                    ),
-                    None,
-                )
-                for word in words
-            ]
-            if tokens[0] is not None and tokens[1] is not None:
-                return Contrast(step, tokens[0], tokens[1])
-    raise InputError(
-        f"nothing is decided between {words[0]!r} and {words[1]!r}: give two words that are single "
-        f"tokens, one of which is in {first.translation!r} or {second.translation!r}, not after "
-        "the place where these part"
-    )
-
-
-def _plain(piece: str) -> str:
-    return piece.lstrip("".join(_SPACES))
-
-
-# ---- what is compared ---------------------------------------------------------------------------
-
-
-def find_decision(first: Trace, second: Trace) -> Contrast:
-    """Return the first step at which two translations part, and what each of them writes there."""
-    written = [[step.token.id for step in trace.steps] for trace in (first, second)]
-    for step, (one, other) in enumerate(zip(*written, strict=False)):
-        if one != other:
-            return Contrast(step, one, other)
-    raise InputError(
-        f"both translations are {first.translation!r}, so nothing is decided between them: give "
-        "two sentences that are translated differently, or name a step and two tokens"
-    )
-
-
-def check_contrast(
-    translator: Translator, contrast: Contrast, first: Trace, second: Trace
-) -> Contrast:
-    """Return a decision that somebody chose; refuse one that the two runs do not share."""
-    shared = _last_shared_step(first, second)
-    if not 0 <= contrast.step <= shared:
-        raise InputError(
-            f"step = {contrast.step}: the two translations are the same up to step {shared} "
-            f"(from 0), so the decision must be one of 0 to {shared}"
-        )
-    size = translator.target_tokenizer.vocab_size
-    if contrast.first == contrast.second or not all(0 <= one < size for one in contrast[1:]):
-        raise InputError(
-            f"tokens = {contrast.first}, {contrast.second}: give two different token ids from 0 to "
-            f"{size - 1}"
-        )
-    return contrast
-
-
 # ---- measuring ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Direction:
+class Direction:
     """Patches from one run into another, and what they do to a decision."""
 
     translator: Translator
@@ -310,53 +202,6 @@ class _Direction:
 
 
 @dataclass(frozen=True)
-class HeadMargin:
-    """The margin of a decision without one head; `flips`: it has the other sign then."""
-
-    side: Side
-    layer: int
-    head: int
-    margin: float
-    flips: bool
-
-
-@dataclass(frozen=True)
-class HeadMargins:
-    """The margin of a decision in one sentence, with all heads and with each turned off."""
-
-    step: int
-    first: int
-    second: int
-    pieces: tuple[str, str]
-    margin: float
-    heads: tuple[HeadMargin, ...]
-
-
-def measure_head_margins(translator: Translator, trace: Trace, contrast: Contrast) -> HeadMargins:
-    """Turn off each head by itself and return the margin of one decision, all in one batch."""
-    contrast = check_contrast(translator, contrast, trace, trace)
-    network = single_network(translator)
-    source = tuple(token.id for token in trace.source_tokens)
-    prefix = tuple(step.token.id for step in trace.steps[: contrast.step])
-    run = Run.record(network, source, prefix)
-    own = tuple(((at, at + 1), (at, at + 1)) for at in range(len(source)))
-    direction = _Direction(translator, trace, run, run.zeros(), own, contrast)
-    heads = all_heads(network.config)
-    patches = [frozenset[Cell](), *(frozenset([Cell(*head)]) for head in heads)]
-    whole, *margins = direction.margins(patches).tolist()
-    piece = translator.target_tokenizer.piece
-    return HeadMargins(
-        *contrast,
-        pieces=(piece(contrast.first), piece(contrast.second)),
-        margin=whole,
-        heads=tuple(
-            HeadMargin(*head, margin=margin, flips=margin * whole < 0)
-            for head, margin in zip(heads, margins, strict=True)
-        ),
-    )
-
-
-@dataclass(frozen=True)
 class PatchablePair:
     """Two runs that part at a decision, and how each is patched from the other.
 
@@ -368,8 +213,8 @@ class PatchablePair:
     traces: tuple[Trace, Trace]
     columns: tuple[Column, ...]
     contrast: Contrast
-    forward: _Direction
-    backward: _Direction
+    forward: Direction
+    backward: Direction
 
     @classmethod
     def of(
@@ -403,8 +248,8 @@ class PatchablePair:
             (first, second),
             columns,
             chosen,
-            _Direction(translators[0], first, runs[0], runs[1], there, chosen),
-            _Direction(translators[1], second, runs[1], runs[0], back, chosen),
+            Direction(translators[0], first, runs[0], runs[1], there, chosen),
+            Direction(translators[1], second, runs[1], runs[0], back, chosen),
         )
 
     @cached_property
@@ -521,13 +366,13 @@ def measure_patching(
                 cells, forward, backward, controls, zip(there, back, strict=True), strict=True
             )
         ),
-        rows=tuple(head_rows(pair)),
+        rows=tuple(compare_rows((pair.forward.base, pair.backward.base), pair.columns)),
         everything=everything,
     )
 
 
 def _rewrite(
-    direction: _Direction, patches: Sequence[Patch], shares: Sequence[float]
+    direction: Direction, patches: Sequence[Patch], shares: Sequence[float]
 ) -> list[str | None]:
     """Return what the patched runs write whose decision moves."""
     moved = [at for at, share in enumerate(shares) if abs(share) >= REWRITTEN]
@@ -600,38 +445,3 @@ class _Jobs:
         self._done += 1
         self._emit(Progress("patching", self._done, self._count, "parts"))
         return result
-
-
-# ---- where the heads look -----------------------------------------------------------------------
-
-
-def head_rows(pair: PatchablePair) -> Iterator[HeadRows]:
-    """Yield where every head looks in both runs, over columns of the source or target positions."""
-    spans = [column.first for column in pair.columns], [column.second for column in pair.columns]
-    runs = pair.forward.base, pair.backward.base
-    for side, layer, _ in named_attentions(runs[0].model):
-        rows: list[Tensor] = []
-        for run, places in zip(runs, spans, strict=True):
-            weights_HLM = run.weights[side, layer]
-            if side == "encoder":
-                weights_HLM = _sum_columns(weights_HLM.transpose(1, 2), places, mean=True)
-                weights_HLM = _sum_columns(weights_HLM.transpose(1, 2), places, mean=False)
-            elif side == "cross":
-                weights_HLM = _sum_columns(weights_HLM[:, -1:], places, mean=False)
-            else:
-                weights_HLM = weights_HLM[:, -1:]
-            rows.append(weights_HLM)
-        differences_HL = (rows[0] - rows[1]).abs().sum(dim=2)
-        for head, column in enumerate(differences_HL.argmax(dim=1).tolist()):
-            yield HeadRows(
-                Cell(side, layer, head),
-                column if side == "encoder" else None,
-                *(tuple(row_HLM[head, column].tolist()) for row_HLM in rows),
-            )
-
-
-def _sum_columns(weights_HLM: Tensor, spans: Sequence[Span], *, mean: bool) -> Tensor:
-    """Return the last dimension by columns: the sum, or the mean, of each column's tokens."""
-    parts = [weights_HLM[..., slice(*span)].sum(dim=2) for span in spans]
-    lengths = [max(1, end - begin) if mean else 1 for begin, end in spans]
-    return torch.stack([part / length for part, length in zip(parts, lengths, strict=True)], dim=2)

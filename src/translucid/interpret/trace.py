@@ -90,6 +90,9 @@ _ATTENTIONS: dict[str, str] = {
 }
 
 
+SPACES = ("▁", " ")  # how pieces spell the space before a word
+
+
 @dataclass(frozen=True)
 class TraceToken:
     """A token, and the characters [start, end) that it stands for.

@@ -79,6 +79,11 @@ class TraceBody(Sentence):
         description="say where the difference from this sentence's translation is decided",
         examples=[None],
     )
+    against_model: Name | None = Field(
+        None,
+        description="with against: model of the same shape and vocabulary that reads that one",
+        examples=[None],
+    )
     decision: ChosenDecision | None = Field(
         None,
         description="with against: the decision that is meant; left out: where translations part",

@@ -176,7 +176,7 @@ export function paintLabels(
 }
 
 /** How much of a paled row is covered. */
-const PALE = 0.72;
+const PALE = 0.5;
 
 /** The font of labels. */
 export const LABEL_FONT = `12px ${FONTS}`;

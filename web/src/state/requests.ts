@@ -84,17 +84,42 @@ export function traceRequest(address: Address, list: ModelList | undefined): Tra
   const model = findModel(list, address);
   if (text === "" || !model) return null;
   // Comparing takes a second or two, so that only the panel that shows it asks for it.
-  const against = address.panel === "pair" ? oneSentence(address.extra.against ?? "") : "";
+  const compared = address.panel === "pair" ? comparedWith(address, model, list) : {};
   return {
     text,
     model: model.name,
     ...askedTarget(model, address),
     search: getSearchChanges(address, model),
     level: "full",
-    ...(against === "" ? {} : { against, ...chosenDecision(address) }),
+    ...compared,
     ...(address.prefix.length > 0 ? { prefix: address.prefix } : {}),
     ...(address.without.length > 0 ? { without: address.without } : {}),
   };
+}
+
+/** The other sentence, or the same one read by another model; nothing where neither is chosen. */
+function comparedWith(address: Address, model: Model, list: ModelList | undefined) {
+  const reader = likeModels(list, model).find(({ name }) => name === address.extra.reader);
+  const against =
+    oneSentence(address.extra.against ?? "") || (reader ? oneSentence(address.text) : "");
+  if (against === "") return {};
+  return {
+    against,
+    ...(reader ? { against_model: reader.name } : {}),
+    ...chosenDecision(address),
+  };
+}
+
+const SHAPE = ["encoder_layers", "decoder_layers", "d_model", "heads", "d_v"] as const;
+
+/** The other models of a server whose activations can stand for those of this one. */
+export function likeModels(list: ModelList | undefined, model: Model): Model[] {
+  return (list?.models ?? []).filter(
+    (one) =>
+      one.name !== model.name &&
+      one.vocabulary === model.vocabulary &&
+      SHAPE.every((name) => one.config[name] === model.config[name]),
+  );
 }
 
 /** The decision between two sentences that an address chooses: a step, from 1 there, and two ids. */
@@ -116,6 +141,7 @@ export function baselineRequest(request: TraceRequest | null): TraceRequest | nu
     prefix: _prefix,
     without: _without,
     against: _against,
+    against_model: _model,
     decision: _decision,
     ...plain
   } = request;

@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape
 
 from translucid.errors import InputError, optional
 from translucid.interpret.figures.colours import FONTS, LEVELS, LIGHT, style_sheet
-from translucid.interpret.trace import Trace, TraceToken
+from translucid.interpret.trace import SPACES, Trace, TraceToken
 
 MARGIN = 16
 WIDEST = 860  # pixels of a line of words, however wide the picture is
@@ -214,8 +214,6 @@ def _broken(word: str, width: float, size: float) -> list[str]:
         parts[-1] += character
     return parts
 
-
-SPACES = ("▁", " ")  # how pieces spell the space before a word
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -8,7 +8,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from translucid.decoding.config import SearchConfig
-from translucid.interpret.attribution import Contrast
+from translucid.interpret.ablation import HeadMargins, measure_head_margins
+from translucid.interpret.decision import Contrast
 from translucid.interpret.explain import explain
 from translucid.interpret.minimal_pairs import (
     Repetition,
@@ -18,14 +19,7 @@ from translucid.interpret.minimal_pairs import (
 )
 from translucid.interpret.network import AttentionHead
 from translucid.interpret.patched_runs import Cell
-from translucid.interpret.patching import (
-    HeadMargins,
-    PatchablePair,
-    PatchedRun,
-    Patching,
-    apply_patch,
-    measure_head_margins,
-)
+from translucid.interpret.patching import PatchablePair, PatchedRun, Patching, apply_patch
 from translucid.interpret.trace import Trace
 from translucid.serving.engine.tasks import check_cancelled
 from translucid.serving.problems import Fault, invalid_fields, json_response
@@ -111,27 +105,47 @@ class _Pair:
     search: SearchConfig
     max_tokens: int
 
-    def translators(self, body: PairBody) -> tuple[Translator, Translator | None]:
-        """Return the model of each sentence, without the heads that are switched off."""
+    def explain(self, body: PairBody) -> _Runs:
+        """Return the traces of both sentences, made without the heads that are switched off."""
         heads = tuple(AttentionHead(one.side, one.layer, one.head) for one in body.without)
-        return (
-            disabled(self.served, heads),
-            None if self.other is None else disabled(self.other, heads),
-        )
-
-    def first(self, translator: Translator, body: PairBody) -> tuple[Trace, str]:
-        """Return the trace of the first sentence, and the language of the translations."""
+        translator = disabled(self.served, heads)
+        other = None if self.other is None else disabled(self.other, heads)
         target = self.served.target(body.source, body.target, [body.text])
-        trace = explain(
+        first = explain(
             translator,
             body.text,
             target=target,
             search=self.search,
             level="light",
-            on_event=lambda _: check_cancelled(),
+            on_event=_check_cancelled,
         )
-        check_tokens("text", trace, self.max_tokens)
-        return trace, target
+        check_tokens("text", first, self.max_tokens)
+        second = explain_against(
+            translator, first, body.against, target=target, other=other, on_event=_check_cancelled
+        )
+        check_tokens("against", second, self.max_tokens)
+        return _Runs(translator, other, target, first, second)
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Two sentences and their models; `other` reads the second, where it is another model."""
+
+    translator: Translator
+    other: Translator | None
+    target: str
+    first: Trace
+    second: Trace
+
+    def patchable(self, body: DecisionBody) -> PatchablePair:
+        """Return the runs up to the decision that the request chooses."""
+        return PatchablePair.of(
+            self.translator, self.first, self.second, other=self.other, contrast=_contrast(body)
+        )
+
+
+def _check_cancelled(_: object) -> None:
+    check_cancelled()
 
 
 def _choose(state: ServerState, body: PairBody) -> _Pair:
@@ -156,54 +170,37 @@ def _contrast(body: DecisionBody) -> Contrast | None:
 
 
 def _measure(pair: _Pair, body: PatchBody) -> Patching:
-    translator, other = pair.translators(body)
-    first, target = pair.first(translator, body)
+    runs = pair.explain(body)
     return measure_against(
-        translator,
-        first,
-        body.against,
-        target=target,
-        other=other,
+        runs.translator,
+        runs.first,
+        runs.second,
+        target=runs.target,
+        other=runs.other,
         contrast=_contrast(body),
         control=body.control,
-        check=lambda trace: check_tokens("against", trace, pair.max_tokens),
-        on_event=lambda _: check_cancelled(),
+        on_event=_check_cancelled,
     )
 
 
 def _patch(pair: _Pair, body: PatchCellsBody) -> tuple[PatchedRun, PatchedRun]:
-    translator, other = pair.translators(body)
-    first, target = pair.first(translator, body)
-    second = explain_against(
-        translator,
-        first,
-        body.against,
-        target=target,
-        other=other,
-        on_event=lambda _: check_cancelled(),
+    return apply_patch(
+        pair.explain(body).patchable(body),
+        [Cell(one.part, one.layer, one.index) for one in body.cells],
     )
-    check_tokens("against", second, pair.max_tokens)
-    runs = PatchablePair.of(translator, first, second, other=other, contrast=_contrast(body))
-    return apply_patch(runs, [Cell(one.part, one.layer, one.index) for one in body.cells])
 
 
 def _repeat(pair: _Pair, body: RepeatBody) -> Repetition:
     if pair.other is not None:
         problem = "other sentences are made of two different ones, under one model: leave it out"
         raise invalid_fields([Fault("against_model", problem)])
-    translator, _ = pair.translators(body)
-    first, target = pair.first(translator, body)
-    second = explain_against(
-        translator, first, body.against, target=target, on_event=lambda _: check_cancelled()
-    )
-    check_tokens("against", second, pair.max_tokens)
-    decision = PatchablePair.of(translator, first, second, contrast=_contrast(body)).decision()
+    runs = pair.explain(body)
     return repeat_patching(
-        translator,
-        first.source,
-        second.source,
-        decision,
-        target=target,
+        runs.translator,
+        runs.first.source,
+        runs.second.source,
+        runs.patchable(body).decision(),
+        target=runs.target,
         count=body.count,
-        on_event=lambda _: check_cancelled(),
+        on_event=_check_cancelled,
     )

@@ -16,9 +16,9 @@ from pydantic_core import to_json
 
 from translucid.decoding.config import SearchConfig
 from translucid.interpret.ablation import disable_heads
-from translucid.interpret.attribution import Contrast
+from translucid.interpret.decision import Contrast
 from translucid.interpret.explain import encode_prefix, explain
-from translucid.interpret.minimal_pairs import measure_against
+from translucid.interpret.minimal_pairs import explain_against, measure_against
 from translucid.interpret.network import AttentionHead
 from translucid.interpret.next_tokens import NextTokens, next_tokens
 from translucid.interpret.page import lens_json, saved_page
@@ -97,8 +97,13 @@ def router(state: ServerState) -> APIRouter:
         """Translate one sentence and keep everything that the network did."""
         served = state.models.choose(body.model, body.source, body.target)
         search = build_search(served.translator.default_search, body.search, state.settings)
+        other = None
+        if body.against_model is not None:
+            other = state.models.choose(body.against_model, body.source, body.target)
         with report_too_large():
-            stored = await state.engine.run(_make_trace, served, body, search, state.settings)
+            stored = await state.engine.run(
+                _make_trace, served, other, body, search, state.settings
+            )
         state.log_texts([body.text], [stored.trace.translation])
         if not body.keep:
             return Response(stored.body, 200, media_type=JSON)
@@ -209,7 +214,11 @@ def _render_page(served: ServedModel, stored: StoredTrace, address: str) -> byte
 
 
 def _make_trace(
-    served: ServedModel, body: TraceBody, search: SearchConfig, settings: ServingConfig
+    served: ServedModel,
+    other: ServedModel | None,
+    body: TraceBody,
+    search: SearchConfig,
+    settings: ServingConfig,
 ) -> StoredTrace:
     """Make a trace and its JSON."""
     heads = tuple(AttentionHead(head.side, head.layer, head.head) for head in body.without)
@@ -227,30 +236,47 @@ def _make_trace(
         on_event=lambda _: check_cancelled(),
     )
     if body.against is not None:
-        trace = _compare(translator, trace, body, target, settings.max_patch_tokens)
+        reader = None if other is None else disabled(other, heads)
+        trace = _compare(translator, reader, trace, body, target, settings.max_patch_tokens)
     elif body.decision is not None:
         raise invalid_fields([Fault("decision", "is one between two sentences: give against too")])
+    elif other is not None:
+        problem = "reads another sentence, or the same one again: give against too"
+        raise invalid_fields([Fault("against_model", problem)])
     key = new_id()
     summary = trace_json(trace, key=key if body.keep else None, target=target, without=heads)
     return StoredTrace(key, trace, served.name, served.hash, heads, to_json(summary))
 
 
 def _compare(
-    translator: Translator, trace: Trace, body: TraceBody, target: str, most: int
+    translator: Translator,
+    other: Translator | None,
+    trace: Trace,
+    body: TraceBody,
+    target: str,
+    most: int,
 ) -> Trace:
     """Return the trace with what patching against another sentence shows."""
     check_tokens("text", trace, most)
     assert body.against is not None
     chosen = body.decision
     contrast = None if chosen is None else Contrast(chosen.step, *chosen.tokens)
+
+    def on_event(_: object) -> None:
+        check_cancelled()
+
+    second = explain_against(
+        translator, trace, body.against, target=target, other=other, on_event=on_event
+    )
+    check_tokens("against", second, most)
     patching = measure_against(
         translator,
         trace,
-        body.against,
+        second,
         target=target,
+        other=other,
         contrast=contrast,
-        check=lambda second: check_tokens("against", second, most),
-        on_event=lambda _: check_cancelled(),
+        on_event=on_event,
     )
     return replace(trace, patching=patching)
 

@@ -114,7 +114,7 @@ function SmallHead({ trace, sentences, weights, id, chosen }: SmallHeadProps) {
       tabIndex={chosen ? 0 : -1}
       data-layer={id.layer}
       data-head={id.head}
-      onClick={() => choose(id)}
+      onClick={() => chooseHead(id)}
     >
       <span class="attention-small-picture">
         <img src={image} alt="" width={own.shape[1]} height={own.shape[0]} />
@@ -130,7 +130,8 @@ function SmallHead({ trace, sentences, weights, id, chosen }: SmallHeadProps) {
   );
 }
 
-function choose({ layer, head }: HeadId): void {
+/** Draw another head large. */
+export function chooseHead({ layer, head }: Pick<HeadId, "layer" | "head">): void {
   go({ layer, head });
   setExtra({ draw: null }, { replace: true });
 }

@@ -167,7 +167,7 @@ function Reading({ weights, sentences, row, column, hidden }: ReadingProps) {
       </section>
       <section data-reading="column" data-place={column}>
         <h4>
-          Who looks at “{keys[column]}” <span>column {column}</span>
+          Who looks at “{keys[column]}” <span>column {column + 1}</span>
         </h4>
         <Shares reading={seen} names={one.queries} label={`Who looks at “${keys[column]}”`} />
         <Sum reading={seen} what="column" />

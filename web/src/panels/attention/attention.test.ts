@@ -148,5 +148,5 @@ test("the share on some columns is the mean over rows", () => {
 });
 
 test("words that occur twice are told apart by their place", () => {
-  expect(told(["a", "b", "a"])).toEqual(["a (0)", "b", "a (2)"]);
+  expect(told(["a", "b", "a"])).toEqual(["a (1)", "b", "a (3)"]);
 });

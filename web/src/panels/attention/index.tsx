@@ -12,6 +12,7 @@ import { clampHead } from "../lens/headList.ts";
 import { HeadGrid } from "./HeadGrid.tsx";
 import { head, layer, pointed, side, stretched, useLayers } from "./inView.ts";
 import { OneHead } from "./OneHead.tsx";
+import { OneWord } from "./OneWord.tsx";
 import { headsPicture, headsTable } from "./pictures.ts";
 import { ATTENTIONS, getSentences, type Sentences } from "./tokens.ts";
 import { describeRole, EXPLAINED, listMarks } from "./words.ts";
@@ -29,8 +30,8 @@ export default function AttentionPanel() {
       title="Attention"
       lead={
         <>
-          Each head of each layer decides, for every word, how much of every other word to take in:
-          softmax(QKᵀ/√d<sub>k</sub>), equation 1.
+          How much every word takes in of every other one, head by head: softmax(QKᵀ/√d<sub>k</sub>
+          ), equation 1.
         </>
       }
     >
@@ -59,7 +60,10 @@ function Attention({ trace }: { trace: Trace }) {
             data-beside={trace.model.heads <= MOST_BESIDE}
             data-small={trace.model.heads > FEW}
           >
-            <AllHeads trace={trace} sentences={sentences} layers={layers} chosen={chosen} />
+            <div class="attention-overview">
+              <AllHeads trace={trace} sentences={sentences} layers={layers} chosen={chosen} />
+              <OneWord trace={trace} sentences={sentences} layers={layers} chosen={chosen} />
+            </div>
             <OneHead trace={trace} sentences={sentences} layers={layers} chosen={chosen} />
           </div>
           <p class="attention-explained">{EXPLAINED[side.value]}</p>
@@ -90,7 +94,7 @@ function Which() {
   );
 }
 
-interface AllHeadsProps {
+export interface AllHeadsProps {
   trace: Trace;
   sentences: Sentences;
   layers: Tensor[];

@@ -22,7 +22,7 @@ test("the table of heads has one row per head and no number for what cannot be",
     },
   ]);
   const row = table.rows[0] ?? [];
-  expect(row.slice(0, 2)).toEqual([1, 0]);
+  expect(row.slice(0, 2)).toEqual([2, 1]);
   expect(row[table.columns.indexOf("next")]).toBe("");
   expect(row[table.columns.indexOf("previous")]).toBeGreaterThan(0);
 });

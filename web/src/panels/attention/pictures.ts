@@ -126,8 +126,8 @@ export function headsTable(heads: readonly HeadStatistics[]): Table {
   return {
     columns: ["layer", "head", "role", "entropy", "evenness", "distance", "queries", ...kinds],
     rows: heads.map((found) => [
-      found.layer,
-      found.head,
+      found.layer + 1,
+      found.head + 1,
       found.role,
       found.entropy,
       found.evenness,

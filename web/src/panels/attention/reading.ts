@@ -94,9 +94,9 @@ export function largest(weights: Tensor): number {
   return weights.data.reduce((most, value) => Math.max(most, value), 0);
 }
 
-/** Return names that tell tokens apart: what occurs more than once has its place behind it. */
+/** Return names that tell tokens apart: what occurs more than once has its place behind it, from 1. */
 export function told(names: readonly string[]): string[] {
   return names.map((name, at) =>
-    names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} (${at})`,
+    names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} (${at + 1})`,
   );
 }

@@ -99,7 +99,7 @@ function rowsTable(trace: Trace, rows: Row[]): Table {
     rows: rows.flatMap((row, order) =>
       row.entries.map((entry, position) => [
         order + 1,
-        position,
+        position + 1,
         pieceOf(trace, entry.token),
         entry.token,
         entry.computed ? "computed" : "reused",

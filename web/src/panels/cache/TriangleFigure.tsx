@@ -167,9 +167,10 @@ function Caption({ trace }: { trace: Trace }) {
     rows > 1
       ? `Each line has ${rows} thin rows, one per hypothesis of the beam.`
       : "One hypothesis, one row.";
+  const more = cache.steps.length - written.length;
   const longer =
-    cache.steps.length > written.length
-      ? ` The search continued for ${cache.steps.length - written.length} more steps than the translation has, to make sure that nothing beats it.`
+    more > 0
+      ? ` The search took ${more === 1 ? "one step" : `${more} steps`} more than the translation has, to make sure that nothing beats it.`
       : "";
   return (
     <>

@@ -159,7 +159,11 @@ function keys(place: number) {
 
 const PATIENCE = 10_000; // milliseconds
 
-/** Scroll to the first figure whose name begins so, or to the top; returns what gives up waiting. */
+/**
+ * Scroll to the first figure whose name begins so, or to the top; returns what gives up waiting. A
+ * wide window stays at its top where the figure begins in the upper half; on a phone, the figure
+ * goes to the very top, because the card takes the lower half.
+ */
 function reveal(figure: string | undefined): () => void {
   if (figure === undefined) {
     scrollTo(0, 0);
@@ -167,8 +171,12 @@ function reveal(figure: string | undefined): () => void {
   }
   const look = (): boolean => {
     const found = document.querySelector(`[data-figure^="${figure}"]`);
-    found?.scrollIntoView({ block: "start" });
-    return found !== null;
+    if (found === null) return false;
+    const begins = found.getBoundingClientRect().top + scrollY;
+    const phone = matchMedia("(width < 48rem)").matches;
+    if (!phone && begins < innerHeight / 2) scrollTo(0, 0);
+    else found.scrollIntoView({ block: "start" });
+    return true;
   };
   if (look()) return () => {};
   const observer = new MutationObserver(() => look() && observer.disconnect());

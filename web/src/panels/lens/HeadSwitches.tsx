@@ -335,7 +335,7 @@ export interface ComparisonProps {
 /**
  * What differs is marked; log P of each translation, and of the first one without the heads.
  *
- * All rows are there from the beginning: the switches below must not move under the finger.
+ * Both rows are there from the beginning: the switches below must not move under the finger.
  */
 export function Comparison({ before, after, request, waiting }: ComparisonProps) {
   const { before: left, after: right } = compareTexts(before.translation, after.translation);
@@ -350,6 +350,11 @@ export function Comparison({ before, after, request, waiting }: ComparisonProps)
         </dd>
         <dd class="lens-number">
           log P <Num value={before.log_prob} />
+          {off.length > 0 && (
+            <span data-number="again">
+              , without them {again === null ? "…" : <Num value={again} />}
+            </span>
+          )}
         </dd>
       </div>
       <div data-row="after">
@@ -367,18 +372,6 @@ export function Comparison({ before, after, request, waiting }: ComparisonProps)
               log P <Num value={after.log_prob} />
             </>
           )}
-        </dd>
-      </div>
-      <div data-row="same">
-        <dt>the first one, scored without them</dt>
-        <dd>
-          {off.length > 0 &&
-            (right.every(({ same }) => same) && left.every(({ same }) => same)
-              ? "The translation is the same."
-              : "What the network without these heads gives to the full network’s translation.")}
-        </dd>
-        <dd class="lens-number">
-          {off.length > 0 && <>log P {again === null ? "…" : <Num value={again} />}</>}
         </dd>
       </div>
     </dl>

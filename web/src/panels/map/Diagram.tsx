@@ -49,8 +49,8 @@ export function Diagram({ trace, step, layer }: { trace: Trace; step: number; la
 /* The map fits the height of the window: its boxes move together first, then it gets smaller. */
 
 /** The smallest spread, and the smallest size at which words can still be read. */
-const CLOSEST = 0.6;
-const SMALLEST = 0.8;
+const CLOSEST = 0.45;
+const SMALLEST = 0.75;
 
 /** The height that is free for the map: from where it begins to the foot of the window. */
 function useFit(frame: { current: HTMLElement | null }): number {

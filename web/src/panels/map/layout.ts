@@ -73,7 +73,11 @@ const WIDE = 700;
 const BUS = 76; // between the stacks
 const MARGIN = 48; // for the way back, at the right
 const INSET = { wide: 30, narrow: 22 }; // of the boxes in a column
-const INSPECTOR = 210; // least height
+const INSPECTOR = { usual: 210, close: 176 }; // least height
+const LOW = 0.85; // of a box's height, where boxes are close together
+const FINGER = 24; // least height of a box
+const ARROW = 4; // least gap
+const BRANCH = 10; // least gap where a residual connection leaves
 const LARGEST = 400; // width of a column
 
 interface Column {
@@ -93,7 +97,7 @@ interface Placed {
 
 /**
  * Returns the plan of a network's map, given the width and the layer to be open. A `spread` below 1
- * moves the boxes together.
+ * moves the boxes together and makes them lower.
  */
 export function planNetwork(network: Network, available: number, layer: number, spread = 1): Plan {
   const wide = available >= WIDE;
@@ -102,8 +106,9 @@ export function planNetwork(network: Network, available: number, layer: number, 
   const below = { ...right, start: encoder.end + 40 };
   const decoder = place(network, wide ? right : below, layer, spread);
   const tallest = wide ? Math.max(encoder.end, decoder.end) : decoder.end;
-  const room = wide ? inspectorRoom(encoder, decoder) : null;
-  const height = Math.max(tallest, room ? room.above + INSPECTOR : 0) + 2;
+  const least = spread < 1 ? INSPECTOR.close : INSPECTOR.usual;
+  const room = wide ? inspectorRoom(encoder, decoder, least) : null;
+  const height = Math.max(tallest, room ? room.above + least : 0) + 2;
   const at = (offset: number) => (wide ? height - 1 - offset : offset + 1);
   const both = [encoder, decoder];
   const boxes = both.flatMap((placed) => buildBoxes(placed, network, at));
@@ -155,18 +160,32 @@ function place(network: Network, column: Column, layer: number, spread: number):
   let offset = column.start;
   const parts = stackParts(network, column.stack, openLayer(network, column.stack, layer)).map(
     (part) => {
-      const from = offset + part.gap * spread;
-      offset = from + part.size;
+      const { gap, size } = spread < 1 ? closer(part, spread) : part;
+      const from = offset + gap;
+      offset = from + size;
       return { part, from, to: offset };
     },
   );
   return { column, parts, end: offset };
 }
 
+/** The gap and the size of a part where the map is to be low. */
+function closer(part: Part, spread: number): { gap: number; size: number } {
+  const least = part.branches ? BRANCH : ARROW;
+  return {
+    gap: Math.min(part.gap, Math.max(least, Math.round(part.gap * spread))),
+    size: part.kind === "sum" ? part.size : Math.max(FINGER, Math.round(LOW * part.size)),
+  };
+}
+
 /** The column above which there is room for the inspector, making room where there is none. */
-function inspectorRoom(encoder: Placed, decoder: Placed): { column: Column; above: number } {
+function inspectorRoom(
+  encoder: Placed,
+  decoder: Placed,
+  least: number,
+): { column: Column; above: number } {
   const tallest = Math.max(encoder.end, decoder.end);
-  const overDecoder = tallest - encoder.end < INSPECTOR && tallest - decoder.end >= INSPECTOR;
+  const overDecoder = tallest - encoder.end < least && tallest - decoder.end >= least;
   const chosen = overDecoder ? decoder : encoder;
   return { column: chosen.column, above: chosen.end };
 }

@@ -234,7 +234,7 @@ function LogitSum({ view }: { view: StepView }) {
       table={() => ({
         columns: ["dimension", "h", "w", "h * w"],
         rows: Array.from(found.state, (h, index) => [
-          index,
+          index + 1,
           h,
           found.row[index] as number,
           found.products[index] as number,

@@ -11,13 +11,14 @@ import { plain } from "../../drawing/pieces.ts";
 import { Segmented } from "../../drawing/Segmented.tsx";
 import { PanelFrame } from "../../frame/PanelFrame.tsx";
 import { NeedsServer } from "../../frame/Saved.tsx";
-import { oneSentence, traceRequest } from "../../state/requests.ts";
-import { address, models, setExtra } from "../../state/store.ts";
+import { likeModels, oneSentence, traceRequest } from "../../state/requests.ts";
+import { address, model, models, setExtra } from "../../state/store.ts";
 import { CellMap } from "./CellMap.tsx";
 import {
   clicked,
   competing,
   describe,
+  hasHeads,
   type Into,
   keyOf,
   looksOf,
@@ -66,7 +67,8 @@ function SavedSentence() {
 
 /** The field of the second sentence. It is compared when the reader is done with it. */
 function OtherSentence() {
-  const { against = "" } = address.value.extra;
+  const { against = "", reader = "" } = address.value.extra;
+  const likes = model.value ? likeModels(models.value.value, model.value) : [];
   const [text, setText] = useState(against);
   useEffect(() => setText(against), [against]);
   const compare = (): void => {
@@ -100,6 +102,29 @@ function OtherSentence() {
           Copy the first
         </button>
       )}
+      {likes.length > 0 && (
+        <label class="pair-reader">
+          <span>read by</span>
+          <select
+            value={reader}
+            onChange={(event) =>
+              setExtra({
+                reader: event.currentTarget.value || null,
+                cells: null,
+                at: null,
+                between: null,
+              })
+            }
+          >
+            <option value="">the same model</option>
+            {likes.map(({ name }) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
       <button type="submit" class="button button-main">
         Compare
       </button>
@@ -126,7 +151,7 @@ function Pair({ trace, patching }: { trace: Trace; patching: Patching }) {
       <div class="pair-side">
         <DecisionChoice trace={trace} patching={patching} />
         <MarginBar patching={patching} into={into} run={value} />
-        <Sentences patching={patching} into={into} run={value} />
+        <Sentences patching={patching} into={into} run={value} chosen={cells.length > 0} />
         {run.problem && (
           <p class="panel-problem" role="alert">
             {run.problem.detail}
@@ -181,9 +206,11 @@ function Pair({ trace, patching }: { trace: Trace; patching: Patching }) {
       >
         <CellMap patching={patching} chosen={cells} onChoose={choose} onPoint={setPointed} />
       </Figure>
-      <div class="pair-below">
-        <Repeat trace={trace} patching={patching} />
-      </div>
+      {patching.models[0] === patching.models[1] && (
+        <div class="pair-below">
+          <Repeat trace={trace} patching={patching} />
+        </div>
+      )}
     </div>
   );
 }
@@ -208,19 +235,20 @@ function usePatched(
   const measured = cells.length === 1 && share ? patched(patching, share, into) : null;
   const unknown = cells.length > 0 && !measured?.translation;
   const { step, first, second } = patching.decision;
-  const key = JSON.stringify([patching.first, patching.second, step, first, second, cells]);
+  const { models: both } = patching;
+  const key = JSON.stringify([patching.first, patching.second, both, step, first, second, cells]);
   useEffect(() => {
     setProblem(null);
     const request = traceRequest(address.peek(), models.peek().value);
     if (!unknown || saved || !request?.against) return;
     const abort = new AbortController();
-    const { text, model, target, search, without, against, decision } = request;
+    const { text, model, target, search, without, against, against_model, decision } = request;
     const asked = {
       text,
       against,
       cells,
       ...decision,
-      ...optional({ model, target, search, without }),
+      ...optional({ model, target, search, without, against_model }),
     };
     patchCells(asked, abort.signal)
       .then(({ forward, backward }) => setAnswer({ key, runs: [forward, backward] }))
@@ -242,7 +270,7 @@ function optional<T extends object>(values: T): Partial<T> {
 
 /* Which decision is meant: where the translations part, or one that the reader chooses. */
 
-/** A step and two tokens; on a saved page, what was recorded stays. */
+/** A step and two tokens, to be chosen; a saved page has those that were recorded. */
 function DecisionChoice({ trace, patching }: { trace: Trace; patching: Patching }) {
   const { step, first, second, pieces } = patching.decision;
   const known = new Map([
@@ -250,7 +278,13 @@ function DecisionChoice({ trace, patching }: { trace: Trace; patching: Patching 
     [second, pieces[1]],
     ...(trace.steps[step]?.top ?? []).map(({ id, piece }) => [id, piece] as const),
   ]);
-  if (saved) return null;
+  if (saved) {
+    return (
+      <p>
+        Step {step + 1} writes “{plain(pieces[0])}” or “{plain(pieces[1])}”.
+      </p>
+    );
+  }
   const choose = (at: number, one: number, other: number): void =>
     setExtra({ at: String(at + 1), between: `${one}.${other}`, cells: null });
   const chooseStep = (at: number): void => {
@@ -263,7 +297,11 @@ function DecisionChoice({ trace, patching }: { trace: Trace; patching: Patching 
     <p class="pair-decision">
       <label>
         Step{" "}
-        <select value={step} onChange={(event) => chooseStep(Number(event.currentTarget.value))}>
+        <select
+          value={step}
+          class="pair-step"
+          onChange={(event) => chooseStep(Number(event.currentTarget.value))}
+        >
           {trace.steps.map(({ token }, at) => (
             <option key={at} value={at}>
               {at + 1} {plain(token.piece)}
@@ -271,6 +309,7 @@ function DecisionChoice({ trace, patching }: { trace: Trace; patching: Patching 
           ))}
         </select>
       </label>{" "}
+      writes{" "}
       <TokenChoice
         name="First token"
         known={known}
@@ -334,7 +373,10 @@ interface RunProps {
   run: Patched | null;
 }
 
-function Sentences({ patching, run, into }: RunProps) {
+/** `chosen`: cells are, though it may not be known yet what they do. */
+function Sentences({ patching, run, into, chosen }: RunProps & { chosen: boolean }) {
+  const [one, other] = patching.models;
+  const named = one !== other;
   const { before, after } = compareTexts(patching.first_translation, patching.second_translation);
   const own = into === "1" ? patching.first_translation : patching.second_translation;
   const rewritten = run?.translation ? compareTexts(own, run.translation) : null;
@@ -343,13 +385,13 @@ function Sentences({ patching, run, into }: RunProps) {
       <div data-row="1">
         <dt>1</dt>
         <dd>
-          <Marked parts={before} mark="ins" />
+          <Marked parts={before} mark="ins" /> {named && <span class="muted">({one})</span>}
         </dd>
       </div>
       <div data-row="2">
         <dt>2</dt>
         <dd>
-          <Marked parts={after} mark="ins" />
+          <Marked parts={after} mark="ins" /> {named && <span class="muted">({other})</span>}
         </dd>
       </div>
       <div data-row="patched" aria-live="polite">
@@ -360,7 +402,7 @@ function Sentences({ patching, run, into }: RunProps) {
           {rewritten ? (
             <Marked parts={rewritten.after} mark="ins" />
           ) : (
-            <span class="muted">{waiting(run)}</span>
+            <span class="muted">{waiting(chosen)}</span>
           )}
         </dd>
       </div>
@@ -369,8 +411,8 @@ function Sentences({ patching, run, into }: RunProps) {
 }
 
 /** Why there is no rewritten sentence yet. */
-function waiting(run: Patched | null): string {
-  if (run === null) return "Click a cell to patch it, and the sentence is written anew.";
+function waiting(chosen: boolean): string {
+  if (!chosen) return "Click a cell to patch it, and the sentence is written anew.";
   return saved ? "It moves too little: what is written then was not saved." : "Writing …";
 }
 
@@ -384,8 +426,8 @@ function MarginBar({ patching, into, run }: RunProps) {
   return (
     <div class="pair-margin" data-margin={String(now)}>
       <p>
-        Step {patching.decision.step + 1} writes “{one}” or “{other}”. Logit of {one} minus logit of{" "}
-        {other}: <Num value={first} digits={2} /> in 1, <Num value={second} digits={2} /> in 2
+        Logit of “{one}” minus logit of “{other}”: <Num value={first} digits={2} /> in 1,{" "}
+        <Num value={second} digits={2} /> in 2
         {run && (
           <>
             , <b>patched</b> <Num value={run.margin} digits={2} />
@@ -474,8 +516,8 @@ function shareTable(patching: Patching) {
     columns: ["part", "layer", "index", "2 into 1", "1 into 2", "mean", "agrees"],
     rows: patching.cells.map((one) => [
       one.cell.part,
-      one.cell.layer,
-      one.cell.index,
+      hasHeads(one.cell.part) ? one.cell.layer + 1 : one.cell.layer,
+      one.cell.index + 1,
       one.forward,
       one.backward,
       shareOf(one),

@@ -1,7 +1,9 @@
 /** Space: the states of the tokens as points, layer by layer, and the vocabulary near one of them. */
-import { hasTensor, part } from "../../api/tensors.ts";
+import { useRef } from "preact/hooks";
+import { hasTensor, part, type Tensor } from "../../api/tensors.ts";
 import type { Trace, TraceToken } from "../../api/types.ts";
 import { Bars } from "../../drawing/Bars.tsx";
+import { useWidth } from "../../drawing/Canvas.tsx";
 import { palette } from "../../drawing/colours.ts";
 import { Figure } from "../../drawing/Figure.tsx";
 import { Num } from "../../drawing/Number.tsx";
@@ -17,18 +19,19 @@ import { useTensor } from "../../state/useTensor.ts";
 import { countLayers } from "../lens/headList.ts";
 import { usePieces } from "../output/view.ts";
 import type { Stack } from "../sublayer/Where.tsx";
-import { nearestTokens, type Point, places } from "./points.ts";
+import { nearestTokens, type Point, placeLabels, places } from "./points.ts";
 import "./space.css";
 
-const WIDTH = 620;
-const HEIGHT = 400;
+const WIDTH = 620; // of the saved picture; the one on the page takes the room that it has
+const LEAST_WIDTH = 300;
+const LETTER = 7; // px, about
 
 /** The panel. */
 export default function SpacePanel() {
   return (
     <PanelFrame
       title="Space"
-      lead="Each token is a point in a space of many dimensions, and moves with every layer. Tokens that mean alike come near each other."
+      lead="Each token is a point in a space of many dimensions, and every layer moves it."
     >
       {(trace) =>
         hasTensor(trace, "space.encoder.coordinates") ? (
@@ -55,7 +58,7 @@ function Space({ trace }: { trace: Trace }) {
   }
   const seen = part(points, after);
   const isText = (at: number): boolean => !isSymbol(tokens[at]?.piece ?? "<s>");
-  const drawn = places(seen, after, isText, WIDTH, HEIGHT);
+  const names = tokens.map(({ piece }) => plain(piece));
   const [one = 0, two = 0] = part(explained, after).data;
   const stream = stack === "encoder" ? "source" : "target";
   return (
@@ -98,57 +101,96 @@ function Space({ trace }: { trace: Trace }) {
           the way of the chosen token from its embedding on.
         </>
       }
-      picture={() => spacePicture(drawn, tokens, after, row)}
+      picture={() =>
+        spacePicture(places(seen, after, isText, WIDTH, heightOf(WIDTH)), names, after, row)
+      }
       table={() => ({
         columns: ["token", "layer", "first component", "second component"],
         rows: tokens.flatMap(({ piece }, at) =>
-          drawn.map((_, level) => [piece, level, ...part(seen, level, at).data]),
+          Array.from({ length: count + 1 }, (_, level) => [
+            piece,
+            level,
+            ...part(seen, level, at).data,
+          ]),
         ),
       })}
     >
       <div class="space-two">
-        <svg
-          class="space-plot"
-          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-          role="group"
-          aria-label="States of the tokens as points"
-        >
-          <path class="space-way" d={way(drawn, after, row)} />
-          {drawn.slice(0, after).map((level, at) => (
-            <circle key={at} class="space-past" cx={level[row]?.x} cy={level[row]?.y} r={3} />
-          ))}
-          {tokens.map(({ piece }, at) => {
-            const place = drawn[after]?.[at];
-            return (
-              <g
-                key={at}
-                class="space-point"
-                role="button"
-                tabindex={at === row ? 0 : -1}
-                aria-pressed={at === row}
-                aria-label={plain(piece)}
-                data-symbol={isSymbol(piece)}
-                transform={`translate(${place?.x ?? 0} ${place?.y ?? 0})`}
-                onClick={() => go({ query: at }, { replace: true })}
-                onKeyDown={(event) => move(event, row, tokens.length)}
-                onPointerEnter={() => {
-                  highlight.value = { stream, index: at };
-                }}
-                onPointerLeave={() => {
-                  highlight.value = null;
-                }}
-              >
-                <circle r={5} />
-                <text x={8} y={4}>
-                  {plain(piece)}
-                </text>
-              </g>
-            );
-          })}
-        </svg>
+        <Plot {...{ seen, names, isText, stream, after, row }} />
         <Near trace={trace} stack={stack} after={after} row={row} tokens={tokens} />
       </div>
     </Figure>
+  );
+}
+
+function heightOf(width: number): number {
+  return Math.max(260, Math.round(0.64 * width));
+}
+
+interface PlotProps {
+  seen: Tensor;
+  names: string[];
+  isText: (token: number) => boolean;
+  stream: "source" | "target";
+  after: number;
+  row: number;
+}
+
+/** The points; a name that would cover another one is left out until its point is chosen. */
+function Plot({ seen, names, isText, stream, after, row }: PlotProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const width = Math.max(LEAST_WIDTH, useWidth(box));
+  const height = heightOf(width);
+  const drawn = places(seen, after, isText, width, height);
+  const points = drawn[after] ?? [];
+  const labels = placeLabels(
+    points,
+    names.map((name) => LETTER * name.length + 6),
+    [row, ...names.keys()],
+    width,
+  );
+  return (
+    <div ref={box}>
+      <svg
+        class="space-plot"
+        viewBox={`0 0 ${width} ${height}`}
+        role="group"
+        aria-label="States of the tokens as points"
+      >
+        <path class="space-way" d={way(drawn, after, row)} />
+        {drawn.slice(0, after).map((level, at) => (
+          <circle key={at} class="space-past" cx={level[row]?.x} cy={level[row]?.y} r={3} />
+        ))}
+        {names.map((name, at) => (
+          <g
+            key={at}
+            class="space-point"
+            role="button"
+            tabindex={at === row ? 0 : -1}
+            aria-pressed={at === row}
+            aria-label={name}
+            data-symbol={!isText(at)}
+            transform={`translate(${points[at]?.x ?? 0} ${points[at]?.y ?? 0})`}
+            onClick={() => go({ query: at }, { replace: true })}
+            onKeyDown={(event) => move(event, row, names.length)}
+            onPointerEnter={() => {
+              highlight.value = { stream, index: at };
+            }}
+            onPointerLeave={() => {
+              highlight.value = null;
+            }}
+          >
+            <title>{name}</title>
+            <circle r={5} />
+            {labels[at] && (
+              <text x={labels[at].x} y={labels[at].y} text-anchor={labels[at].anchor}>
+                {name}
+              </text>
+            )}
+          </g>
+        ))}
+      </svg>
+    </div>
   );
 }
 
@@ -215,15 +257,15 @@ function Near({ trace, stack, after, row, tokens }: NearProps) {
   );
 }
 
-function spacePicture(drawn: Point[][], tokens: readonly TraceToken[], after: number, row: number) {
+function spacePicture(drawn: Point[][], names: string[], after: number, row: number) {
   const colours = palette();
-  const marks = tokens.flatMap(({ piece }, at) => {
+  const marks = names.flatMap((name, at) => {
     const place = drawn[after]?.[at];
     if (!place) return [];
     const fill = at === row ? colours.accent : colours.ink;
     return [
       el("circle", { cx: place.x, cy: place.y + 30, r: 4, fill }),
-      text(place.x + 8, place.y + 34, plain(piece), { "font-size": 12, fill }),
+      text(place.x + 8, place.y + 34, name, { "font-size": 12, fill }),
     ];
   });
   const line = way(
@@ -233,7 +275,7 @@ function spacePicture(drawn: Point[][], tokens: readonly TraceToken[], after: nu
   );
   return picture(
     WIDTH,
-    HEIGHT + 30,
+    heightOf(WIDTH) + 30,
     colours,
     heading(12, 22, `States after layer ${after}`),
     path(line, { stroke: colours.accent }),

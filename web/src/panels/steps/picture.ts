@@ -164,7 +164,7 @@ function strip(
 export function sheetTable({ numbers, keys }: Pick<SavedSheet, "numbers" | "keys">): Table {
   const { each } = computeExponentials(numbers);
   const named = (letter: string, vector: ArrayLike<number>) =>
-    Array.from(vector, (_, at) => `${letter}${at}`);
+    Array.from(vector, (_, at) => `${letter}${at + 1}`);
   const empty = (vector: ArrayLike<number>) => Array.from(vector, () => "");
   const finite = (value: number) => (Number.isFinite(value) ? value : "−∞");
   return {

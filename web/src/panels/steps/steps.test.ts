@@ -49,7 +49,7 @@ test("the saved table has all numbers, and −∞ as such", () => {
   const { columns, rows } = sheetTable({ numbers, keys: ["a", "b"] });
   expect(columns).toEqual([
     ...["key", "q·k", "scaled", "mask", "exponential", "weight"],
-    ...["k0", "k1", "v0", "v1"],
+    ...["k1", "k2", "v1", "v2"],
   ]);
   expect(rows[0]).toEqual(["a", 1, 0.5, 0, Math.exp(0.5), 1, 1, 0, 4, 0]);
   expect(rows[1]).toEqual(["b", 2, 1, "−∞", 0, 0, 0, 1, 0, -8]);

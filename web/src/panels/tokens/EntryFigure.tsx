@@ -235,7 +235,7 @@ function Read({ trace, stream, entry, without, place }: MapsProps & { place: Cel
   const { embedding, position, sum } = numbersAt(entry, place);
   return (
     <span data-place={`${place.row},${place.column}`}>
-      <b>{plain(token.piece)}</b>, position {place.row}, dimension {place.column}
+      <b>{plain(token.piece)}</b>, position {place.row + 1}, dimension {place.column + 1}
       {wave && ` (${wave})`}: <Num value={embedding} digits={4} /> {without ? "without" : "+"}{" "}
       <Num value={position} digits={4} />
       {!without && (
@@ -372,8 +372,8 @@ function paintAxis(
   context.textAlign = "left";
   context.textBaseline = "top";
   context.fillStyle = muted;
-  for (let at = 0; at < columns; at += gap) {
-    const x = NAMES + (at * wide) / columns;
+  for (let at = 1; at <= columns; at += at === 1 ? gap - 1 : gap) {
+    const x = NAMES + ((at - 1) * wide) / columns;
     context.fillRect(x, y, 1, 4);
     context.fillText(`${at}`, x + 3, y + 4);
   }

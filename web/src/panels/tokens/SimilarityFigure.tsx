@@ -19,7 +19,7 @@ export function SimilarityFigure({ trace, stream }: { trace: Trace; stream: Stre
   const table = useMemo(() => (positions ? dotProducts(positions) : undefined), [positions]);
   if (!table) return null;
   const count = table.shape[0] ?? 0;
-  const names = Array.from({ length: count }, (_, at) => `${at}`);
+  const names = Array.from({ length: count }, (_, at) => `${at + 1}`);
   const at = (row: number, column: number): number => value(table, row, column);
   const range = [Math.min(...table.data) - 1e-6, Math.max(...table.data)] as const;
   const look = { rows: names, columns: names, range };
@@ -33,7 +33,7 @@ export function SimilarityFigure({ trace, stream }: { trace: Trace; stream: Stre
       }
       table={() => ({
         columns: ["position", ...names],
-        rows: names.map((_, row) => [row, ...names.map((__, column) => at(row, column))]),
+        rows: names.map((name, row) => [name, ...names.map((__, column) => at(row, column))]),
       })}
     >
       <div class="tokens-similarity">
@@ -44,7 +44,7 @@ export function SimilarityFigure({ trace, stream }: { trace: Trace; stream: Stre
           value={at}
           label="Dot products of positions"
           describe={(row, column) =>
-            `positions ${row} and ${column}, distance ${Math.abs(row - column)}: ${printed(at(row, column), 2)}`
+            `positions ${row + 1} and ${column + 1}, distance ${Math.abs(row - column)}: ${printed(at(row, column), 2)}`
           }
         />
       </div>

@@ -48,7 +48,7 @@ export function TokensFigure({ trace, stream }: Props) {
         label={TITLES[stream]}
         current={current}
         ids
-        note={(at) => (tokens[at] ? `id ${tokens[at].id}, position ${at}` : undefined)}
+        note={(at) => (tokens[at] ? `id ${tokens[at].id}, position ${at + 1}` : undefined)}
       />
       <Text trace={trace} stream={stream} />
       <Chosen trace={trace} stream={stream} />
@@ -99,7 +99,7 @@ function Chosen({ trace, stream }: Props) {
   return (
     <p class="tokens-chosen" data-token={index} data-kind={kind}>
       <b>{tagLanguage(token.piece) === null ? token.piece : plain(token.piece)}</b>{" "}
-      <span class="num">id {token.id}</span> <span class="num">position {index}</span>{" "}
+      <span class="num">id {token.id}</span> <span class="num">position {index + 1}</span>{" "}
       <Span token={token} /> {size > 1 && `Piece of word ${word + 1}, which has ${size}. `}
       {says}
     </p>
@@ -110,7 +110,7 @@ function Span({ token }: { token: TraceToken }) {
   if (token.start === token.end) return <span class="num">no characters</span>;
   return (
     <span class="num">
-      characters {token.start} to {token.end - 1}
+      characters {token.start + 1} to {token.end}
     </span>
   );
 }
@@ -152,13 +152,12 @@ function AllTokens({ trace, stream }: Props) {
 function tokenTable(trace: Trace, stream: Stream): Table {
   const text = getText(trace, stream);
   return {
-    columns: ["position", "piece", "id", "start", "end", "characters", "word", "what it is"],
+    columns: ["position", "piece", "id", "first", "last", "characters", "word", "what it is"],
     rows: getTokens(trace, stream).map((token, at) => [
-      at,
+      at + 1,
       token.piece,
       token.id,
-      token.start,
-      token.end,
+      ...(token.start === token.end ? ["", ""] : [token.start + 1, token.end]),
       getCharacters(token, text),
       findWord(getWords(trace, stream), at).word + 1,
       describe(token, text).says,

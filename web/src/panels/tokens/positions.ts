@@ -75,7 +75,7 @@ export interface Method {
 const METHODS: Record<string, Method> = {
   sinusoidal: {
     title: "Sinusoids, added",
-    says: "Dimension 2i holds sin(p / 10000^(2i/d)), dimension 2i + 1 the cosine of the same angle (section 3.5). Low dimensions turn fast and tell neighbours apart; high ones turn slowly.",
+    says: "Two neighbouring dimensions hold the sine and the cosine of p / 10000^(2i/d), where p tokens come before this one and i pairs of dimensions before these (section 3.5). Low dimensions turn fast and tell neighbours apart; high ones turn slowly.",
     added: true,
   },
   "sinusoidal-halves": {
@@ -235,7 +235,7 @@ export function entryTable(entry: Entry, pieces: readonly string[]): Table {
     rows: pieces.flatMap((piece, row) =>
       Array.from({ length: width }, (_, column) => {
         const { embedding, position, sum } = numbersAt(entry, { row, column });
-        return [row, piece, column, embedding, position, sum];
+        return [row + 1, piece, column + 1, embedding, position, sum];
       }),
     ),
   };

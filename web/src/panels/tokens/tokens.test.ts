@@ -140,7 +140,7 @@ group("what enters a stack", () => {
   test("the table has a row for every number", () => {
     const { rows } = entryTable(entry, ["a", "b"]);
     expect(rows).toHaveLength(4);
-    expect(rows[3]).toEqual([1, "b", 1, 4, 0, 4]);
+    expect(rows[3]).toEqual([2, "b", 2, 4, 0, 4]);
   });
 
   test("the cursor stays inside", () => {

@@ -204,9 +204,9 @@ export function filmTable(film: Film, side: Side): Table {
         line.map((weight, column) => [
           step,
           translation,
-          row,
+          row + 1,
           rows[row] ?? "",
-          column,
+          column + 1,
           columns[column] ?? "",
           weight,
         ]),

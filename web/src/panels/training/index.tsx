@@ -209,12 +209,12 @@ function NoRun() {
         watched while it trains:
       </p>
       <pre>
-        <code>{"translucid train DATA -o RUN\ntranslucid serve -m RUN/best --run RUN"}</code>
+        <code>{"translucid train DATA -o RUN\ntranslucid serve -m RUN --run RUN"}</code>
       </pre>
       <p class="muted">
         <code>DATA</code> is what <code>translucid prepare</code> has made of your sentence pairs;{" "}
-        <code>RUN/best</code> is there from the first validation on. Without data,{" "}
-        <code>translucid demo</code> trains on a built-in lesson in a few minutes; its run is{" "}
+        <code>-m RUN</code> is its best model, which is there from the first validation on. Without
+        data, <code>translucid demo</code> trains on a built-in lesson in a few minutes; its run is{" "}
         <code>translucid-demo/run</code>.
       </p>
     </div>

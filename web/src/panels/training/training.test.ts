@@ -171,7 +171,7 @@ test("another head is of the same sentence, another text or language is not", ()
 test("the table has every weight", () => {
   const { rows } = filmTable(film, "cross");
   expect(rows.length).toBe(2 * 2 * 3);
-  expect(rows.at(-1)).toEqual([200, "The cat", 1, "The", 2, "</s>", 1]);
+  expect(rows.at(-1)).toEqual([200, "The cat", 2, "The", 3, "</s>", 1]);
 });
 
 test("the picture has a cell a weight, and words that cannot break it", () => {
