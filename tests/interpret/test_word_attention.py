@@ -146,7 +146,7 @@ def test_heads_that_look_from_one_word_to_another(built: Translator) -> None:
     assert before.weight == pytest.approx(1.0, abs=1e-4)
     assert before.even == pytest.approx(1 / 4)
     across, *_ = measure_word_attention(trace, "black", "noir", rival="dort")
-    assert str(across.where) == "cross 0.0, reads"
+    assert str(across.where) == "cross 1.1, reads"
     assert across.margin == pytest.approx(1.0, abs=1e-4)
     back = {str(one.where): one for one in measure_word_attention(trace, "sleeps", "black")}
     sure = [name for name, one in back.items() if one.weight > 0.99]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import json
+import re
 import string
 import sys
 import tempfile
@@ -52,11 +53,11 @@ TEXT = st.lists(
 
 
 def for_lines(text: str) -> str:
-    """Make text fit on a line: no newline, and no carriage return where one would follow.
+    """Make text fit on a line: no newline, carriage return or NUL.
 
-    Nor NUL: a file with many of them is refused as UTF-16.
+    A file whose only line ends are carriage returns is refused, and one with many NULs as UTF-16.
     """
-    return text.replace("\n", " ").replace("\0", " ").rstrip("\r")
+    return re.sub("[\n\r\0]", " ", text)
 
 
 def for_cells(text: str) -> str:

@@ -339,7 +339,7 @@ def test_the_built_in_model_is_fine_tuned_command_by_command(tmp_path: Path) -> 
     assert (manifest.tagged, manifest.languages) == (True, {"en": 1, "fr": 0})
     lengths = ("--set", "validation_sample=2", "--set", "warmup_steps=0")
     out = call("train", data, "-o", run, "--from", "fr-en", "--max-steps", "2", *lengths)
-    assert "from fr-en: 4,497,024 parameters" in out
+    assert "from fr-en: 10,932,224 parameters" in out
     assert "step 0, dev: loss" in out
     scores = tmp_path / "scores"
     call("evaluate", "-m", run, "--data", data, "--from", "en", "--to", "fr", "-o", str(scores))

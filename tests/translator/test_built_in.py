@@ -27,7 +27,7 @@ from translucid.serving.served_models import ServedModels
 from translucid.training.config import TrainingConfig
 from translucid.translator import Translator, load
 
-MOST_BYTES = 20_000_000
+MOST_BYTES = 25_000_000
 RECIPES = Path(__file__).parents[2] / "recipes"
 
 
@@ -41,7 +41,7 @@ def test_both_directions(model: Translator) -> None:
     english = model.translate(["Je suis étudiant.", "Où est la gare ?", "Elle boit du thé."])
     assert [one.text for one in english] == [
         "I'm a student.",
-        "Where's the station?",
+        "Where is the station?",
         "She drinks tea.",
     ]
     french = model.translate(["I don't know.", "Where is my book?"])
@@ -50,7 +50,7 @@ def test_both_directions(model: Translator) -> None:
 
 def test_it_reads_what_people_type(model: Translator) -> None:
     for typed, written in (
-        ("où est la gare", "Where's the station?"),
+        ("où est la gare", "Where is the station?"),
         ("J’ai faim", "I'm hungry."),
     ):
         assert model.translate([typed])[0].text == written
@@ -60,6 +60,13 @@ def test_it_knows_its_languages(model: Translator) -> None:
     for text in ("Merci beaucoup !", "Il pleut.", "C'est à moi.", "Bonjour."):
         assert model.target_language(None, [text]) == "en"
     for text in ("Thanks a lot!", "It is raining.", "That's mine.", "Hello."):
+        assert model.target_language(None, [text]) == "fr"
+
+
+def test_it_knows_them_in_capitals(model: Translator) -> None:
+    for text in ("OÙ EST LA GARE ?", "LE GOUVERNEMENT A ANNONCÉ DE NOUVELLES MESURES"):
+        assert model.target_language(None, [text]) == "en"
+    for text in ("WHERE IS THE STATION?", "THE GOVERNMENT ANNOUNCED NEW MEASURES"):
         assert model.target_language(None, [text]) == "fr"
 
 

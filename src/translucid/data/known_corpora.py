@@ -221,7 +221,7 @@ FR_EN_GENERAL = KnownCorpus(
     ),
     files=tuple(MirrorFile(*file) for file in _parse_files(_FR_EN_GENERAL_FILES)),
     prepare=(
-        *("europarl.tsv.xz", "tatoeba.tsv.xz@6", "docs.tsv.xz@4", "lesson"),
+        *("europarl.tsv.xz", "tatoeba.tsv.xz@8", "docs.tsv.xz@4", "lesson@0.5"),
         *("--from", "fr", "--to", "en", "--dev", "dev-news.fr", "dev-news.en"),
     ),
 )

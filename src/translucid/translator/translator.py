@@ -380,6 +380,8 @@ class Translator:
         letters = itertools.chain.from_iterable(f"{text} " for text in texts)
         beginning = nfc("".join(itertools.islice(letters, DETECTION_CHARACTERS)))
         prose = remove_spans(beginning, span_finder().find(beginning))
+        if prose.isupper():  # capitals are rare in what was counted
+            prose = prose.lower()
         tokens = self.tokenizer.encode(prose)
         return self.source_languages.detect(tokens, sources)
 
