@@ -340,7 +340,12 @@ def test_what_is_measured_is_what_the_same_search_translates(
 ) -> None:
     """The built-in model: translations of a random one do not change with the search."""
     source = tmp_path / "test.fr"
-    source.write_text("Je ne sais pas.\nIl fait froid ce soir, et personne ne vient.\n")
+    source.write_text(
+        "Je ne sais pas.\n"
+        "Je monte sur le toit quand je veux voir le ciel bleu.\n"
+        "Nous avons perdu la clé de la maison que mon frère avait achetée.\n"
+        "Ce qui m'ennuie, c'est que tu ne réponds jamais quand je t'appelle.\n"
+    )
     words = ("-m", "fr-en", "--to", "en", "--max-length", "30", "--beam", "4")
     written = {}
     for name, more in {"asked": search, "usual": ()}.items():

@@ -151,9 +151,9 @@ def test_heads_that_look_from_one_word_to_another(built: Translator) -> None:
     back = {str(one.where): one for one in measure_word_attention(trace, "sleeps", "black")}
     sure = [name for name, one in back.items() if one.weight > 0.99]
     # The row that predicts "sleeps" reads "black", so there the head that looks at itself finds it.
-    assert set(sure) == {"decoder 0.0, reads", "decoder 0.1, reads", "decoder 0.2, predicts"}
-    assert back["decoder 0.0, reads"].even == pytest.approx(1 / 4)
-    assert back["decoder 0.2, predicts"].even == pytest.approx(1 / 3)
+    assert set(sure) == {"decoder 1.1, reads", "decoder 1.2, reads", "decoder 1.3, predicts"}
+    assert back["decoder 1.1, reads"].even == pytest.approx(1 / 4)
+    assert back["decoder 1.3, predicts"].even == pytest.approx(1 / 3)
 
 
 def test_weights_are_means_of_rows_and_sums_of_columns(babbling: Translator) -> None:
