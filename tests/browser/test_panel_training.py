@@ -176,4 +176,4 @@ def test_without_a_run_two_commands_are_shown(page_of_its_own: Page) -> None:
         page_of_its_own.goto(f"{running.url}/#/explore/training")
         commands = page_of_its_own.locator(".training-none pre")
         expect(commands).to_contain_text("translucid train DATA -o RUN")
-        expect(commands).to_contain_text("translucid serve -m RUN/best --run RUN")
+        expect(commands).to_contain_text("translucid serve -m RUN --run RUN")
