@@ -126,7 +126,7 @@ def test_narrow_networks_stay_in_float32_unless_bfloat16_is_demanded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in(tmp_path, monkeypatch, told(1.0, 9.0))
-    assert [choose_bf16("auto", CPU, d_model) for d_model in (64, 128)] == [False, True]
+    assert [choose_bf16("auto", CPU, d_model) for d_model in (128, 256)] == [False, True]
     assert choose_bf16("bf16", CPU, 64) is True
 
 

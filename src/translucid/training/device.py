@@ -33,7 +33,7 @@ _ROUNDS = 5
 _ENOUGH = 0.5  # seconds of measuring: without hardware for it, bfloat16 is slow beyond measure
 _PEAK_SIZE, _PEAK_SECONDS = 1024, 0.3
 _WORTHWHILE = 1.1  # times as fast, from which on fewer digits are a good bargain
-_WIDE = 128  # d_model on a CPU, from which on products take most of the time (docs/results.md)
+_WIDE = 256  # d_model on a CPU; a narrower network learned less in bfloat16 (docs/how-to-train.md)
 
 
 def choose_device(name: DeviceName, local_rank: int) -> torch.device:
