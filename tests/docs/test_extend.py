@@ -130,6 +130,7 @@ def test_settings_name_parts_and_models_without_them_are_refused(folder: Path) -
         )
         assert done.returncode == 0, done.stderr
     with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
         patch.setattr(POSITIONS, "_parts", {n: POSITIONS._parts[n] for n in POSITIONS.built_in})
         with pytest.raises(DataError) as caught:
             translucid.load("alibi-run")
