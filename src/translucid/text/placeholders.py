@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from translucid.text.spans import Family, Span, whole_word
@@ -26,6 +26,8 @@ from translucid.text.tokenizer import FAMILY_SIZE, PLACEHOLDER_FAMILIES, PLACEHO
 
 _PLACEHOLDERS = frozenset(PLACEHOLDERS)
 _SENTENCE_MARKS = ".,;:!?… "
+_SENTENCE_BEGINNING = re.compile(r"(?:^|[.!?…]\s+)[\s\"'“”„«»‘’(\[¡¿–—-]*\w")
+_LONGEST_ABBREVIATION = 4  # letters
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,24 @@ class Protected:
     """A text with placeholders instead of spans; `spans` has both, in the order of the source.
 
     A `fragment` is text between spans that is translated by itself: the punctuation with which a
-    network ends a sentence does not belong to it.
+    network ends a sentence does not belong to it. With `capitals`, the source was in capitals: the
+    network reads and writes it as an ordinary sentence, and its translation is put in capitals.
     """
 
     text: str
     spans: tuple[tuple[str, Span], ...] = ()
     fragment: bool = False
+    capitals: bool = False
+
+    def read_capitals(self) -> Protected:
+        """Return a text in capitals as an ordinary sentence, and every other text as it is."""
+        if not is_in_capitals(self.text):
+            return self
+        return replace(self, text=_write_sentences(self.text), capitals=True)
+
+    def write_case(self, text: str) -> str:
+        """Return what the network wrote, in capitals if the source was."""
+        return text.upper() if self.capitals else text
 
     def restore(self, text: str) -> str:
         """Return a translation with the spans instead of their placeholders.
@@ -63,6 +77,7 @@ class Protected:
         A word does not touch a span that it did not touch in the source: no ``%sfichiers`` for
         ``%s files``.
         """
+        text = self.write_case(text)
         if self.fragment:
             return text.rstrip(_SENTENCE_MARKS) or text
         for placeholder, span in self.spans:
@@ -83,11 +98,13 @@ class Protected:
         longest_first = sorted(self.spans, key=lambda one: -len(one[1].text))
         for placeholder, span in longest_first:
             translation = re.sub(whole_word(span.text), placeholder, translation, count=1)
+        if self.capitals and translation == translation.upper():
+            return _write_sentences(translation)
         return translation
 
     @property
     def source(self) -> str:
-        """The text with its spans, as in the source."""
+        """The text with its spans."""
         return self.text.translate(
             {ord(placeholder): span.source for placeholder, span in self.spans}
         )
@@ -97,6 +114,27 @@ class Protected:
         """Where each character of the text begins in the source, and where the last one ends."""
         lengths = {placeholder: len(span.source) for placeholder, span in self.spans}
         return list(itertools.accumulate((lengths.get(c, 1) for c in self.text), initial=0))
+
+
+def is_in_capitals(text: str) -> bool:
+    """Tell whether a text is a line in capitals, and not just an abbreviation.
+
+    >>> is_in_capitals("OÙ EST LA GARE ?"), is_in_capitals("OTAN"), is_in_capitals("L'OTAN dort")
+    (True, False, False)
+    """
+    return text.isupper() and sum(map(str.isalpha, text)) > _LONGEST_ABBREVIATION
+
+
+def _write_sentences(text: str) -> str:
+    """Return a text in lower case, of the same length, with a capital where a sentence begins.
+
+    >>> _write_sentences("BONJOUR. OÙ EST LA GARE ?")
+    'Bonjour. Où est la gare ?'
+    """
+    lower = text.lower()
+    if len(lower) != len(text):  # as that of "İ"
+        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    return _SENTENCE_BEGINNING.sub(lambda found: text[found.start() : found.end()], lower)
 
 
 def _separate(source: str, text: str, placeholder: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field
@@ -167,13 +167,15 @@ class RequestEncoder:
 
     def encode(self, text: str, prefix: str) -> EncodedText:
         """Return the decoder's inputs for a text whose translation begins with `prefix`."""
-        segmented = self.segmenter.segment(text)
+        # What is put in capitals would not begin with a prefix in lower case.
+        capitals = prefix == prefix.upper()
+        segmented = replace(self.segmenter, capitals=capitals).segment(text)
         begin = _encode_prefix(_hide_spans(nfc(prefix), segmented), self.target_tokenizer)
         inputs = tuple(
             DecoderInput(
                 source=(*self.tag, *segment.tokens, EOS),
                 prefix=() if number else begin,
-                terms=self.terms.find(segment.text),
+                terms=self.terms.find(segment.text, any_case=segment.protected.capitals),
             )
             for number, segment in enumerate(segmented.segments)
         )
@@ -212,8 +214,9 @@ class Terminology:
     """Words of the source and the words that they must become.
 
     A term matches whole words. A term in lower case matches any case, so that it may begin a
-    sentence; one with capitals matches only as it is written. If two terms overlap, the longer one
-    counts. A term that occurs twice in the source must occur twice in the translation.
+    sentence; one with capitals matches only as it is written, or in a line in capitals. If two
+    terms overlap, the longer one counts. A term that occurs twice in the source must occur twice
+    in the translation.
     """
 
     def __init__(self, terms: Mapping[str, str], encode: Callable[[str], Sequence[int]]) -> None:
@@ -224,15 +227,17 @@ class Terminology:
         # The longest first, because a regular expression takes the first alternative that fits.
         longest_first = sorted(self._targets, key=lambda term: (-len(term), term))
         self._terms = [(term, _pattern(term)) for term in longest_first]
-        self._any = re.compile("|".join(f"({pattern})" for _, pattern in self._terms) or r"(?!)")
+        any_term = "|".join(f"({pattern})" for _, pattern in self._terms) or r"(?!)"
+        self._any, self._any_case = re.compile(any_term), re.compile(any_term, re.IGNORECASE)
 
     def find_spans(self, source: str) -> list[tuple[int, int]]:
         """Return the spans of terms in a source, [start, end)."""
         return [match.span() for match in self._any.finditer(source)]
 
-    def find(self, source: str) -> tuple[Tokens, ...]:
+    def find(self, source: str, *, any_case: bool = False) -> tuple[Tokens, ...]:
         """Return the token sequences that a translation of the source must contain."""
-        found = (match.lastindex for match in self._any.finditer(source))
+        pattern = self._any_case if any_case else self._any
+        found = (match.lastindex for match in pattern.finditer(source))
         return tuple(self._targets[self._terms[number - 1][0]] for number in found if number)
 
 

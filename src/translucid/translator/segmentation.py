@@ -15,7 +15,8 @@ knows them. Marks and pairs of tags around a whole line are copied like white sp
 
     <p>Open {file} 😀</p>   →   "<p>"  "Open ⟨word0⟩"  " 😀</p>"
 
-A model without placeholders translates the words between the spans, segment by segment.
+A model without placeholders translates the words between the spans, segment by segment. A segment
+in capitals is read as an ordinary sentence, and its translation put in capitals.
 """
 
 from __future__ import annotations
@@ -99,7 +100,8 @@ class SegmentedText:
 class Segmenter:
     """Divides texts into segments of at most `longest` tokens; spans become placeholders.
 
-    What `terms` finds is translated, even where it would be a span.
+    What `terms` finds is translated, even where it would be a span. With `capitals`, segments in
+    capitals are read as ordinary sentences.
     """
 
     encode: Encode
@@ -107,6 +109,7 @@ class Segmenter:
     finder: SpanFinder
     placeholders: bool
     terms: Terminology | None = None
+    capitals: bool = True
 
     def find_spans(self, line: str) -> tuple[str, list[Span]]:
         """Return a line in composed form (NFC), except for its spans, and the spans."""
@@ -144,7 +147,7 @@ class Segmenter:
         If spans alone would divide it, it is read as it is, without placeholders.
         """
         segmented = replace(self, longest=sys.maxsize).segment(line)
-        if self.placeholders and len(segmented.segments) == 1:
+        if len(segmented.segments) == 1 and not segmented.between_spans:
             return segmented.segments[0], segmented.after
         return Segment("", 0, Protected(line), tuple(self.encode(line)), inside_word=False), ""
 
@@ -257,6 +260,8 @@ class _SegmentBuilder:
                 protected = protect(text, here)
                 assert protected is not None  # pieces are cut so that each can be protected
                 protected = replace(protected, fragment=fragment)
+                if self._segmenter.capitals:
+                    protected = protected.read_capitals()
                 tokens = tuple(self._segmenter.encode(protected.text))
                 self.segments.append(Segment(before, place + lead, protected, tokens, inside))
                 self.gap = piece[lead + len(text) :]

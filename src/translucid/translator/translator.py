@@ -307,8 +307,6 @@ class Translator:
 
     def _hide_spans(self, target: str | None, source: str, translation: str) -> tuple[str, str]:
         """Return a text and its translation as the network reads and writes them."""
-        if not self.tokenizer.has_placeholders:
-            return source, translation
         direction = self._probable_direction(target, source)
         return self.segmenter(*direction).hide_pair(source, translation)
 
@@ -435,7 +433,11 @@ class Translator:
         wide = replace(batch, searcher=batch.searcher.with_settings(settings))
         found = self._search(wide, batch_size, emit)
         hide = reranker.model.tokenizer.has_placeholders
-        texts = [segment.protected for one in batch.encoded for segment in one.segmented.segments]
+        texts = [
+            replace(segment.protected, capitals=False)  # compared as the networks read and write
+            for one in batch.encoded
+            for segment in one.segmented.segments
+        ]
         segments = [
             RankedSegment(
                 protected.text if hide else protected.source,
