@@ -14,12 +14,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from campaign import damage, kills, requests, soak
+from campaign import crowds, damage, kills, requests, soak
 from campaign.area import Area
 from translucid import __version__
 
-AREAS = {"requests": requests.run, "kills": kills.run, "damage": damage.run, "soak": soak.run}
-SHARES = {"requests": 0.3, "kills": 0.35, "damage": 0.1, "soak": 0.25}
+AREAS = {
+    "requests": requests.run,
+    "crowds": crowds.run,
+    "kills": kills.run,
+    "damage": damage.run,
+    "soak": soak.run,
+}
+SHARES = {"requests": 0.25, "crowds": 0.1, "kills": 0.3, "damage": 0.1, "soak": 0.25}
 
 
 def write_report(folder: Path, report: dict[str, Any]) -> None:
