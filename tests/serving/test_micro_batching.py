@@ -290,3 +290,46 @@ def test_long_work_that_nobody_waits_for_stops_though_it_has_lent_its_thread() -
         await batches.close()
 
     in_loop(test)
+
+
+def test_a_request_of_many_sentences_leaves_a_thread_to_others() -> None:
+    """While a large batch runs, the other thread has small portions of it, then what others ask."""
+
+    async def test() -> None:
+        many, few = Gated("many"), Gated("few")
+        batches = batcher(workers=2)
+        tasks = many.tasks(*range(1, 13), length=LONG_WORK // 4)
+        large = asyncio.create_task(batches.run(Ticket(0), tasks))
+        await until(lambda: len(many.seen) == 2)
+        assert sorted(map(len, many.seen)) == [4, 8]  # 800 cells, and at most 400
+        others = asyncio.create_task(batches.run(Ticket(1), few.tasks(1)))
+        await until(lambda: batches.waiting == 1)
+        many.gate.set()
+        few.gate.set()
+        assert await others == [2]
+        assert await large == [2 * number for number in range(1, 13)]
+        await batches.close()
+
+    in_loop(test)
+
+
+def test_long_sentences_of_one_request_leave_a_thread_to_others() -> None:
+    async def test() -> None:
+        long, few = Gated("long"), Gated("few")
+        batches = batcher(workers=2)
+        waits = asyncio.create_task(batches.run(Ticket(0), long.tasks(1, 2, length=2 * LONG_WORK)))
+        await until(lambda: len(long.seen) == 1)
+        few.gate.set()
+        assert await batches.run(Ticket(1), few.tasks(1)) == [2]
+        assert not waits.done()
+        other = Gated("other")
+        others = asyncio.create_task(batches.run(Ticket(2), other.tasks(3, length=LONG_WORK + 1)))
+        await until(lambda: other.seen == [[3]])  # another request may have it
+        other.gate.set()
+        assert await others == [6]
+        long.gate.set()
+        assert await waits == [2, 4]
+        assert sorted(long.seen) == [[1], [2]]
+        await batches.close()
+
+    in_loop(test)

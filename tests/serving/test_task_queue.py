@@ -16,10 +16,11 @@ from translucid.serving.engine.batching import (
     BatchLimits,
     QueuedTask,
     TaskQueue,
+    is_heavy,
     padding_ratio,
     select_batch,
 )
-from translucid.serving.engine.tasks import Task, Ticket
+from translucid.serving.engine.tasks import LONG_WORK, Task, Ticket
 
 WORKS = [Gated("a"), Gated("b")]
 TASKS = st.builds(
@@ -62,6 +63,7 @@ def test_a_batch_has_the_first_and_what_is_like_it(
     assert len(set(map(id, batch))) == len(batch) <= limits.sentences
     assert len(batch) == 1 or size(batch) <= limits.tokens
     assert {one.task.work for one in batch} == {first.task.work}
+    assert {one.is_one_of_many for one in batch} == {first.is_one_of_many}
     longest = max(first.task.length * SIMILAR_RATIO, first.task.length + SIMILAR_TOKENS)
     assert all(one.task.length <= longest for one in batch)
 
@@ -81,6 +83,7 @@ def test_the_most_similar_lengths_come_along(requests: list[list[Task]], sentenc
         for one in waiting
         if one not in batch
         and one.task.work == batch[0].task.work
+        and one.is_one_of_many == batch[0].is_one_of_many
         and one.task.length <= max(length * SIMILAR_RATIO, length + SIMILAR_TOKENS)
     ]
     if left:
@@ -132,6 +135,39 @@ def test_a_request_of_many_sentences_takes_turns_with_those_behind_it() -> None:
         for one in line.take(BatchLimits(SENTENCES_PER_TURN, 10**6))
     ]
     assert taken.count("small") == 2
+
+
+@settings(max_examples=40)
+@given(REQUESTS, BUDGETS, st.sets(st.integers(0, 5)))
+def test_a_request_that_holds_threads_gets_what_nobody_else_wants(
+    requests: list[list[Task]], limits: BatchLimits, holding: set[int]
+) -> None:
+    line = line_of(requests)
+    waiting = waiting_of(line)
+    holders = {one.ticket for one in waiting if one.ticket.number in holding}
+    wanted = [one for one in waiting if not (one.is_heavy and one.ticket in holders)]
+    batch = line.take(limits, holders)
+    if wanted:
+        assert batch == select_batch(wanted, limits)
+    elif batch:
+        assert len(batch) == 1 or size(batch) <= min(limits.tokens, LONG_WORK)
+        assert not is_heavy(batch)
+        assert not any(one.task.is_long for one in batch)
+    else:
+        assert all(one.task.is_long for one in waiting)
+    assert {*batch, *waiting_of(line)} == {*waiting}
+
+
+@settings(max_examples=40)
+@given(REQUESTS, BUDGETS)
+def test_light_batches_have_nothing_heavy(requests: list[list[Task]], limits: BatchLimits) -> None:
+    line = line_of(requests)
+    heavy = {one for one in waiting_of(line) if one.is_heavy}
+    while line.has_light:
+        assert heavy.isdisjoint(batch := line.take_light(limits))
+        assert batch
+    assert line.take_light(limits) == []
+    assert {*waiting_of(line)} == heavy
 
 
 def test_what_belongs_to_a_request_that_began_earlier_comes_first() -> None:

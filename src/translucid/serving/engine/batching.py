@@ -20,8 +20,10 @@ Which sentences form a batch::
 The queue is in order of arrival, but a request of many sentences takes turns with those behind it:
 each sixteen of its sentences rank like one more request.
 
-A batch of long sentences may take seconds. When all threads are busy and short ones wait, it lends
-its thread to them between two of its steps, so that nobody waits for somebody else's long text.
+Nobody waits for somebody else's long text. Long sentences, and those of requests of many, are
+heavy. A request whose heavy batches run gets the last free thread in small portions only, and when
+nobody else wants it. And when all threads are busy, a batch of long sentences lends its thread to
+short ones between two of its steps, if its engine takes steps (CTranslate2 takes none).
 
 One bad sentence must not harm the others in its batch: when a batch fails, each of its sentences is
 tried alone, and only those that fail again have failed.
@@ -33,14 +35,16 @@ import asyncio
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 from translucid.machine import limit_own_threads, thread_count
 from translucid.serving.engine.tasks import (
+    LONG_WORK,
     BatchDone,
     EmitEngineEvent,
     Full,
@@ -79,6 +83,8 @@ class Batcher:
         self._queue = TaskQueue()
         self._throughput = Throughput(workers)
         self._free_workers = workers
+        self._workers = workers
+        self._heavy_batches: Counter[Ticket] = Counter()  # those that run, by request
         self._futures: dict[PendingResults, asyncio.Future[list[Any]]] = {}
         self._is_dispatch_scheduled = False
         self._short_wait = False  # written on the event loop, read by threads
@@ -124,13 +130,18 @@ class Batcher:
 
     def _dispatch(self) -> None:
         self._is_dispatch_scheduled = False
-        while self._free_workers and len(self._queue):
-            batch = self._queue.take(self._limits)
+        while self._free_workers:
+            is_last = self._free_workers == 1 < self._workers
+            batch = self._queue.take(self._limits, self._heavy_batches if is_last else ())
+            if not batch:
+                break
             self._free_workers -= 1
+            if is_heavy(batch):
+                self._heavy_batches.update({one.ticket for one in batch})
             lend = self._lend_thread if batch[0].task.is_long else None
             future = self._threads.submit(run_batch, batch, self._report_result, lend)
             future.add_done_callback(partial(self._report_done, batch))
-        self._short_wait = self._queue.has_short
+        self._short_wait = self._queue.has_light
 
     def _lend_thread(self) -> None:
         """Run a batch of short tasks, if some wait, in a thread that works on long ones."""
@@ -150,8 +161,8 @@ class Batcher:
     def _take_short(self, lent: Future[list[QueuedTask]]) -> None:
         if not lent.set_running_or_notify_cancel():
             return
-        lent.set_result(self._queue.take(self._limits, short=True) if self._queue.has_short else [])
-        self._short_wait = self._queue.has_short
+        lent.set_result(self._queue.take_light(self._limits))
+        self._short_wait = self._queue.has_light
 
     def _report_result(self, one: QueuedTask, result: Result) -> None:
         """Deliver a result early, from a thread, while the rest of its batch is running."""
@@ -164,6 +175,8 @@ class Batcher:
     def _finish_batch(self, batch: list[QueuedTask], done: Done) -> None:
         """Give the free thread its next batch, then deliver the results of this one."""
         self._free_workers += 1
+        if is_heavy(batch):
+            self._heavy_batches -= Counter({one.ticket for one in batch})
         self._dispatch()
         self._deliver_batch(batch, *done.result())
 
@@ -210,6 +223,7 @@ class Throughput:
 
 
 SENTENCES_PER_TURN = 16
+FEW_SENTENCES = 4  # of a request; those of a larger one are heavy
 # Sentences up to this many times as long as the first one join it, or this many tokens longer:
 # a short sentence must not wait for a long one.
 SIMILAR_RATIO = 2.0
@@ -250,6 +264,16 @@ class QueuedTask:
     pending: PendingResults
     place: int
 
+    @property
+    def is_one_of_many(self) -> bool:
+        """Whether its request has many sentences."""
+        return len(self.pending.results) > FEW_SENTENCES
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether others need not wait for it."""
+        return self.task.is_long or self.is_one_of_many
+
 
 class TaskQueue:
     """The waiting tasks of all requests."""
@@ -279,14 +303,27 @@ class TaskQueue:
         self._take(one for one in tuple(self._waiting) if one.ticket is ticket)
 
     @property
-    def has_short(self) -> bool:
-        """Whether a task waits that is not long."""
-        return any(not one.task.is_long for one in self._waiting)
+    def has_light(self) -> bool:
+        """Whether a task waits that is not heavy."""
+        return any(not one.is_heavy for one in self._waiting)
 
-    def take(self, limits: BatchLimits, *, short: bool = False) -> list[QueuedTask]:
-        """Remove and return the next batch, or the next of short tasks alone."""
-        waiting = [one for one in self._waiting if not (short and one.task.is_long)]
+    def take(
+        self, limits: BatchLimits, holders: Container[Ticket] = frozenset()
+    ) -> list[QueuedTask]:
+        """Remove and return the next batch.
+
+        It has no heavy tasks of the `holders` unless nothing else waits. Then it is a small one, or
+        empty if only long sentences wait.
+        """
+        waiting = [one for one in self._waiting if not (one.is_heavy and one.ticket in holders)]
+        if not waiting:
+            waiting = [one for one in self._waiting if not one.task.is_long]
+            limits = replace(limits, tokens=min(limits.tokens, LONG_WORK))
         return self._take(select_batch(waiting, limits))
+
+    def take_light(self, limits: BatchLimits) -> list[QueuedTask]:
+        """Remove and return the next batch of tasks that are not heavy."""
+        return self._take(select_batch([one for one in self._waiting if not one.is_heavy], limits))
 
     def _take(self, chosen: Iterable[QueuedTask]) -> list[QueuedTask]:
         taken = list(chosen)
@@ -297,6 +334,8 @@ class TaskQueue:
 
 def select_batch(waiting: Sequence[QueuedTask], limits: BatchLimits) -> list[QueuedTask]:
     """Return the first task by rank and those that join it, the most similar lengths first."""
+    if not waiting:
+        return []
     first = min(waiting, key=lambda one: one.rank)
     longest_allowed = max(SIMILAR_RATIO * first.task.length, first.task.length + SIMILAR_TOKENS)
     others = sorted(
@@ -306,19 +345,28 @@ def select_batch(waiting: Sequence[QueuedTask], limits: BatchLimits) -> list[Que
             if one is not first
             and one.task.length <= longest_allowed
             and one.task.work == first.task.work
+            and one.is_one_of_many == first.is_one_of_many
         ),
         key=lambda one: (abs(one.task.length - first.task.length), one.rank),
     )
     batch = [first]
-    size = (first.task.budgeted_length, first.task.copies)
     for one in others:
-        larger = (max(size[0], one.task.budgeted_length), max(size[1], one.task.copies))
         if len(batch) == limits.sentences:
             break
-        if (len(batch) + 1) * larger[0] * larger[1] <= limits.tokens:
+        if batch_cells([*batch, one]) <= limits.tokens:
             batch.append(one)
-            size = larger
     return batch
+
+
+def batch_cells(batch: Sequence[QueuedTask]) -> int:
+    """Return what a batch counts against its limit: sentences × longest one × rows of each."""
+    longest = max(one.task.budgeted_length for one in batch)
+    return len(batch) * longest * max(one.task.copies for one in batch)
+
+
+def is_heavy(batch: Sequence[QueuedTask]) -> bool:
+    """Tell whether a batch takes long and is of heavy tasks."""
+    return batch[0].is_heavy and batch_cells(batch) > LONG_WORK
 
 
 def padding_ratio(batch: Sequence[QueuedTask]) -> float:
