@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 import torch
 
 from translucid.checkpoint.model_directory import hash_network, named_weights
-from translucid.config import ModelConfig
+from translucid.config import Activation, ModelConfig, NormOrder, Positions, Tying
 from translucid.decoding.config import SearchConfig
 from translucid.engines.base import DecoderInput, Pair, SearchOptions
 from translucid.engines.conversion import convert, expected_shapes, find_obstacle, sinusoids
@@ -26,13 +26,7 @@ SIZES = {"source_vocab_size": 40, "d_model": 16, "d_ff": 24, "heads": 4}
 LAYERS = {"encoder_layers": 2, "decoder_layers": 2, "max_positions": 32}
 CELLS = list(
     itertools.product(
-        [
-            *("sinusoidal", "sinusoidal-halves", "sinusoidal-timescales", "learned"),
-            *("rotary", "relative", "none"),
-        ],
-        ["post", "pre"],
-        ["relu", "gelu", "swiglu"],
-        ["all", "decoder", "none"],
+        get_args(Positions), get_args(NormOrder), get_args(Activation), get_args(Tying)
     )
 )
 GREEDY = SearchOptions(SearchConfig(method="greedy", max_length=6), (), (), (), str)
