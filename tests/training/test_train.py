@@ -88,6 +88,19 @@ def test_a_stopped_run_is_resumed_to_the_same_end(small: PreparedData, tmp_path:
         train(small, output=tmp_path / "a", **SMALL)
 
 
+def test_a_run_that_would_end_before_its_decay_says_so(small: PreparedData, tmp_path: Path) -> None:
+    def describe(**settings: Any) -> str:
+        events: list[TrainingEvent] = []
+        more = {"schedule": "wsd", "decay_steps": 3, **settings}
+        train(small, output=tmp_path / "run", on_event=events.append, **{**SMALL, **more})
+        return next(event.description for event in events if isinstance(event, Started))
+
+    told = describe(max_steps=5, total_steps=8)
+    assert "ends at max_steps = 5, and the learning rate falls from 5 to total_steps = 8" in told
+    assert "max_steps = 6, and" in describe(max_steps=6, resume=True)
+    assert "and the learning rate falls" not in describe(max_steps=8, resume=True)
+
+
 def test_a_file_comes_below_keyword_arguments(small: PreparedData, tmp_path: Path) -> None:
     path = tmp_path / "recipe.toml"
     path.write_text('[model]\nnorm = "post"\ndropout = 0.3\n[training]\nseed = 7\n')

@@ -393,7 +393,8 @@ class _Plan:
             f"{f'{dev.pairs:,} dev pairs' if dev else 'no dev set, so nothing is validated'}; "
             f"{settings.batch_tokens:,} tokens per step in {parts} part{'s' if parts > 1 else ''}; "
             f"{self.device.type}, {'bf16' if self.bf16 else 'fp32'}"
-            f"{f', {world_size} processes' if world_size > 1 else ''}{self._describe_plan()}",
+            f"{f', {world_size} processes' if world_size > 1 else ''}{self._describe_plan()}"
+            f"{describe_ending(settings)}",
             max_steps=settings.max_steps,
             max_minutes=settings.max_minutes,
             flops=flops_per_token(model, data),
@@ -409,6 +410,20 @@ class _Plan:
         took = _describe_duration(self.plan["expected_seconds"])
         lines = [f"about {took} for {self.training.max_steps:,} steps", *self.plan["reasons"]]
         return "".join(f"\n  {line}" for line in lines)
+
+
+def describe_ending(settings: TrainingConfig) -> str:
+    """Return a line if a run that may yet get its decay ends without it.
+
+    One that is resumed keeps its total_steps when only max_steps is lowered.
+    """
+    if settings.schedule != "wsd" or settings.max_steps >= settings.total_steps:
+        return ""
+    return (
+        f"\n  the run ends at max_steps = {settings.max_steps:,}, and the learning rate falls from "
+        f"{settings.decay_start:,} to total_steps = {settings.total_steps:,}: to end with the "
+        "decay, set total_steps and decay_steps too"
+    )
 
 
 def _describe_duration(seconds: int) -> str:
