@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from translucid.errors import BusyError
-from translucid.files import LOCK, locked
+from translucid.files import LOCK, locked, new_folder, recover_folder
 
 HOLD = """
 import sys
@@ -22,10 +22,10 @@ with locked(Path(sys.argv[1])):
 """
 
 
-def hold(folder: Path) -> subprocess.Popen[str]:
+def hold(folder: Path, script: str = HOLD) -> subprocess.Popen[str]:
     """Start a process that holds the lock until its input is closed."""
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(folder)],
+        [sys.executable, "-c", script, str(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -75,3 +75,36 @@ def test_a_file_that_its_owner_removed_in_between_is_not_taken_for_the_lock(
     with locked(tmp_path), pytest.raises(BusyError):
         locked(tmp_path).__enter__()
     assert len(calls) == 3
+
+
+WRITE = """
+import sys
+from pathlib import Path
+from translucid.files import new_folder
+with new_folder(Path(sys.argv[1])) as draft:
+    (draft / "whole").write_text("by another process")
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_two_processes_do_not_write_the_same_folder(tmp_path: Path, killed: bool) -> None:
+    folder = tmp_path / "model"
+    with hold(folder, WRITE) as owner:
+        with pytest.raises(BusyError, match="model is being written by another process"):
+            new_folder(folder).__enter__()
+        with pytest.raises(BusyError):
+            recover_folder(folder)
+        if killed:
+            owner.send_signal(signal.SIGKILL)
+        else:
+            owner.stdin.close()
+        owner.wait()
+    assert folder.exists() is not killed
+    if killed:
+        recover_folder(folder)
+        assert not list(tmp_path.iterdir())
+    with new_folder(folder) as draft:
+        (draft / "own").touch()
+    assert [path.name for path in tmp_path.rglob("*")] == ["model", "own"]

@@ -20,6 +20,7 @@ from typing import BinaryIO
 from translucid.errors import BusyError
 
 PARTIAL_SUFFIX, OLD_SUFFIX = "translucid-partial", "translucid-old"
+LOCK_SUFFIX = "translucid-lock"
 
 
 @contextlib.contextmanager
@@ -41,26 +42,36 @@ def new_folder(folder: Path) -> Iterator[Path]:
     """Give an empty folder to fill; it takes its name, replacing an older one, when all is on disk.
 
     Files in it are to be written through `synced`. Whenever the process is killed,
-    `recover_folder` finds either the old folder or the new one.
+    `recover_folder` finds either the old folder or the new one. If another process is writing the
+    same folder, it is a BusyError.
     """
-    recover_folder(folder)
-    draft = _temporary_path(folder, PARTIAL_SUFFIX)
-    draft.mkdir(parents=True)
-    try:
-        yield draft
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
-    sync_folder(draft)
-    if folder.exists():
-        folder.rename(_temporary_path(folder, OLD_SUFFIX))
-    draft.rename(folder)
-    sync_folder(folder.parent)
-    shutil.rmtree(_temporary_path(folder, OLD_SUFFIX), ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _hold(_temporary_path(folder, LOCK_SUFFIX), folder):
+        _recover(folder)
+        draft = _temporary_path(folder, PARTIAL_SUFFIX)
+        draft.mkdir()
+        try:
+            yield draft
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+        sync_folder(draft)
+        if folder.exists():
+            folder.rename(_temporary_path(folder, OLD_SUFFIX))
+        draft.rename(folder)
+        sync_folder(folder.parent)
+        shutil.rmtree(_temporary_path(folder, OLD_SUFFIX), ignore_errors=True)
 
 
 def recover_folder(folder: Path) -> None:
     """Remove what a killed process left when replacing a folder; the folder is complete then."""
+    suffixes = (OLD_SUFFIX, PARTIAL_SUFFIX, LOCK_SUFFIX)
+    if any(_temporary_path(folder, suffix).exists() for suffix in suffixes):
+        with _hold(_temporary_path(folder, LOCK_SUFFIX), folder):
+            _recover(folder)
+
+
+def _recover(folder: Path) -> None:
     old, draft = _temporary_path(folder, OLD_SUFFIX), _temporary_path(folder, PARTIAL_SUFFIX)
     if old.exists() and not folder.exists():
         old.rename(folder)
@@ -115,8 +126,14 @@ else:
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold the folder for this process alone, or raise BusyError if another one has it."""
-    path = folder / LOCK
-    descriptor = _acquire(path)
+    with _hold(folder / LOCK, folder):
+        yield
+
+
+@contextlib.contextmanager
+def _hold(path: Path, folder: Path) -> Iterator[None]:
+    """Hold the lock on a folder that is the file at this path."""
+    descriptor = _acquire(path, folder)
     try:
         yield
     finally:
@@ -144,7 +161,7 @@ def is_locked(folder: Path) -> bool:
     return False
 
 
-def _acquire(path: Path) -> int:
+def _acquire(path: Path, folder: Path) -> int:
     """Lock the file that has this name now: an owner that ends removes it under its own lock."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -153,7 +170,7 @@ def _acquire(path: Path) -> int:
         except OSError as error:
             os.close(descriptor)
             raise BusyError(
-                f"{path.parent} is being written by another process. Wait for it to end, or "
+                f"{folder} is being written by another process. Wait for it to end, or "
                 "choose another output folder."
             ) from error
         if _is_same_file(descriptor, path):

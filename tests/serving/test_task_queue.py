@@ -16,9 +16,9 @@ from translucid.serving.engine.batching import (
     BatchLimits,
     QueuedTask,
     TaskQueue,
-    is_heavy,
     padding_ratio,
     select_batch,
+    takes_long,
 )
 from translucid.serving.engine.tasks import LONG_WORK, Task, Ticket
 
@@ -63,6 +63,7 @@ def test_a_batch_has_the_first_and_what_is_like_it(
     assert len(set(map(id, batch))) == len(batch) <= limits.sentences
     assert len(batch) == 1 or size(batch) <= limits.tokens
     assert {one.task.work for one in batch} == {first.task.work}
+    assert {one.task.is_long for one in batch} == {first.task.is_long}
     assert {one.is_one_of_many for one in batch} == {first.is_one_of_many}
     longest = max(first.task.length * SIMILAR_RATIO, first.task.length + SIMILAR_TOKENS)
     assert all(one.task.length <= longest for one in batch)
@@ -83,6 +84,7 @@ def test_the_most_similar_lengths_come_along(requests: list[list[Task]], sentenc
         for one in waiting
         if one not in batch
         and one.task.work == batch[0].task.work
+        and one.task.is_long == batch[0].task.is_long
         and one.is_one_of_many == batch[0].is_one_of_many
         and one.task.length <= max(length * SIMILAR_RATIO, length + SIMILAR_TOKENS)
     ]
@@ -139,19 +141,19 @@ def test_a_request_of_many_sentences_takes_turns_with_those_behind_it() -> None:
 
 @settings(max_examples=40)
 @given(REQUESTS, BUDGETS, st.sets(st.integers(0, 5)))
-def test_a_request_that_holds_threads_gets_what_nobody_else_wants(
-    requests: list[list[Task]], limits: BatchLimits, holding: set[int]
+def test_a_busy_request_gets_what_nobody_else_wants(
+    requests: list[list[Task]], limits: BatchLimits, numbers: set[int]
 ) -> None:
     line = line_of(requests)
     waiting = waiting_of(line)
-    holders = {one.ticket for one in waiting if one.ticket.number in holding}
-    wanted = [one for one in waiting if not (one.is_heavy and one.ticket in holders)]
-    batch = line.take(limits, holders)
+    busy = {one.ticket for one in waiting if one.ticket.number in numbers}
+    wanted = [one for one in waiting if not (one.is_heavy and one.ticket in busy)]
+    batch = line.take(limits, busy)
     if wanted:
         assert batch == select_batch(wanted, limits)
     elif batch:
         assert len(batch) == 1 or size(batch) <= min(limits.tokens, LONG_WORK)
-        assert not is_heavy(batch)
+        assert not takes_long(batch)
         assert not any(one.task.is_long for one in batch)
     else:
         assert all(one.task.is_long for one in waiting)
@@ -160,14 +162,18 @@ def test_a_request_that_holds_threads_gets_what_nobody_else_wants(
 
 @settings(max_examples=40)
 @given(REQUESTS, BUDGETS)
-def test_light_batches_have_nothing_heavy(requests: list[list[Task]], limits: BatchLimits) -> None:
+def test_short_batches_are_done_soon(requests: list[list[Task]], limits: BatchLimits) -> None:
+    """Those of small requests come first; of large ones they are small; long ones are left."""
     line = line_of(requests)
-    heavy = {one for one in waiting_of(line) if one.is_heavy}
-    while line.has_light:
-        assert heavy.isdisjoint(batch := line.take_light(limits))
+    long = {one for one in waiting_of(line) if one.task.is_long}
+    while line.has_short:
+        light = {one for one in waiting_of(line) if not one.is_heavy}
+        batch = line.take_short(limits)
         assert batch
-    assert line.take_light(limits) == []
-    assert {*waiting_of(line)} == heavy
+        assert light.issuperset(batch) if light else not takes_long(batch)
+        assert long.isdisjoint(batch)
+    assert line.take_short(limits) == []
+    assert {*waiting_of(line)} == long
 
 
 def test_what_belongs_to_a_request_that_began_earlier_comes_first() -> None:

@@ -95,10 +95,11 @@ def test_a_run_that_would_end_before_its_decay_says_so(small: PreparedData, tmp_
         train(small, output=tmp_path / "run", on_event=events.append, **{**SMALL, **more})
         return next(event.description for event in events if isinstance(event, Started))
 
-    told = describe(max_steps=5, total_steps=8)
-    assert "ends at max_steps = 5, and the learning rate falls from 5 to total_steps = 8" in told
-    assert "max_steps = 6, and" in describe(max_steps=6, resume=True)
-    assert "and the learning rate falls" not in describe(max_steps=8, resume=True)
+    told = describe(max_steps=4, total_steps=8)
+    assert "ends at max_steps = 4, before its decay, from step 5 to total_steps = 8" in told
+    assert "max_steps = 5, before" in describe(max_steps=5, resume=True)
+    for steps in (6, 8):
+        assert "before its decay" not in describe(max_steps=steps, resume=True)
 
 
 def test_a_file_comes_below_keyword_arguments(small: PreparedData, tmp_path: Path) -> None:

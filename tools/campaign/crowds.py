@@ -5,11 +5,14 @@ from __future__ import annotations
 import http.client
 import itertools
 import json
+import resource
 import socket
 import threading
 import time
+from collections import Counter, deque
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from typing import Any
 
 from campaign.area import Area, Server, serving
@@ -22,7 +25,8 @@ MOST_MEMORY = 200_000_000
 LIVE_SECONDS, NEW_CLIENT_SECONDS = 0.1, 1.0
 SENTENCE = "Le chat dort dans la maison pendant que mon père lit un livre. "
 SHORT = {"texts": ["Je ne sais pas."], "target": "en"}
-LONG = ("漢", "😀", "\u200b", "e\u0301\u0302", SENTENCE)
+LONG = (SENTENCE * 78, "漢" * 1900, SENTENCE[:-2] * 78, "e\u0301\u0302" * 1600)
+MOST_P99 = 4  # times that of clients alone
 
 
 def connect(server: Server, address: str) -> socket.socket:
@@ -70,6 +74,7 @@ def read_slowly(area: Area, server: Server, seconds: float) -> None:
     _, tensor, _ = ask(server, "GET", path)
     request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     readers: list[socket.socket] = []
+    answers: Counter[bytes] = Counter()
     before, most = server.memory(), 0
     times: list[float] = []
     each, due = itertools.cycle(ADDRESSES), time.monotonic()
@@ -80,11 +85,13 @@ def read_slowly(area: Area, server: Server, seconds: float) -> None:
         for _ in range(min(16, READERS - len(readers))):
             readers.append(connect(server, next(each)))
             readers[-1].sendall(request)
+            answers[readers[-1].recv(12)] += 1
         if time.monotonic() >= due:
             due += READ_PAUSE
             readers = [one for one in readers if reads_on(one)]
     for one in readers:
         one.close()
+    area.check([*answers] == [b"HTTP/1.1 200"], f"slow readers were answered {dict(answers)}")
     area.check(most < MOST_MEMORY, f"{READERS} slow readers took {most / 1e6:.0f} MB")
     late = percentile(times, 0.99)
     area.check(late < LIVE_SECONDS, f"/health/live took {late} s (p99) beside slow readers")
@@ -110,15 +117,19 @@ def reads_on(reader: socket.socket) -> bool:
 def stay_idle(area: Area, server: Server, seconds: float) -> None:
     """Open many connections that say nothing, again and again; others come and are served."""
     times: list[float] = []
-    with ExitStack() as stack:
-        each = itertools.cycle(ADDRESSES)
-        opened = 0
-        for status, took in ask_for(server, seconds, "POST", "/v1/translate", SHORT):
-            area.check(status == 200, f"beside idle connections a client was answered {status}")
-            times.append(took)
-            for _ in range(25 if opened < IDLE else 1):
-                stack.enter_context(closing(connect(server, next(each))))
-                opened += 1
+    idle: deque[socket.socket] = deque()
+    each = itertools.cycle(ADDRESSES)
+    opened = 0
+    for status, took in ask_for(server, seconds, "POST", "/v1/translate", SHORT):
+        area.check(status == 200, f"beside idle connections a client was answered {status}")
+        times.append(took)
+        for _ in range(25 if opened < IDLE else 1):
+            idle.append(connect(server, next(each)))
+            opened += 1
+        while len(idle) > IDLE:
+            idle.popleft().close()
+    for one in idle:
+        one.close()
     late = max(times)
     area.check(late < NEW_CLIENT_SECONDS, f"beside idle connections a client waited {late:.2f} s")
     area.numbers["idle"] = {"connections": opened, "slowest_seconds": round(late, 4)}
@@ -126,7 +137,7 @@ def stay_idle(area: Area, server: Server, seconds: float) -> None:
 
 
 def work_long(area: Area, server: Server, seconds: float) -> None:
-    """Send one long text after another; the p99 of others must at most double."""
+    """Send one long text after another; the p99 of others stays within a few times what it was."""
 
     def measure(share: float) -> list[float]:
         found = [*ask_for(server, share * seconds, "POST", "/v1/translate", SHORT)]
@@ -139,32 +150,36 @@ def work_long(area: Area, server: Server, seconds: float) -> None:
     statuses: list[int] = []
 
     def send() -> None:
-        for piece in itertools.cycle(LONG):
+        for text in itertools.cycle(LONG):
             if stop.is_set():
                 return
-            text = (piece * 5000)[:5000]
             status, _, _ = ask(server, "POST", "/v1/translate", {"texts": [text], "target": "en"})
             statuses.append(status)
 
-    thread = threading.Thread(target=send)
-    thread.start()
-    beside = measure(0.7)
-    stop.set()
-    thread.join()
-    for status in statuses:
-        area.check(status < 500 or status in (503, 504), f"a long text was answered {status}")
+    with ThreadPoolExecutor(1) as pool:
+        sending = pool.submit(send)
+        try:
+            beside = measure(0.7)
+        finally:
+            stop.set()
+        sending.result()
+    area.check({*statuses} == {200}, f"long texts were answered {Counter(statuses)}")
     figures = {
         name: {"p50_seconds": percentile(times, 0.5), "p99_seconds": percentile(times, 0.99)}
         for name, times in (("alone", alone), ("beside_long_texts", beside))
     }
     ratio = figures["beside_long_texts"]["p99_seconds"] / figures["alone"]["p99_seconds"]
-    area.check(ratio <= 2, f"beside long texts the p99 of others is {ratio:.1f} times as long")
+    area.check(
+        ratio <= MOST_P99, f"beside long texts the p99 of others is {ratio:.1f} times as long"
+    )
     area.numbers["long_texts"] = {**figures, "p99_ratio": round(ratio, 2), "sent": len(statuses)}
     area.tried["long texts"] += len(statuses)
 
 
 def run(area: Area) -> None:
     """Three crowds in turn, each for a third of the time."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     room = str(READERS + 88)
     limits = ("--set", f"max_connections={room}", "--set", f"max_connections_per_address={room}")
     with serving(area, *limits) as server:

@@ -106,7 +106,7 @@ def kill_until_done(area: Area, job: Job, whole: dict[str, str], seconds: float)
     words = job.begin(folder)
     for attempt in range(MOST_TRIES):
         last = attempt == MOST_TRIES - 1 or not area.has_time
-        code, errors = run_for(words, None if last else area.draw.uniform(0.3, 1.3) * seconds)
+        code, errors = run_for(words, None if last else area.draw.uniform(0.05, 1.05) * seconds)
         words = [*job.begin(folder), *job.more]
         if code == -signal.SIGKILL:
             area.tried[f"{job.name}: kills"] += 1

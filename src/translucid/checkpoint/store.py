@@ -32,7 +32,14 @@ from safetensors import SafetensorError
 
 from translucid.checksums import Checksum, check_file, digest_json
 from translucid.errors import DataError, InputError, TranslucidError
-from translucid.files import OLD_SUFFIX, PARTIAL_SUFFIX, new_folder, recover_folder, synced
+from translucid.files import (
+    LOCK_SUFFIX,
+    OLD_SUFFIX,
+    PARTIAL_SUFFIX,
+    new_folder,
+    recover_folder,
+    synced,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -42,7 +49,9 @@ STATE = "state.json"
 
 _NAME = re.compile(r"step-(\d{6,})")
 _REMOVED = "translucid-removed"
-_LEFT_BEHIND = re.compile(rf"step-\d{{6,}}\.({PARTIAL_SUFFIX}|{OLD_SUFFIX}|{_REMOVED})")
+_LEFT_BEHIND = re.compile(
+    rf"step-\d{{6,}}\.({PARTIAL_SUFFIX}|{OLD_SUFFIX}|{LOCK_SUFFIX}|{_REMOVED})"
+)
 _STATE_SIZE = 16_384  # bytes, about: for the message of a full disk
 _REMEDY = "It is damaged: delete the folder, and resume from an earlier checkpoint."
 

@@ -44,6 +44,7 @@ from translucid.interpret.trace import (
     TraceToken,
     trace_bytes,
 )
+from translucid.text.capitals import is_in_capitals
 from translucid.text.normalization import nfc
 from translucid.text.tokenizer import BOS, EOS, FIRST_PIECE, UNK, Tokenizer
 from translucid.translator import Flags, Translator
@@ -99,7 +100,7 @@ def explain(
     would divide it (from 257 tokens on).
     """
     model = single_network(translator)
-    sentence = _prepare(translator, text, target, search, level)
+    sentence = _prepare(translator, text, target, search, level, given)
     forced = check_prefix(translator, prefix)
     limit = _SizeLimit(model.config, sentence, force, MAX_BYTES if max_bytes is None else max_bytes)
     limit.check_source(translator.members[0].positions, max(1, len(forced)))
@@ -166,11 +167,14 @@ def _prepare(
     target: str | None,
     search: SearchConfig | None,
     level: Level,
+    given: str | None,
 ) -> _Input:
     if level not in get_args(Level):
         raise InputError(f"level = {level!r}: must be one of {', '.join(get_args(Level))}")
     sentence = check_sentence("text", text)
     part, after = translator.read_whole(target, sentence)
+    if isinstance(given, str) and not is_in_capitals(given):  # it is shown as it is given
+        part = replace(part, protected=replace(part.protected, capitals=None))
     settings = search or translator.default_search
     return _Input(sentence, translator.tag(target, [sentence]), part, after, settings, level)
 
@@ -207,7 +211,9 @@ def _translate(
         )
     line = check_sentence("given translation", given)
     core = line.removeprefix(sentence.part.before.strip()).removesuffix(sentence.after.strip())
-    hidden = sentence.part.protected.hide_beginning(core.strip())
+    hidden = sentence.part.protected.hide_beginning(
+        core.strip(), translator.target_tokenizer.encode
+    )
     written = (*translator.target_tokenizer.encode(hidden), EOS)
     return _take_whole(written, positions)
 

@@ -21,13 +21,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
+from translucid.text.capitals import Encode, is_in_capitals, write_as_sentence
 from translucid.text.spans import Family, Span, whole_word
 from translucid.text.tokenizer import FAMILY_SIZE, PLACEHOLDER_FAMILIES, PLACEHOLDERS
 
 _PLACEHOLDERS = frozenset(PLACEHOLDERS)
 _SENTENCE_MARKS = ".,;:!?… "
-_SENTENCE_BEGINNING = re.compile(r"(?:^|[.!?…]\s+)[\s\"'“”„«»‘’(\[¡¿–—-]*\w")
-_LONGEST_ABBREVIATION = 4  # letters
 
 
 @dataclass(frozen=True)
@@ -35,24 +34,29 @@ class Protected:
     """A text with placeholders instead of spans; `spans` has both, in the order of the source.
 
     A `fragment` is text between spans that is translated by itself: the punctuation with which a
-    network ends a sentence does not belong to it. With `capitals`, the source was in capitals: the
-    network reads and writes it as an ordinary sentence, and its translation is put in capitals.
+    network ends a sentence does not belong to it. `capitals` is the text as it was, if it was in
+    capitals and is read as an ordinary sentence. Then its translation is put in capitals.
     """
 
     text: str
     spans: tuple[tuple[str, Span], ...] = ()
     fragment: bool = False
-    capitals: bool = False
+    capitals: str | None = None
 
-    def read_capitals(self) -> Protected:
+    def read_capitals(self, encode: Encode) -> Protected:
         """Return a text in capitals as an ordinary sentence, and every other text as it is."""
         if not is_in_capitals(self.text):
             return self
-        return replace(self, text=_write_sentences(self.text), capitals=True)
+        text = write_as_sentence(self.text, encode)
+        return self if text == self.text else replace(self, text=text, capitals=self.text)
 
-    def write_case(self, text: str) -> str:
+    def as_written(self) -> Protected:
+        """Return the text as it was, to be read in capitals if it was in capitals."""
+        return replace(self, text=self.capitals or self.text, capitals=None)
+
+    def put_in_case(self, text: str) -> str:
         """Return what the network wrote, in capitals if the source was."""
-        return text.upper() if self.capitals else text
+        return text if self.capitals is None else text.upper()
 
     def restore(self, text: str) -> str:
         """Return a translation with the spans instead of their placeholders.
@@ -77,7 +81,7 @@ class Protected:
         A word does not touch a span that it did not touch in the source: no ``%sfichiers`` for
         ``%s files``.
         """
-        text = self.write_case(text)
+        text = self.put_in_case(text)
         if self.fragment:
             return text.rstrip(_SENTENCE_MARKS) or text
         for placeholder, span in self.spans:
@@ -85,27 +89,41 @@ class Protected:
                 text = _separate(self.text, text, placeholder)
         return text.translate({ord(placeholder): span.text for placeholder, span in self.spans})
 
-    def hide(self, translation: str) -> str | None:
-        """Return a given translation with placeholders; None if a span is missing.
+    def hide(self, translation: str, encode: Encode) -> str | None:
+        """Return a given translation as the network would write it; None if it lacks a span.
 
         Use `hide_beginning` for the beginning of a translation, which lacks some.
         """
-        hidden = self.hide_beginning(translation)
+        hidden = self.hide_beginning(translation, encode)
         return hidden if is_intact(self.text, hidden) else None
 
-    def hide_beginning(self, translation: str) -> str:
-        """Return the beginning of a translation with placeholders for the spans in it."""
+    def hide_beginning(self, translation: str, encode: Encode) -> str:
+        """Return the beginning of a translation as the network would write it.
+
+        It has placeholders for the spans in it and, if it is in capitals as the source was, it is
+        an ordinary sentence.
+        """
+        hidden = self._hide_spans(translation)
+        if self.capitals is not None and is_in_capitals(hidden):
+            return write_as_sentence(hidden, encode)
+        return hidden
+
+    def may_begin(self, prefix: str) -> bool:
+        """Tell whether the case of the translation allows it to begin like this."""
+        hidden = self._hide_spans(prefix)
+        return self.put_in_case(hidden) == hidden
+
+    def _hide_spans(self, translation: str) -> str:
+        """Return a translation with placeholders for the spans in it."""
         longest_first = sorted(self.spans, key=lambda one: -len(one[1].text))
         for placeholder, span in longest_first:
             translation = re.sub(whole_word(span.text), placeholder, translation, count=1)
-        if self.capitals and translation == translation.upper():
-            return _write_sentences(translation)
         return translation
 
     @property
     def source(self) -> str:
-        """The text with its spans."""
-        return self.text.translate(
+        """The text with its spans, as in the source."""
+        return (self.capitals or self.text).translate(
             {ord(placeholder): span.source for placeholder, span in self.spans}
         )
 
@@ -114,27 +132,6 @@ class Protected:
         """Where each character of the text begins in the source, and where the last one ends."""
         lengths = {placeholder: len(span.source) for placeholder, span in self.spans}
         return list(itertools.accumulate((lengths.get(c, 1) for c in self.text), initial=0))
-
-
-def is_in_capitals(text: str) -> bool:
-    """Tell whether a text is a line in capitals, and not just an abbreviation.
-
-    >>> is_in_capitals("OÙ EST LA GARE ?"), is_in_capitals("OTAN"), is_in_capitals("L'OTAN dort")
-    (True, False, False)
-    """
-    return text.isupper() and sum(map(str.isalpha, text)) > _LONGEST_ABBREVIATION
-
-
-def _write_sentences(text: str) -> str:
-    """Return a text in lower case, of the same length, with a capital where a sentence begins.
-
-    >>> _write_sentences("BONJOUR. OÙ EST LA GARE ?")
-    'Bonjour. Où est la gare ?'
-    """
-    lower = text.lower()
-    if len(lower) != len(text):  # as that of "İ"
-        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-    return _SENTENCE_BEGINNING.sub(lambda found: text[found.start() : found.end()], lower)
 
 
 def _separate(source: str, text: str, placeholder: str) -> str:

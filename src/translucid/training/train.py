@@ -413,16 +413,16 @@ class _Plan:
 
 
 def describe_ending(settings: TrainingConfig) -> str:
-    """Return a line if a run that may yet get its decay ends without it.
+    """Return a warning if a run of the wsd schedule ends before its decay begins.
 
     One that is resumed keeps its total_steps when only max_steps is lowered.
     """
-    if settings.schedule != "wsd" or settings.max_steps >= settings.total_steps:
+    if settings.schedule != "wsd" or not 0 < settings.max_steps <= settings.decay_start:
         return ""
     return (
-        f"\n  the run ends at max_steps = {settings.max_steps:,}, and the learning rate falls from "
-        f"{settings.decay_start:,} to total_steps = {settings.total_steps:,}: to end with the "
-        "decay, set total_steps and decay_steps too"
+        f"\n  the run ends at max_steps = {settings.max_steps:,}, before its decay, from step "
+        f"{settings.decay_start:,} to total_steps = {settings.total_steps:,}: to end with a decay, "
+        "set total_steps and decay_steps too"
     )
 
 

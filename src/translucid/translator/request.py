@@ -20,6 +20,7 @@ from translucid.decoding.config import SearchConfig
 from translucid.decoding.hypothesis import Tokens
 from translucid.engines.base import DecoderInput
 from translucid.errors import ConfigError, InputError, nearest
+from translucid.text.capitals import Encode
 from translucid.text.normalization import nfc
 from translucid.text.sentences import is_unspaced
 from translucid.text.spans import span_finder, whole_word
@@ -167,22 +168,33 @@ class RequestEncoder:
 
     def encode(self, text: str, prefix: str) -> EncodedText:
         """Return the decoder's inputs for a text whose translation begins with `prefix`."""
-        # What is put in capitals would not begin with a prefix in lower case.
-        capitals = prefix == prefix.upper()
-        segmented = replace(self.segmenter, capitals=capitals).segment(text)
-        begin = _encode_prefix(_hide_spans(nfc(prefix), segmented), self.target_tokenizer)
+        segmented = self.segmenter.segment(text)
+        if not all(one.protected.may_begin(nfc(prefix)) for one in segmented.segments[:1]):
+            segmented = _read_first_as_written(segmented, self.segmenter.encode)
+        hidden = _hide_spans(nfc(prefix), segmented, self.target_tokenizer)
+        begin = _encode_prefix(hidden, self.target_tokenizer)
         inputs = tuple(
             DecoderInput(
                 source=(*self.tag, *segment.tokens, EOS),
                 prefix=() if number else begin,
-                terms=self.terms.find(segment.text, any_case=segment.protected.capitals),
+                terms=self.terms.find(
+                    segment.text, any_case=segment.protected.capitals is not None
+                ),
             )
             for number, segment in enumerate(segmented.segments)
         )
         return EncodedText(segmented, inputs)
 
 
-def _hide_spans(prefix: str, segmented: SegmentedText) -> str:
+def _read_first_as_written(segmented: SegmentedText, encode: Encode) -> SegmentedText:
+    """Return a text whose first segment is read in capitals if it is in capitals."""
+    first, *others = segmented.segments
+    protected = first.protected.as_written()
+    first = replace(first, protected=protected, tokens=tuple(encode(protected.text)))
+    return replace(segmented, segments=(first, *others))
+
+
+def _hide_spans(prefix: str, segmented: SegmentedText, tokenizer: Tokenizer) -> str:
     """Return a prefix as the network would write it: placeholders for the spans of the source."""
     prefix = prefix.strip()
     if not segmented.segments or not prefix:
@@ -196,7 +208,7 @@ def _hide_spans(prefix: str, segmented: SegmentedText) -> str:
         )
     if len(segmented.segments) == 1:
         prefix = prefix.removesuffix(segmented.after.strip())
-    return first.protected.hide_beginning(prefix)
+    return first.protected.hide_beginning(prefix, tokenizer.encode)
 
 
 def _encode_prefix(text: str, tokenizer: Tokenizer) -> Tokens:
@@ -224,21 +236,37 @@ class Terminology:
             _clean_term(s, s, t): _encode_term(s, _clean_term(t, s, t), encode)
             for s, t in terms.items()
         }
-        # The longest first, because a regular expression takes the first alternative that fits.
+        # The longest first, because a regular expression takes the first alternative that fits. In
+        # a line in capitals, a term in lower case comes before the same one with a capital.
         longest_first = sorted(self._targets, key=lambda term: (-len(term), term))
-        self._terms = [(term, _pattern(term)) for term in longest_first]
-        any_term = "|".join(f"({pattern})" for _, pattern in self._terms) or r"(?!)"
-        self._any, self._any_case = re.compile(any_term), re.compile(any_term, re.IGNORECASE)
+        self._in_own_case = _Finder(longest_first)
+        usual_first = sorted(longest_first, key=lambda term: (-len(term), term != term.lower()))
+        self._in_any_case = _Finder(usual_first, re.IGNORECASE)
 
-    def find_spans(self, source: str) -> list[tuple[int, int]]:
+    def find_spans(self, source: str, *, any_case: bool = False) -> list[tuple[int, int]]:
         """Return the spans of terms in a source, [start, end)."""
-        return [match.span() for match in self._any.finditer(source)]
+        return [(start, end) for _, start, end in self._finder(any_case).find(source)]
 
     def find(self, source: str, *, any_case: bool = False) -> tuple[Tokens, ...]:
         """Return the token sequences that a translation of the source must contain."""
-        pattern = self._any_case if any_case else self._any
-        found = (match.lastindex for match in pattern.finditer(source))
-        return tuple(self._targets[self._terms[number - 1][0]] for number in found if number)
+        return tuple(self._targets[term] for term, _, _ in self._finder(any_case).find(source))
+
+    def _finder(self, any_case: bool) -> _Finder:
+        return self._in_any_case if any_case else self._in_own_case
+
+
+class _Finder:
+    """Finds terms as whole words, the first ones first."""
+
+    def __init__(self, terms: Sequence[str], flags: re.RegexFlag = re.NOFLAG) -> None:
+        self._terms = terms
+        self._any = re.compile("|".join(f"({_pattern(one)})" for one in terms) or r"(?!)", flags)
+
+    def find(self, source: str) -> Iterator[tuple[str, int, int]]:
+        """Yield each term in a source with its start and end."""
+        for match in self._any.finditer(source):
+            if match.lastindex:
+                yield self._terms[match.lastindex - 1], *match.span()
 
 
 def _clean_term(text: str, source: str, target: str) -> str:

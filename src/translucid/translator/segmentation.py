@@ -25,10 +25,11 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+from translucid.text.capitals import Encode, is_in_capitals
 from translucid.text.normalization import nfc
 from translucid.text.placeholders import (
     Protected,
@@ -44,8 +45,6 @@ from translucid.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from translucid.translator.request import Terminology
-
-Encode: TypeAlias = Callable[[str], Sequence[int]]
 
 MAX_SOURCE_TOKENS = 256  # a longer line is divided; trained networks have hardly seen longer ones
 
@@ -100,8 +99,7 @@ class SegmentedText:
 class Segmenter:
     """Divides texts into segments of at most `longest` tokens; spans become placeholders.
 
-    What `terms` finds is translated, even where it would be a span. With `capitals`, segments in
-    capitals are read as ordinary sentences.
+    What `terms` finds is translated, even where it would be a span.
     """
 
     encode: Encode
@@ -109,13 +107,13 @@ class Segmenter:
     finder: SpanFinder
     placeholders: bool
     terms: Terminology | None = None
-    capitals: bool = True
 
     def find_spans(self, line: str) -> tuple[str, list[Span]]:
         """Return a line in composed form (NFC), except for its spans, and the spans."""
         composed = nfc(line)
         spans = self.finder.find(composed)
-        taken = [] if self.terms is None else self.terms.find_spans(composed)
+        capitals = is_in_capitals(composed)
+        taken = [] if self.terms is None else self.terms.find_spans(composed, any_case=capitals)
         if taken:
             spans = [s for s in spans if all(s.end <= a or b <= s.start for a, b in taken)]
         if not spans or composed == line:
@@ -149,7 +147,8 @@ class Segmenter:
         segmented = replace(self, longest=sys.maxsize).segment(line)
         if len(segmented.segments) == 1 and not segmented.between_spans:
             return segmented.segments[0], segmented.after
-        return Segment("", 0, Protected(line), tuple(self.encode(line)), inside_word=False), ""
+        protected = Protected(line).read_capitals(self.encode)
+        return Segment("", 0, protected, tuple(self.encode(protected.text)), inside_word=False), ""
 
     def hide_pair(self, source: str, translation: str) -> tuple[str, str]:
         """Return a text and its translation with placeholders for spans.
@@ -165,7 +164,7 @@ class Segmenter:
     def _hide_line(self, source: str, translation: str) -> tuple[str, str]:
         segment, after = self.read_whole(source)
         core = translation.strip().removeprefix(segment.before.strip())
-        written = segment.protected.hide(core.removesuffix(after.strip()).strip())
+        written = segment.protected.hide(core.removesuffix(after.strip()).strip(), self.encode)
         return (source, translation) if written is None else (segment.text, written)
 
 
@@ -242,7 +241,7 @@ class _SegmentBuilder:
             begin, end = _find_words(unnumbered)
             self.gap, ending = self.gap + unnumbered[:begin], unnumbered[end:]
             unnumbered, place = unnumbered[begin:end], place + begin
-        pieces = self._pieces(unnumbered)
+        pieces, encode = self._pieces(unnumbered), self._segmenter.encode
         self.split = self.split or len(pieces) > 1
         last = ""
         for piece, here, tag in _split_at_half_tags(pieces, spans):
@@ -259,10 +258,8 @@ class _SegmentBuilder:
                 inside = bool(last) and not before and _is_inside_word(last, piece)
                 protected = protect(text, here)
                 assert protected is not None  # pieces are cut so that each can be protected
-                protected = replace(protected, fragment=fragment)
-                if self._segmenter.capitals:
-                    protected = protected.read_capitals()
-                tokens = tuple(self._segmenter.encode(protected.text))
+                protected = replace(protected, fragment=fragment).read_capitals(encode)
+                tokens = tuple(encode(protected.text))
                 self.segments.append(Segment(before, place + lead, protected, tokens, inside))
                 self.gap = piece[lead + len(text) :]
             place += len(piece) - len(here) + sum(len(span.source) for span in here)
@@ -276,8 +273,10 @@ class _SegmentBuilder:
         return _merge_blank(split_to_fit(unnumbered, self._fits))
 
     def _fits(self, unnumbered: str) -> bool:
-        few = can_protect(unnumbered)
-        return few and len(self._segmenter.encode(unnumbered.strip())) <= self._segmenter.longest
+        if not can_protect(unnumbered):
+            return False
+        encode, longest = self._segmenter.encode, self._segmenter.longest
+        return len(encode(Protected(unnumbered.strip()).read_capitals(encode).text)) <= longest
 
 
 def _split_at_half_tags(

@@ -71,7 +71,7 @@ class GrowingText:
     def _whole_characters(self, tokens: Tokens) -> str:
         """Return the text of tokens without a last character that may lack some bytes."""
         segment = self._segments[len(self._texts)]
-        return segment.protected.write_case(self._decode(tokens).rstrip("\ufffd"))
+        return segment.protected.put_in_case(self._decode(tokens).rstrip("\ufffd"))
 
 
 def stream_segments(

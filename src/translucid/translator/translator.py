@@ -434,7 +434,7 @@ class Translator:
         found = self._search(wide, batch_size, emit)
         hide = reranker.model.tokenizer.has_placeholders
         texts = [
-            replace(segment.protected, capitals=False)  # compared as the networks read and write
+            replace(segment.protected, capitals=None)  # compared as the networks read and write
             for one in batch.encoded
             for segment in one.segmented.segments
         ]

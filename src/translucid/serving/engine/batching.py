@@ -20,10 +20,11 @@ Which sentences form a batch::
 The queue is in order of arrival, but a request of many sentences takes turns with those behind it:
 each sixteen of its sentences rank like one more request.
 
-Nobody waits for somebody else's long text. Long sentences, and those of requests of many, are
-heavy. A request whose heavy batches run gets the last free thread in small portions only, and when
-nobody else wants it. And when all threads are busy, a batch of long sentences lends its thread to
-short ones between two of its steps, if its engine takes steps (CTranslate2 takes none).
+No single request holds all threads for long. Long sentences, and those of requests of many, are
+heavy, and share batches only with their like. While heavy batches of a request run, it gets the
+last free thread in small portions only, and when nobody else wants it. And a batch of long
+sentences lends its thread to short ones between two of its steps, if its engine takes steps
+(CTranslate2 does not).
 
 One bad sentence must not harm the others in its batch: when a batch fails, each of its sentences is
 tried alone, and only those that fail again have failed.
@@ -136,12 +137,12 @@ class Batcher:
             if not batch:
                 break
             self._free_workers -= 1
-            if is_heavy(batch):
+            if takes_long(batch):
                 self._heavy_batches.update({one.ticket for one in batch})
             lend = self._lend_thread if batch[0].task.is_long else None
             future = self._threads.submit(run_batch, batch, self._report_result, lend)
             future.add_done_callback(partial(self._report_done, batch))
-        self._short_wait = self._queue.has_light
+        self._short_wait = self._queue.has_short
 
     def _lend_thread(self) -> None:
         """Run a batch of short tasks, if some wait, in a thread that works on long ones."""
@@ -161,8 +162,8 @@ class Batcher:
     def _take_short(self, lent: Future[list[QueuedTask]]) -> None:
         if not lent.set_running_or_notify_cancel():
             return
-        lent.set_result(self._queue.take_light(self._limits))
-        self._short_wait = self._queue.has_light
+        lent.set_result(self._queue.take_short(self._limits))
+        self._short_wait = self._queue.has_short
 
     def _report_result(self, one: QueuedTask, result: Result) -> None:
         """Deliver a result early, from a thread, while the rest of its batch is running."""
@@ -175,7 +176,7 @@ class Batcher:
     def _finish_batch(self, batch: list[QueuedTask], done: Done) -> None:
         """Give the free thread its next batch, then deliver the results of this one."""
         self._free_workers += 1
-        if is_heavy(batch):
+        if takes_long(batch):
             self._heavy_batches -= Counter({one.ticket for one in batch})
         self._dispatch()
         self._deliver_batch(batch, *done.result())
@@ -271,7 +272,7 @@ class QueuedTask:
 
     @property
     def is_heavy(self) -> bool:
-        """Whether others need not wait for it."""
+        """Whether it is long, or one of many."""
         return self.task.is_long or self.is_one_of_many
 
 
@@ -303,27 +304,29 @@ class TaskQueue:
         self._take(one for one in tuple(self._waiting) if one.ticket is ticket)
 
     @property
-    def has_light(self) -> bool:
-        """Whether a task waits that is not heavy."""
-        return any(not one.is_heavy for one in self._waiting)
+    def has_short(self) -> bool:
+        """Whether a task waits that is not long."""
+        return any(not one.task.is_long for one in self._waiting)
 
-    def take(
-        self, limits: BatchLimits, holders: Container[Ticket] = frozenset()
-    ) -> list[QueuedTask]:
+    def take(self, limits: BatchLimits, busy: Container[Ticket] = frozenset()) -> list[QueuedTask]:
         """Remove and return the next batch.
 
-        It has no heavy tasks of the `holders` unless nothing else waits. Then it is a small one, or
-        empty if only long sentences wait.
+        It has no heavy tasks of `busy` requests unless nothing else waits. Then it is a small one
+        of theirs, or empty if all that waits is long.
         """
-        waiting = [one for one in self._waiting if not (one.is_heavy and one.ticket in holders)]
-        if not waiting:
-            waiting = [one for one in self._waiting if not one.task.is_long]
-            limits = replace(limits, tokens=min(limits.tokens, LONG_WORK))
-        return self._take(select_batch(waiting, limits))
+        wanted = [one for one in self._waiting if not (one.is_heavy and one.ticket in busy)]
+        return self._take(select_batch(wanted, limits)) if wanted else self._take_portion(limits)
 
-    def take_light(self, limits: BatchLimits) -> list[QueuedTask]:
-        """Remove and return the next batch of tasks that are not heavy."""
-        return self._take(select_batch([one for one in self._waiting if not one.is_heavy], limits))
+    def take_short(self, limits: BatchLimits) -> list[QueuedTask]:
+        """Remove and return the next batch that is done soon, empty if all that waits is long."""
+        light = [one for one in self._waiting if not one.is_heavy]
+        return self._take(select_batch(light, limits)) if light else self._take_portion(limits)
+
+    def _take_portion(self, limits: BatchLimits) -> list[QueuedTask]:
+        """Remove and return a small batch of short sentences."""
+        short = [one for one in self._waiting if not one.task.is_long]
+        small = replace(limits, tokens=min(limits.tokens, LONG_WORK))
+        return self._take(select_batch(short, small))
 
     def _take(self, chosen: Iterable[QueuedTask]) -> list[QueuedTask]:
         taken = list(chosen)
@@ -345,28 +348,28 @@ def select_batch(waiting: Sequence[QueuedTask], limits: BatchLimits) -> list[Que
             if one is not first
             and one.task.length <= longest_allowed
             and one.task.work == first.task.work
+            and one.task.is_long == first.task.is_long
             and one.is_one_of_many == first.is_one_of_many
         ),
         key=lambda one: (abs(one.task.length - first.task.length), one.rank),
     )
     batch = [first]
+    size = (first.task.budgeted_length, first.task.copies)
     for one in others:
+        larger = (max(size[0], one.task.budgeted_length), max(size[1], one.task.copies))
         if len(batch) == limits.sentences:
             break
-        if batch_cells([*batch, one]) <= limits.tokens:
+        if (len(batch) + 1) * larger[0] * larger[1] <= limits.tokens:
             batch.append(one)
+            size = larger
     return batch
 
 
-def batch_cells(batch: Sequence[QueuedTask]) -> int:
-    """Return what a batch counts against its limit: sentences × longest one × rows of each."""
+def takes_long(batch: Sequence[QueuedTask]) -> bool:
+    """Tell whether a batch is of heavy tasks and more than a small portion of them."""
     longest = max(one.task.budgeted_length for one in batch)
-    return len(batch) * longest * max(one.task.copies for one in batch)
-
-
-def is_heavy(batch: Sequence[QueuedTask]) -> bool:
-    """Tell whether a batch takes long and is of heavy tasks."""
-    return batch[0].is_heavy and batch_cells(batch) > LONG_WORK
+    cells = len(batch) * longest * max(one.task.copies for one in batch)
+    return batch[0].is_heavy and cells > LONG_WORK
 
 
 def padding_ratio(batch: Sequence[QueuedTask]) -> float:
