@@ -117,7 +117,7 @@ def test_what_belongs_together_is_one_span(text: str, spans: list[str]) -> None:
 
 
 AMOUNTS = [
-    ("fr", "en", "-1 234,56 € puis +3 500,50", ["1,234.56", "3,500.50"]),
+    ("fr", "en", "-1 234,56 € puis +3 500,50", ["1,234.56", "€", "3,500.50"]),
     ("fr", "en", "le 0 800 123 456, arXiv:1706.03762", ["0 800 123 456"]),
     ("en", "fr", "arXiv:1706.03762, IDEA 2023.2", []),
     ("en", "fr", "1234.5 dollars", ["1234,5"]),
