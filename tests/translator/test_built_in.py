@@ -41,7 +41,7 @@ def test_both_directions(model: Translator) -> None:
     english = model.translate(["Je suis étudiant.", "Où est la gare ?", "Elle boit du thé."])
     assert [one.text for one in english] == [
         "I'm a student.",
-        "Where is the station?",
+        "Where's the station?",
         "She drinks tea.",
     ]
     french = model.translate(["I don't know.", "Where is my book?"])
