@@ -61,8 +61,8 @@ def test_tags_stand_around_words_that_translate_each_other(lexicon: WordLexicon)
 def test_the_same_span_on_both_sides_becomes_one_placeholder(lexicon: WordLexicon) -> None:
     insert = PlaceholderInserter.for_languages(lexicon, 0.0, ("fr", "en"))
     source, target = insert(("Voir https://a.b/c : 1 234,5 €", "See https://a.b/c: €1,234.5"))
-    assert without(source) == "Voir  :  €"
-    assert without(target) == "See : €"
+    assert without(source) == "Voir  :  "
+    assert without(target) == "See : "
     assert is_intact(source, target)
     other = ("Voir https://a.b/c", "See https://a.b/d")
     assert insert(other) == other

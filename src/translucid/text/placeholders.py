@@ -48,7 +48,9 @@ class Protected:
         if not is_in_capitals(self.text):
             return self
         text = write_as_sentence(self.text, encode)
-        return self if text == self.text else replace(self, text=text, capitals=self.text)
+        if list(encode(text)) == list(encode(self.text)):  # as those of a model of lower case are
+            return self
+        return replace(self, text=text, capitals=self.text)
 
     def as_written(self) -> Protected:
         """Return the text as it was, to be read in capitals if it was in capitals."""
