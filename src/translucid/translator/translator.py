@@ -17,6 +17,7 @@ from translucid.engines import Engines
 from translucid.engines.base import Array, Pair, SearchOptions
 from translucid.errors import InputError
 from translucid.events import Emit, Progress, silent
+from translucid.text.capitals import is_in_capitals
 from translucid.text.normalization import lowercase, nfc
 from translucid.text.placeholders import remove_spans
 from translucid.text.spans import span_finder
@@ -378,8 +379,8 @@ class Translator:
         letters = itertools.chain.from_iterable(f"{text} " for text in texts)
         beginning = nfc("".join(itertools.islice(letters, DETECTION_CHARACTERS)))
         prose = remove_spans(beginning, span_finder().find(beginning))
-        if prose.isupper():  # capitals are rare in what was counted
-            prose = prose.lower()
+        if is_in_capitals(prose):  # they are rare in what was counted
+            prose = lowercase(prose)
         tokens = self.tokenizer.encode(prose)
         return self.source_languages.detect(tokens, sources)
 
